@@ -1,0 +1,15 @@
+"""What the lessons use: the sentence, the still picture, the live picture, the checks."""
+
+import torch
+
+from .checks import check
+from .explore import explore
+from .guard import InputError
+from .heatmap import Still, View, heatmap
+from .journey import load_journey
+
+__all__ = ["InputError", "Still", "View", "check", "explore", "heatmap", "load_journey"]
+
+# The course computes with small tensors: a second thread gains nothing there, and on a busy
+# machine, a class on one server, it makes everything wait.
+torch.set_num_threads(1)
