@@ -1,0 +1,134 @@
+"""What an exercise is declared with: probes, mistakes, exercises. And the ways to write exp,
+because a mistake is the same mistake whichever of them it is made with."""
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+
+from .results import close
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Arguments to call a function with.
+
+    where: what they are, to follow "on" in a sentence.
+    may_fail: a right answer may divide 0 by 0 here, so that is no mistake.
+    """
+
+    where: str
+    args: tuple
+    may_fail: bool = False
+
+    def fresh(self):
+        """The arguments again, so that no call sees what another did to them."""
+        return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
+
+    def is_double(self):
+        return any(torch.is_tensor(x) and x.dtype == torch.float64 for x in self.args)
+
+    def single(self):
+        """The same numbers in float32."""
+        return replace(self, args=tuple(x.float() if torch.is_tensor(x) else x for x in self.args))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """The code that makes a mistake, and a sentence to the student.
+
+    code: called like the exercise. Where it has a parameter `exp`, it is tried with every
+        way of writing exp below.
+    also: other code for the same mistake.
+    shows: finds the mistake by something that no single code can say; used in place of code.
+        It gets what engine.Seen holds and returns a bool.
+    """
+
+    name: str
+    code: Callable
+    advice: str
+    also: tuple[Callable, ...] = ()
+    shows: Callable | None = None
+
+    def forms(self):
+        """Every function that makes this mistake."""
+        for code in (self.code, *self.also):
+            if "exp" in inspect.signature(code).parameters:
+                yield from (partial(code, exp=exp) for exp in EXPS)
+            else:
+                yield code
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """signature: as the notebook shows it, with the shape returned.  kind: "scores",
+    "weights" or "context", for facts that hold of every right answer of that kind.
+    probes: a function, so that data/ is read when it is needed and not at import."""
+
+    name: str
+    signature: str
+    kind: str
+    right: Callable
+    probes: Callable
+    mistakes: tuple[Mistake, ...]
+
+
+def stable(scores, dim=-1):
+    return (scores - scores.amax(dim, keepdim=True)).exp()
+
+
+def naive(scores, dim=-1):
+    return scores.exp()
+
+
+def global_max(scores, dim=-1):
+    return (scores - scores.max()).exp()
+
+
+EXPS = (stable, naive, global_max)
+
+
+def of_python(scores, dim=-1):
+    """math.exp of each score: it raises OverflowError where torch gives infinity."""
+    return scores.clone().apply_(math.exp)
+
+
+def soft(scores, exp=stable, dim=-1):
+    """Softmax with this exp."""
+    exps = exp(scores, dim)
+    return exps / exps.sum(dim, keepdim=True)
+
+
+def overflow(code):
+    """The mistake of an exp that overflows, in torch and in Python's own numbers.
+
+    code: the right answer with a parameter `exp`, which comes last.
+    """
+    name = "naive exp overflow"
+    advice = "Correct formula, but exp overflows: subtract the LARGEST score of the row first."
+
+    def python(*args):
+        return code(*args, of_python)
+
+    return (
+        Mistake(name, lambda *args: code(*args, naive), advice),
+        Mistake(name, python, advice, shows=lambda seen: seen.overflows_like(python)),
+    )
+
+
+# --- what a mistake can show: relations of the student's numbers to the right ones ---
+
+
+def is_prefix(mine, right):
+    return mine.dim() == 1 and 0 < len(mine) <= len(right) and close(mine, right[: len(mine)])
+
+
+def is_one_row(mine, right):
+    return (
+        mine.shape == right.shape
+        and close(mine, mine[:1].expand_as(mine))
+        and any(close(mine[0], row) for row in right)
+    )
