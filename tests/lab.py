@@ -1,0 +1,136 @@
+"""JupyterLab in a real browser, for the tests, the benchmark and the pictures of the README."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+
+
+def find_browser(playwright):
+    """How to launch a Chromium that is there: arguments for launch, or None."""
+    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
+        if shutil.which(name):
+            return {"executable_path": shutil.which(name)}
+    if Path(playwright.chromium.executable_path).exists():
+        return {}
+    for channel in ("chrome", "msedge"):  # where macOS and Windows keep them
+        try:
+            playwright.chromium.launch(channel=channel).close()
+            return {"channel": channel}
+        except Exception:  # playwright says "not found" in many ways
+            continue
+    return None
+
+
+@contextmanager
+def jupyterlab(folder):
+    """A JupyterLab server on a copy of the course, so that no test changes a lesson.
+
+    Yields its address with the token; ends the server by the process that was started.
+    """
+    for name in ("notebooks", "helpers", "data"):
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb*")
+        )
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    own = {
+        f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}")
+        for name in ("CONFIG", "DATA", "RUNTIME")
+    }
+    quiet = folder / ".config" / "labconfig" / "default_setting_overrides.json"
+    quiet.parent.mkdir(parents=True)
+    quiet.write_text(
+        '{"@jupyterlab/apputils-extension:notification":'
+        ' {"fetchNews": "false", "checkForUpdates": false}}'
+    )
+    log = (folder / "server.log").open("w")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}",
+         "--ServerApp.port_retries=0", "--ip=127.0.0.1", "--IdentityProvider.token=course",
+         "--allow-root", "--LabApp.expose_app_in_browser=True"],
+        cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"{address}/api/status?token=course", timeout=5).read()
+                break
+            except OSError:
+                if server.poll() is not None:
+                    raise RuntimeError((folder / "server.log").read_text()) from None
+                time.sleep(0.1)
+        else:
+            raise TimeoutError("JupyterLab did not answer within a minute")
+        yield address
+    finally:
+        server.terminate()
+        server.wait(30)
+        log.close()
+
+
+@contextmanager
+def chromium(folder, width=1280, height=900):
+    """A page in a headless browser with a profile of its own; None if there is no browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = find_browser(playwright)
+        if found is None:
+            yield None
+            return
+        context = playwright.chromium.launch_persistent_context(
+            str(folder / ".profile"),
+            args=FLAGS,
+            viewport={"width": width, "height": height},
+            **found,
+        )
+        context.set_default_timeout(60_000)
+        yield context.pages[0]
+        context.close()
+
+
+def open_notebook(page, address, name, theme="JupyterLab Light"):
+    """Open a notebook with the side bar closed; its cells are not run."""
+    page.goto(f"{address}/lab/tree/{name}?token=course&reset", wait_until="domcontentloaded")
+    page.wait_for_function("window.jupyterapp !== undefined")
+    page.evaluate(
+        """async (theme) => {
+            const app = window.jupyterapp;
+            await app.restored;
+            await app.commands.execute('apputils:change-theme', { theme });
+            app.shell.collapseLeft();
+        }""",
+        theme,
+    )
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.wait_for_function(
+        "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+    )
+
+
+def run_all(page):
+    """Run all cells and wait until the kernel has answered them all."""
+    page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(
+        """() => {
+            const widget = window.jupyterapp.shell.currentWidget;
+            const cells = [...widget.content.model.cells].filter(c => c.type === 'code');
+            return cells.every(c => c.executionCount || !c.sharedModel.getSource().trim())
+                && widget.sessionContext.session.kernel.status === 'idle';
+        }""",
+        timeout=120_000,
+    )

@@ -1,0 +1,74 @@
+"""Run the code of lessons in this process, without a kernel: fast, and the objects are at hand.
+
+python tests/replay.py prints what all lessons print, so that two settings of the
+floating-point libraries can be compared.
+"""
+
+import ast
+import contextlib
+import io
+import os
+import re
+import sys
+
+import nbformat
+from execute import NOTEBOOKS, lessons
+
+
+def code_cells(path):
+    return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+
+
+def markdown_cells(path):
+    return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "markdown"]
+
+
+def solutions(path):
+    """The code of the folded solutions, in their order."""
+    text = "\n".join(cell.source for cell in markdown_cells(path))
+    folded = re.findall(r"<details><summary>Solution</summary>(.*?)</details>", text, re.S)
+    return [re.search(r"```python\n(.*?)```", fold, re.S).group(1) for fold in folded]
+
+
+def run(source, namespace):
+    """Run a cell's source; return what a notebook would show for its last line, or None."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "<cell>", "exec"), namespace)
+    if last is not None:
+        return eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
+
+
+def replay(path):
+    """Run a lesson; return (its namespace, what its cells showed, what each printed)."""
+    namespace, shown, texts = {"__name__": "__main__"}, [], []
+    there = os.getcwd()
+    os.chdir(NOTEBOOKS)  # where a kernel would start
+    before = list(sys.path)
+    try:
+        for cell in code_cells(path):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                value = run(cell.source, namespace)
+            shown.append(value)
+            if value is not None and not hasattr(value, "_ipython_display_"):
+                printed.write(repr(value))
+            texts.append(printed.getvalue().strip())
+    finally:
+        os.chdir(there)
+        sys.path[:] = before
+    return namespace, shown, texts
+
+
+def committed(cell):
+    """What a cell printed and showed when it was committed, as text."""
+    texts = []
+    for output in cell.outputs:
+        texts.append(output.text if output.output_type == "stream" else output.data["text/plain"])
+    return "".join(texts).strip()
+
+
+if __name__ == "__main__":
+    for lesson in lessons():
+        for number, text in enumerate(replay(lesson)[2]):
+            print(f"{lesson.name} cell {number}\n{text}")

@@ -1,0 +1,242 @@
+"""A reader's function is called so that it can do no harm, and its error is one sentence."""
+
+import contextlib
+import io
+import linecache
+import sys
+import threading
+import time
+
+import pytest
+import torch
+
+from helpers import InputError, guard
+
+
+def forever():
+    while True:
+        pass
+
+
+def from_cell(source, name="/tmp/ipykernel_1/2.py"):
+    """The function f of a source compiled as IPython compiles a cell."""
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    space = {}
+    exec(compile(source, name, "exec"), space)
+    return space["f"]
+
+
+def test_the_value_and_what_was_printed_come_back(capsys):
+    outcome = guard.call(lambda a, b: print("hello") or a + b, 2, b=3)
+    assert (outcome.value, outcome.error, outcome.printed) == (5, None, "hello\n")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit(1)])
+def test_whatever_is_raised_comes_back_as_the_error(error):
+    def f():
+        raise error
+
+    assert guard.call(f).error is error
+
+
+def test_exit_ends_the_call_only():
+    assert isinstance(guard.call(sys.exit).error, SystemExit)
+    assert guard.call(sys.exit).complaint() == "SystemExit"
+
+
+def test_exit_as_ipython_defines_it_ends_the_call_only(monkeypatch):
+    class Shell:
+        asked = 0
+
+        def ask_exit(self):
+            self.asked += 1
+
+    shell = Shell()
+    monkeypatch.setattr(guard, "get_ipython", lambda: shell)
+    for _ in range(2):
+        assert isinstance(guard.call(lambda: shell.ask_exit()).error, SystemExit)
+    assert shell.asked == 0
+    shell.ask_exit()  # in a cell it means what it says
+    assert shell.asked == 1
+
+
+def test_a_recursion_without_end_comes_back_as_an_error():
+    def f(n):
+        return f(n + 1)
+
+    outcome = guard.call(f, 0)
+    assert isinstance(outcome.error, RecursionError)
+    assert "return f(n + 1)" in outcome.complaint()
+
+
+def test_a_function_may_have_parameters_named_like_those_of_call():
+    assert guard.call(lambda fn: fn, fn=1).value == 1
+
+
+def test_a_loop_is_stopped_at_the_time_limit_and_its_printing_kept():
+    before = threading.active_count()
+    outcome = guard.call(lambda: print("start") or forever(), seconds=0.1)
+    assert outcome.complaint() == "it did not return within 0.1 seconds and was stopped"
+    assert outcome.printed == "start\n"
+    assert threading.active_count() == before
+
+
+def test_the_time_limit_can_be_set_for_all(monkeypatch):
+    monkeypatch.setattr(guard, "SECONDS", 0.1)
+    assert "within 0.1 seconds" in guard.call(forever).complaint()
+
+
+def test_a_loop_that_catches_exceptions_is_stopped():
+    def f():
+        while True:
+            try:
+                time.sleep(0.001)
+            except Exception:
+                pass
+
+    before = threading.active_count()
+    guard.call(f, seconds=0.1)
+    assert threading.active_count() == before
+
+
+def test_stopping_is_silent_even_when_the_function_has_ended(monkeypatch, capsys):
+    class Slow(guard.Outcome):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            if name == "error" and value and not isinstance(value, TimeoutError):  # once stopped
+                forever()
+
+    monkeypatch.setattr(guard, "Outcome", Slow)
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    guard.call(forever, seconds=0.1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_interrupting_the_caller_stops_the_function(monkeypatch):
+    ran = []
+
+    def interrupted(thread, timeout=None):
+        monkeypatch.undo()
+        ran.append(thread)
+        time.sleep(0.05)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    stdout = sys.stdout
+    with pytest.raises(KeyboardInterrupt):
+        guard.call(forever)
+    assert not ran[0].is_alive()
+    assert sys.stdout is stdout
+
+
+def test_a_megabyte_of_printing_is_cut(capsys):
+    outcome = guard.call(lambda: [print("x" * 1000) for _ in range(1000)])
+    assert 0 < len(outcome.printed) <= guard.KEPT
+    assert capsys.readouterr().out == ""
+
+
+def test_printing_of_several_calls_and_of_others_is_not_mixed(capsys):
+    stdout, printed = sys.stdout, {}
+
+    def noisy(name):
+        for _ in range(50):
+            print(name)
+            time.sleep(0.0005)
+
+    def caller(name):
+        printed[name] = guard.call(noisy, name).printed
+
+    threads = [threading.Thread(target=caller, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    noisy("main")
+    for thread in threads:
+        thread.join()
+    assert printed == {name: f"{name}\n" * 50 for name in "abcd"}
+    assert capsys.readouterr().out == "main\n" * 50
+    assert sys.stdout is stdout
+
+
+def test_output_captured_while_a_call_runs_goes_where_it_should(capsys):
+    """As with %%capture: at its end it puts back the stdout it found, here that of a call."""
+    entered, go = threading.Event(), threading.Event()
+    first = threading.Thread(target=guard.call, args=(lambda: (entered.set(), go.wait(5)),))
+    first.start()
+    entered.wait(5)
+    with contextlib.redirect_stdout(io.StringIO()) as captured:
+        print("captured")
+        assert guard.call(print, "mine").printed == "mine\n"
+        go.set()
+        first.join()
+    print("after")
+    assert guard.call(print, "mine").printed == "mine\n"
+    print("last")
+    assert captured.getvalue() == "captured\n"
+    assert capsys.readouterr().out == "after\nlast\n"
+
+
+def test_what_is_left_behind_prints_nowhere(capsys):
+    go = threading.Event()
+
+    def f():
+        while not go.is_set():
+            try:
+                time.sleep(0.001)
+            except BaseException:  # the worst case: it cannot be stopped
+                pass
+        print("late")
+
+    before = set(threading.enumerate())
+    outcome = guard.call(f, seconds=0.05)
+    (left,) = set(threading.enumerate()) - before
+    assert guard.call(print, "next").printed == "next\n"
+    go.set()
+    left.join()
+    assert isinstance(outcome.error, TimeoutError)
+    assert capsys.readouterr().out == ""
+    guard.call(print)
+    assert not isinstance(sys.stdout, guard._Router)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_gradients_are_on_or_off_as_for_the_caller(on):
+    with torch.set_grad_enabled(on):
+        assert guard.call(torch.is_grad_enabled).value is on
+
+
+def test_the_complaint_names_the_line_of_a_cell():
+    f = from_cell("def f(x):\n    y = x + 1\n    return y / 0\n")
+    complaint = guard.call(f, 1).complaint()
+    assert complaint == "ZeroDivisionError: division by zero (line 3: return y / 0)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["torch.nn.functional.softmax(1)", "statistics.mean([])", "View([[1]], [])"],
+    ids=["library", "standard library", "helpers"],
+)
+def test_the_complaint_names_the_readers_line_not_a_librarys(line):
+    f = from_cell(
+        f"import statistics, torch\nfrom helpers import View\ndef f():\n    return {line}\n"
+    )
+    assert guard.call(f).complaint().endswith(f"(line 4: return {line})")
+
+
+def test_an_input_error_is_its_sentence():
+    assert guard.Outcome(error=InputError("Too long.")).complaint() == "Too long."
+
+
+def test_an_error_without_words_is_still_named():
+    class Silent(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    for error in (TimeoutError, Silent):
+        f = from_cell("def f(error):\n    raise error\n")
+        assert guard.call(f, error).complaint() == f"{error.__name__} (line 2: raise error)"
+
+
+def test_a_long_complaint_is_cut():
+    f = from_cell(f"def f():\n    raise ValueError('x' * 10**6, {'1, ' * 1000})\n")
+    assert len(guard.call(f).complaint()) < guard.KEPT + 200

@@ -1,0 +1,445 @@
+"""What the still picture shows, read from its artists, and what it refuses."""
+
+import base64
+import html
+import itertools
+import re
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from helpers import InputError, View, heatmap
+from helpers.heatmap import MAX_NUMBERS, palette
+
+pytestmark = pytest.mark.filterwarnings("error")  # a warning would land in the cell's output
+
+WORDS = ["Your", "journey", "starts", "with", "one", "step"]
+ODD_WORDS = {
+    "html": ["<script>alert(1)</script>", "&amp;", "</td>"],
+    "mathtext": ["$x$", r"$\frac$", "100$"],
+    "quotes": ["'", '"', '" onload="x'],
+    "right to left": ["שלום", "مرحبا", "עולם"],
+    "Chinese and emoji": ["注意力", "👩‍🚀", "é"],
+    "empty": ["", "", ""],
+    "duplicates": ["the", "the", "the"],
+    "long": ["x" * 100, "注" * 100, "W" * 100],
+    "half a pair": ["\ud800", "a", "b"],
+}
+
+
+def weights(*shape):
+    torch.manual_seed(0)
+    return torch.softmax(torch.rand(*shape), -1)
+
+
+def panels(still):
+    """The axes with a matrix, without that of a colour bar."""
+    return [axes for axes in still.figure.axes if axes.images]
+
+
+def numbers(axes):
+    """{(row, column): text in the cell}"""
+    return {(round(t.get_position()[1]), round(t.get_position()[0])): t for t in axes.texts}
+
+
+def shown(still):
+    """The texts in the cells of the first panel, as rows."""
+    found = numbers(panels(still)[0])
+    rows, columns = np.max(list(found), 0) + 1
+    return [[found[i, j].get_text() for j in range(columns)] for i in range(rows)]
+
+
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def luminance(colour):
+    rgb = np.array(to_rgb(colour) if isinstance(colour, str) else colour)
+    return np.where(rgb <= 0.03928, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ [
+        0.2126,
+        0.7152,
+        0.0722,
+    ]
+
+
+# --- what it shows ---
+
+
+def test_row_0_is_on_top_and_the_axes_are_query_and_key():
+    (axes,) = panels(heatmap([[0.1, 0.9], [0.3, 0.7]], ["a", "b"]))
+    top, bottom = (axes.transData.transform((0, row))[1] for row in (0, 1))
+    assert top > bottom
+    assert (axes.get_ylabel(), axes.get_xlabel()) == ("Query", "Key")
+    assert labels(axes.yaxis) == labels(axes.xaxis) == ["a", "b"]
+    assert numbers(axes)[0, 1].get_text() == "0.90"
+
+
+def test_columns_have_names_of_their_own():
+    (axes,) = panels(heatmap(weights(2, 3), ["a", "b"], keys=["x", "y", "z"]))
+    assert labels(axes.yaxis) == ["a", "b"]
+    assert labels(axes.xaxis) == ["x", "y", "z"]
+    (axes,) = panels(heatmap(weights(2, 3), keys=["x", "y", "z"]))
+    assert labels(axes.yaxis) == ["0", "1"]
+
+
+def test_the_names_of_a_vector_name_its_entries():
+    (axes,) = panels(heatmap(weights(3), ["a", "b", "c"]))
+    assert labels(axes.xaxis) == ["a", "b", "c"]
+
+
+def test_numbers_up_to_12_columns_then_a_colour_bar():
+    few, many = heatmap(weights(3, MAX_NUMBERS)), heatmap(weights(3, MAX_NUMBERS + 1))
+    assert len(numbers(panels(few)[0])) == 3 * MAX_NUMBERS
+    assert len(few.figure.axes) == 1
+    assert not numbers(panels(many)[0])
+    assert len(many.figure.axes) == 2
+
+
+def test_a_sum_is_no_column_more_to_read():
+    few = heatmap(weights(12, 12), row_sums=True, column_sums=True)
+    many = heatmap(weights(13, 13), row_sums=True, column_sums=True)
+    assert len(numbers(panels(few)[0])) == 13 * 13
+    assert panels(many)[0].images[0].get_array().shape[:2] == (13, 13)  # no empty column
+    assert "sum" in repr(many)
+
+
+def test_every_number_has_a_contrast_of_at_least_4_5():
+    values = np.linspace(0, 1, 1200).reshape(100, 12)
+    values[0, :2] = np.nan, np.inf
+    still = heatmap(values, row_sums=True, highlights=[(1, None)])
+    (axes,) = panels(still)
+    pixels = axes.images[0].get_array() / 255
+    assert len(axes.texts) == 1300
+    for (i, j), text in numbers(axes).items():
+        one, two = luminance(pixels[i, j]), luminance(text.get_color())
+        assert (max(one, two) + 0.05) / (min(one, two) + 0.05) >= 4.5
+
+
+def test_lightness_falls_also_in_grey():
+    colours, _ = palette()
+    assert len(colours) == 256
+    for lightness in luminance, lambda c: np.dot(to_rgb(c), [0.299, 0.587, 0.114]):
+        values = list(map(lightness, colours))
+        assert all(a >= b for a, b in itertools.pairwise(values))
+        # rounded to whole numbers of red, green and blue, one pair of neighbours is the same
+        assert all(a > b for a, b in zip(values, values[2:], strict=False))
+        assert len(set(values)) >= 255
+
+
+def test_the_darkest_cell_is_the_largest_number():
+    assert View([[0.0, 0.5, 1.0]]).colours() == [[0, 128, 255]]
+    assert View([[-3.0, 0.0, 3.0]]).colours() == [[0, 128, 255]]
+    assert View([[1.0, 2.0]], scale=(1, 1.5)).colours() == [[0, 255]]
+
+
+def test_heads_share_one_scale():
+    matrices = np.zeros((3, 2, 2))
+    matrices[0], matrices[1], matrices[2] = 1, 4, 2
+    still = heatmap(matrices, ["a", "b"])
+    axes = panels(still)
+    assert [a.get_title() for a in axes] == ["Head 1", "Head 2", "Head 3"]
+    expected = [int(palette()[0][round(v / 4 * 255)][1:3], 16) for v in (1, 4, 2)]
+    assert [a.images[0].get_array()[0, 0, 0] for a in axes] == expected
+    assert "3 heatmaps" in still.alt
+
+
+def test_cells_not_computed_yet_are_empty_and_uncounted():
+    still = heatmap([[1, 2], [3, 4]], shown=[[True, True], [False, True]], row_sums=True)
+    assert shown(still) == [["1.00", "2.00", "3.00"], ["", "4.00", "4.00"]]
+    assert panels(still)[0].images[0].get_array()[1, 0].tolist() == [255, 255, 255]
+    assert "3.00 " not in repr(still).splitlines()[2]
+    assert View([[1.0, 9.0]], shown=[[True, False]]).scale == (0.0, 1.0)
+    assert "largest is 1.00" in heatmap([[1, 9]], shown=[[1, 0]]).alt
+
+
+def test_sums_are_right():
+    still = heatmap([[1, 2], [3, 5]], row_sums=True, column_sums=True, digits=0)
+    assert shown(still) == [["1", "2", "3"], ["3", "5", "8"], ["4", "7", "11"]]
+    assert labels(panels(still)[0].yaxis)[-1] == labels(panels(still)[0].xaxis)[-1] == "sum"
+
+
+def test_highlights_are_outlined():
+    (axes,) = panels(heatmap(weights(3, 3), highlights=[(1, None), (0, -1), (np.int64(2), 0)]))
+    at = {(round(p.get_y() + 0.46), round(p.get_x() + 0.46)) for p in axes.patches}
+    assert at == {(1, 0), (1, 1), (1, 2), (0, 2), (2, 0)}
+
+
+@pytest.mark.parametrize("digits", range(7))
+def test_minus_zero_is_never_printed(digits):
+    values = [[-0.0, -1e-9, -4e-8, 1e-9]]
+    assert set(View(values, digits=digits).table()[2][0]) == {f"{0:.{digits}f}"}
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (-1e9, "-1.00e+09"),
+        (1e30, "1.00e+30"),
+        (1.7e308, "1.70e+308"),
+        (2**63 - 1, "9.22e+18"),
+        (123456.789, "123456.79"),
+        (5e-324, "0.00"),
+        (np.inf, "inf"),
+        (-np.inf, "-inf"),
+        (np.nan, "nan"),
+    ],
+)
+def test_a_number_of_any_size_fits_its_cell(value, text):
+    still = heatmap([[value] * 12])
+    assert shown(still)[0][0] == text
+    still.png()  # lays it out
+    renderer = FigureCanvasAgg(still.figure).get_renderer()
+    (axes,) = panels(still)
+    cell = axes.get_window_extent(renderer).width / 12
+    assert axes.texts[0].get_window_extent(renderer).width <= cell
+
+
+def test_the_text_holds_tokens_numbers_and_caption():
+    still = heatmap(weights(6, 6), WORDS, title="Weights", caption="Rows sum to 1.")
+    lines = repr(still).splitlines()
+    assert lines[0] == "Weights"
+    assert lines[1].split() == WORDS
+    for word, line, row in zip(WORDS, lines[2:8], weights(6, 6), strict=True):
+        assert line.split() == [word, *(f"{x:.2f}" for x in row)]
+    assert lines[8] == "Rows sum to 1."
+    assert len({len(line) for line in lines[1:8]}) == 1
+
+
+def test_the_alternative_says_what_it_is_and_the_largest_number():
+    alt = heatmap([[0.1, 0.2], [0.9, 0.3]], ["a", "b"], title="T", caption="C.").alt
+    assert alt == (
+        "Heatmap T: Query by Key, 2 by 2 numbers; the largest is 0.90 in row b, column a. C."
+    )
+
+
+def test_the_bundle_holds_text_png_and_html_with_the_alternative():
+    still = heatmap(weights(3, 3), ODD_WORDS["html"], title='"<b>"')
+    bundle, metadata = still._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(still)
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG\r\n\x1a\n")
+    assert metadata["image/png"]["alt"] == still.alt
+    alt, source = re.fullmatch(
+        r'<img alt="([^"<>]*)" width="\d+" src="data:image/png;base64,([^"]*)">',
+        bundle["text/html"],
+    ).groups()
+    assert html.unescape(alt) == still.alt
+    assert source == bundle["image/png"]
+
+
+def test_the_same_input_gives_the_same_bytes():
+    one, two = (heatmap(weights(2, 2, 2), title="T") for _ in range(2))
+    assert one.png() == two.png() == one.png()
+    assert heatmap([[0.1]]).png() != heatmap([[0.2]]).png()
+
+
+@pytest.mark.parametrize("words", ODD_WORDS.values(), ids=ODD_WORDS)
+def test_words_are_shown_as_they_are(words, capsys):
+    still = heatmap(weights(3, 3), words, title=words[0], axes=words[:2], caption=words[2])
+    assert still.png().startswith(b"\x89PNG")
+    assert not any(text.get_parse_math() for text in still.figure.findobj(texts_with_words(words)))
+    assert capsys.readouterr() == ("", "")
+    if max(map(len, words)) < 25 and words[0] != "\ud800":
+        assert labels(panels(still)[0].xaxis) == words
+        assert all(word in repr(still) for word in words)
+
+
+def texts_with_words(words):
+    return lambda artist: isinstance(artist, Text) and artist.get_text() in set(words) - {""}
+
+
+def test_a_line_break_in_a_token_does_not_break_the_table():
+    still = heatmap(weights(3, 3), ["\n", "a\tb", "\u2028"])
+    assert len(repr(still).splitlines()) == 4
+    assert labels(panels(still)[0].xaxis) == ["\\n", "a\\tb", "\\u2028"]
+
+
+@pytest.mark.parametrize("columns", [1, 5, 13])
+def test_long_names_stay_inside_the_picture(columns):
+    still = heatmap(weights(1, columns), ["x" * 100], keys=["y" * 100] * columns)
+    still.png()  # lays it out
+    box = still.figure.get_tightbbox(FigureCanvasAgg(still.figure).get_renderer())
+    width, height = still.figure.get_size_inches()
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.15  # inches; hinting differs
+    assert labels(panels(still)[0].yaxis) == ["x" * 23 + "…"]
+
+
+def test_names_too_wide_for_the_picture_print_no_warning():
+    assert heatmap([[1.0]], ["W" * 100]).png().startswith(b"\x89PNG")
+
+
+# --- what it takes ---
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        torch.Tensor.half,
+        torch.Tensor.bfloat16,
+        torch.Tensor.double,
+        torch.Tensor.numpy,
+        torch.Tensor.tolist,
+        torch.Tensor.requires_grad_,
+        torch.nn.Parameter,
+        torch.Tensor.to_sparse,
+        list,
+        lambda t: [[x for x in row] for row in t.requires_grad_()],
+        lambda t: t.numpy().astype(np.float16),
+        lambda t: t[None],
+        lambda t: t[None, None],
+    ],
+)
+def test_numbers_of_any_kind(kind):
+    expected = [["0.25", "0.75"], ["0.50", "1.00"]]
+    assert shown(heatmap(kind(torch.tensor([[0.25, 0.75], [0.5, 1.0]])))) == expected
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.uint8, torch.int64, torch.float8_e4m3fn])
+def test_whole_numbers_and_truth(kind):
+    assert shown(heatmap(torch.eye(2).to(kind))) == [["1.00", "0.00"], ["0.00", "1.00"]]
+
+
+def test_nan_and_infinities_are_shown():
+    still = heatmap([[np.nan, np.inf], [-np.inf, 0.5]], row_sums=True, column_sums=True)
+    assert shown(still)[:2] == [["nan", "inf", "nan"], ["-inf", "0.50", "-inf"]]
+    assert View([[np.nan, np.inf, -np.inf, 0]]).colours() == [[-1, 255, 0, 0]]
+
+
+@pytest.mark.parametrize("high", [1.7e308, 1e-300, 5e-324])
+def test_colours_of_numbers_at_the_ends_of_float(high):
+    assert View([[high, -high, 0]]).colours() == [[255, 0, 128]]
+
+
+def test_the_attentions_of_a_hugging_face_model():
+    attentions = tuple(weights(1, 2, 3, 3).requires_grad_() for _ in range(4))
+    titles = [axes.get_title() for axes in panels(heatmap(attentions, ["a", "b", "c"]))]
+    assert titles == [f"Layer {i}, Head {j}" for i in (1, 2, 3, 4) for j in (1, 2)]
+
+
+def test_the_weights_of_multihead_attention():
+    attention, x = torch.nn.MultiheadAttention(4, 2, batch_first=True), torch.rand(1, 3, 4)
+    _, averaged = attention(x, x, x)
+    _, per_head = attention(x, x, x, average_attn_weights=False)
+    assert len(panels(heatmap(averaged))) == 1
+    assert len(panels(heatmap(per_head))) == 2
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 20), (20, 1), (64, 64), (1, 1, 1, 1)])
+def test_shapes_at_the_edge(shape):
+    assert heatmap(torch.rand(shape)).png().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor, np.array, list])
+def test_the_callers_data_is_neither_changed_nor_kept(convert):
+    data, names = convert([[0.1, 0.9], [0.2, 0.8]]), ["a", "b"]
+    mask, lit = np.ones((2, 2), bool), [[0, 0]]
+    view = View(data, names, shown=mask, highlights=lit, row_sums=True)
+    before = view.text()
+    heatmap(data, names, shown=mask, highlights=lit, row_sums=True).png()
+    assert np.array_equal(data, convert([[0.1, 0.9], [0.2, 0.8]]))
+    assert (names, mask.all(), lit) == (["a", "b"], True, [[0, 0]])
+    data[0][0], names[0], mask[0], lit[0][0] = 5, "changed", False, 1
+    assert view.text() == before
+    assert view.highlights == {(0, 0)}
+
+
+def test_a_views_matrix_is_its_own():
+    array = np.ones((2, 2))
+    assert not np.shares_memory(View(array).matrix, array)
+    tensor = torch.ones(2, 2, dtype=torch.float64)
+    assert not np.shares_memory(View(tensor).matrix, tensor.numpy())
+
+
+def test_a_view_is_drawn_as_it_is():
+    assert "0.250" in repr(heatmap(View([[0.25]], digits=3), title="T"))
+
+
+# --- what it refuses ---
+
+CYCLE = []
+CYCLE.append(CYCLE)
+REFUSED = {
+    "None": (dict(weights=None), "weights is None; a matrix of numbers is expected"),
+    "a text": (dict(weights="abc"), "a matrix of numbers is expected"),
+    "a number": (dict(weights=5), "one matrix is expected, (rows, columns); the shape is ()."),
+    "a set": (dict(weights={1}), "a matrix of numbers is expected"),
+    "words": (dict(weights=[["a", "b"]]), "a matrix of numbers is expected"),
+    "a hole": (dict(weights=[[1, None]]), "a matrix of numbers is expected"),
+    "10**30 as int": (dict(weights=[[10**30]]), "a matrix of numbers is expected"),
+    "ragged": (dict(weights=[[1, 2], [3]]), "the rows of weights differ in length"),
+    "ragged tensors": (
+        dict(weights=[torch.ones(2), torch.ones(3)]),
+        "the rows of weights differ in length",
+    ),
+    "a cycle": (dict(weights=CYCLE), "the rows of weights differ in length"),
+    "complex": (dict(weights=torch.zeros(2, 2, dtype=torch.cfloat)), "complex numbers"),
+    "complex numpy": (dict(weights=np.zeros((2, 2), complex)), "complex numbers"),
+    "meta": (dict(weights=torch.zeros(2, 2, device="meta")), "cannot be read"),
+    "nothing": (dict(weights=[]), "nothing to show"),
+    "0 tokens": (dict(weights=torch.zeros(2, 0, 0)), "0 tokens"),
+    "0 heads": (dict(weights=torch.zeros(0, 2, 2)), "nothing to show"),
+    "a batch": (dict(weights=torch.zeros(2, 3, 4, 4)), "a batch of 2"),
+    "layers that differ": (
+        dict(weights=(torch.zeros(1, 2, 3, 3), torch.zeros(1, 3, 3, 3))),
+        "the layers differ",
+    ),
+    "output and weights": (
+        dict(weights=(torch.zeros(1, 3, 8), torch.zeros(1, 3, 3))),
+        "the layers differ",
+    ),
+    "5000 rows": (dict(weights=torch.zeros(5000, 1)), "too many for one picture"),
+    "500 heads": (dict(weights=torch.zeros(500, 12, 12)), "too many for one picture"),
+    "few tokens": (dict(tokens=["a"]), "tokens has 1 names; 3 are needed"),
+    "many tokens": (dict(tokens=list("abcd")), "tokens has 4 names; 3 are needed"),
+    "tokens as one text": (dict(tokens="abc"), "tokens is one text, 'abc'"),
+    "tokens as bytes": (dict(tokens=b"abc"), "tokens is one text"),
+    "tokens as number": (dict(tokens=5), "tokens is 5; a list of 3 words is expected"),
+    "few keys": (dict(keys=["a"]), "keys has 1 names; 3 are needed"),
+    "names of a vector": (
+        dict(weights=[1, 2, 3], tokens=["a", "b"]),
+        "tokens has 2 names; 3 are needed",
+    ),
+    "one axis": (dict(axes=("a",)), "axes has 1 names; 2 are needed"),
+    "axes as text": (dict(axes="ab"), "axes is one text"),
+    "digits": (dict(digits=7), "digits is '7'; a whole number from 0 to 6"),
+    "digits as bool": (dict(digits=True), "digits is 'True'"),
+    "digits as text": (dict(digits="2"), "digits is '2'"),
+    "scale reversed": (dict(scale=(1, 0)), "two numbers (low, high)"),
+    "scale huge": (dict(scale=(0, 10**400)), "two numbers (low, high)"),
+    "scale nan": (dict(scale=(0, np.nan)), "two numbers (low, high)"),
+    "scale one": (dict(scale=5), "two numbers (low, high)"),
+    "scale text": (dict(scale="ab"), "two numbers (low, high)"),
+    "highlight outside": (dict(highlights=[(3, 0)]), "a list of (row, column)"),
+    "highlight pair": (dict(highlights=(1, 2)), "a list of (row, column)"),
+    "highlight half": (dict(highlights=[(1.7, 0)]), "a list of (row, column)"),
+    "highlight inf": (dict(highlights=[(np.inf, 0)]), "a list of (row, column)"),
+    "shown": (dict(shown=torch.ones(2, 2)), "shown has the shape (2, 2), the matrix (3, 3)"),
+    "shown words": (dict(shown="yes"), "shown is str"),
+    "a sum of what": (dict(row_sums=torch.ones(3)), "True or False is expected"),
+    "explain": (dict(explain="because"), "explain should be a function"),
+    "unknown option": (dict(colour="red"), "heatmap has no option 'colour'"),
+    "matrix": (dict(matrix=[[1]]), "heatmap has no option 'matrix'"),
+    "view with options": (dict(weights=View([[1]]), digits=3), "give its options to View"),
+    "view with tokens": (dict(weights=View([[1]]), tokens=["a"]), "give its options to View"),
+}
+
+
+@pytest.mark.parametrize("given, sentence", REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_is_said_in_one_sentence(given, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)) as caught:
+        heatmap(**({"weights": torch.zeros(3, 3)} | given))
+    assert len(str(caught.value)) < 250
+    assert caught.value._render_traceback_() == [f"InputError: {caught.value}"]
+
+
+def test_none_means_the_default():
+    options = dict(title=None, caption=None, highlights=None, axes=None, scale=None, shown=None)
+    assert repr(heatmap([[1.0]], **options)) == repr(heatmap([[1.0]]))
+
+
+def test_a_view_needs_one_matrix():
+    with pytest.raises(InputError, match=r"the shape is \(2, 3, 3\). Choose one"):
+        View(torch.zeros(2, 3, 3))

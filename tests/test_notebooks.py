@@ -1,0 +1,247 @@
+"""Promises about every lesson that strict comparison alone does not keep."""
+
+import ast
+import contextlib
+import copy
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from execute import WIDGET, clean, client_for, lessons
+from replay import code_cells, committed, markdown_cells, replay, run, solutions
+
+each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
+
+
+def outputs_of(cell, pictures=True):
+    """A cell's outputs without what differs from run to run (or from machine to machine)."""
+    outputs = copy.deepcopy(cell.outputs)
+    for output in outputs:
+        output.pop("execution_count", None)
+        data = output.get("data", {})
+        data.pop(WIDGET, None)
+        if not pictures:
+            data.pop("image/png", None)
+            if "text/html" in data:
+                data["text/html"] = PNG.sub("PNG", data["text/html"])
+    return outputs
+
+
+@pytest.fixture(scope="module")
+def rerun():
+    """path -> (cells as committed, after running all, after running each once more), in one
+    kernel. The second time runs from the last cell to the first: a name that got a second
+    meaning further down then shows, which running twice from the top would hide."""
+    done = {}
+
+    def get(path):
+        if path not in done:
+            notebook = nbformat.read(path, as_version=4)
+            before = copy.deepcopy(notebook.cells)
+            client = client_for(notebook, path)
+            code = [k for k, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+            with client.setup_kernel():
+                for k in code:
+                    client.execute_cell(notebook.cells[k], k)
+                first = copy.deepcopy(notebook.cells)
+                for k in reversed(code):
+                    client.execute_cell(notebook.cells[k], k)
+            done[path] = [[cells[k] for k in code] for cells in (before, first, notebook.cells)]
+        return done[path]
+
+    return get
+
+
+@each_lesson
+def test_a_second_execution_leaves_no_diff(path, rerun):
+    before, after, _ = rerun(path)
+    for old, new in zip(before, after, strict=True):
+        assert outputs_of(old, pictures=False) == outputs_of(new, pictures=False), old.source
+
+
+@each_lesson
+def test_scrolling_back_changes_nothing(path, rerun):
+    _, first, second = rerun(path)
+    for old, new in zip(first, second, strict=True):
+        assert outputs_of(old) == outputs_of(new), old.source
+
+
+@each_lesson
+def test_committed_as_executed_from_top_to_bottom(path):
+    """nbval compares a cleared cell with nothing, and passes."""
+    counts = [cell.execution_count for cell in code_cells(path)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@each_lesson
+def test_metadata_is_clean(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert notebook == clean(copy.deepcopy(notebook)), "run: python tests/execute.py"
+    assert path.stat().st_size < 1_000_000
+    ids = [cell.id for cell in notebook.cells]
+    assert len(ids) == len(set(ids))
+
+
+@each_lesson
+def test_every_cell_is_compared_and_none_complains(path):
+    for cell in code_cells(path):
+        assert not cell.metadata.get("tags"), "an exempt cell"
+        assert not re.search(r"NBVAL|nbval|%%time|clear_output|interact\(", cell.source)
+        for output in cell.outputs:
+            assert output.output_type != "error", cell.source
+            assert output.get("name") != "stderr", cell.source
+            assert not re.search(r"/(home|root|tmp|Users|work)/|0x[0-9a-f]{6}", str(output)[:5000])
+
+
+@each_lesson
+def test_every_picture_says_in_words_what_it_shows(path):
+    for cell in code_cells(path):
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if "image/png" in data:
+                assert re.match(r'<img alt="[^"]{20,}"', data["text/html"]), cell.source
+                assert len(data["text/plain"]) > 20
+
+
+@each_lesson
+def test_no_name_gets_a_second_meaning(path):
+    first = {}
+    for number, cell in enumerate(code_cells(path)):
+        for node in ast.parse(cell.source).body:
+            targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+            found = [n.id for t in targets if t for n in ast.walk(t) if isinstance(n, ast.Name)]
+            if isinstance(node, ast.For):
+                found = []  # a loop's variable is used in its loop only
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found.append(node.name)
+            for name in found:
+                assert first.setdefault(name, number) == number, f"{name} in cell {number}"
+
+
+@each_lesson
+def test_prose_is_short_and_nothing_is_fetched(path):
+    for cell in markdown_cells(path):
+        visible = re.sub(r"<details.*?</details>", "", cell.source, flags=re.S)
+        assert len(visible.split()) <= 120, cell.source[:60]
+        assert cell.source.count("<details>") == cell.source.count("</details>")
+        assert not re.search(r"!\[|<img|<script|<style|https?:", cell.source), cell.source[:60]
+    for cell in code_cells(path):
+        assert max(map(len, cell.source.splitlines())) <= 90, "too wide for a projector"
+
+
+@each_lesson
+def test_a_folded_solution_passes_its_check_and_the_stub_is_open(path):
+    namespace, shown, texts = replay(path)
+    verdicts = [v for v in shown if hasattr(v, "passed")]
+    assert [v.passed for v in verdicts] == [None] * len(verdicts)
+    assert sum("not written yet" in text for text in texts) == len(verdicts) >= 3
+    answers = solutions(path)
+    assert len(answers) == len(verdicts)
+    stubs = [cell.source for cell in code_cells(path) if "# your code here" in cell.source]
+    for stub, answer in zip(stubs, answers, strict=True):
+        # the same function, checked by the same line
+        assert re.findall(r"def .*|check\(.*", stub) == re.findall(r"def .*|check\(.*", answer)
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert run(answer, namespace).passed is True, answer
+
+
+@each_lesson
+def test_every_live_view_answers_over_its_whole_range(path):
+    views = [value for value in replay(path)[1] if hasattr(value, "compute")]
+    assert len(views) >= 2
+    for view in views:
+        start = view.picture["values"]
+        for control in view.controls:
+            for value in whole_range(control):
+                picture = view.compute(start | {control["name"]: value})
+                assert picture["error"] == "" and picture["printed"] == "", (control, value)
+                for row in view._fn(**arguments(view, picture["values"])).table()[2]:
+                    assert row in picture["cells"]
+                assert picture["caption"]
+
+
+def whole_range(control):
+    if control["kind"] == "switch":
+        return [False, True]
+    if "labels" in control:
+        return range(len(control["labels"]))
+    low, high, by = control["low"], control["high"], control["by"]
+    count = round((high - low) / by)
+    at = sorted({0, count, *range(0, count, max(1, count // 40))})
+    return [low + k * by if isinstance(by, int) else round(low + k * by, 6) for k in at]
+
+
+def arguments(view, values):
+    options = {c["name"]: c["options"] for c in view._controls if "options" in c}
+    return {n: options[n][v] if n in options else v for n, v in values.items()}
+
+
+SETTINGS = [
+    {"ATEN_CPU_CAPABILITY": "default"},
+    {"MKL_CBWR": "COMPATIBLE", "DNNL_MAX_CPU_ISA": "SSE41"},
+    {"OMP_NUM_THREADS": "2", "PYTHONHASHSEED": "7"},
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: next(iter(s)))
+def test_the_numbers_survive_another_machine(setting):
+    """The settings change how PyTorch computes, as another processor would."""
+    printed = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("replay.py"))],
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **setting},
+        capture_output=True, check=True, encoding="utf-8",
+    ).stdout  # fmt: skip
+    for path in lessons():
+        for number, cell in enumerate(code_cells(path)):
+            assert f"{path.name} cell {number}\n{committed(cell)}\n" in printed
+
+
+# What the course is known by: each must be printed by a lesson, digit for digit.
+NUMBERS = {
+    "01_dot_products": """
+        The 0.081|weather 0.189|is 0.054|beautiful 0.243|today 0.135|in 0.054|Melbourne 0.243
+        [13.2973, 7.8378] total 21.1351
+        [13.2973, 7.8378, 4.2973, 9.5135, 13.4054, 8.2432, 9.2432, 8.5135, 4.1351] total 78.4865
+        [0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865]
+        [0.9995, 0.9544, 0.9422, 0.4753, 0.4576, 0.6310]
+        [0.9422, 1.4754, 1.4570, 0.8296, 0.7154, 1.0605]
+        [0.4753, 0.8434, 0.8296, 0.4937, 0.3474, 0.6565]
+        [0.4576, 0.7070, 0.7154, 0.3474, 0.6654, 0.2935]
+        [0.6310, 1.0865, 1.0605, 0.6565, 0.2935, 0.9450]
+        tensor([0, 1, 1, 1, 2, 1])|journey 1.2227|tensor([0, 1, 2, 3, 4, 5])""",
+    "02_softmax": """
+        [0.1455, 0.2278, 0.2249, 0.1285, 0.1077, 0.1656]
+        [0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581]) sum 1.0
+        13.8548%|23.7891%|23.3274%|12.3992%|10.8182%|15.8114%
+        [0.6590, 0.2424, 0.0986]
+        tensor([1.0000, 0.0000]) tensor([nan, 0.])
+        0.01: 0.000 0.877|1: 0.139 0.238|10: 0.164 0.173
+        [0.2098, 0.2006, 0.1981, 0.1242, 0.1220, 0.1452]
+        [0.1390, 0.2369, 0.2326, 0.1242, 0.1108, 0.1565]
+        [0.1435, 0.2074, 0.2046, 0.1462, 0.1263, 0.1720]
+        [0.1526, 0.1958, 0.1975, 0.1367, 0.1879, 0.1295]
+        [0.1385, 0.2184, 0.2128, 0.1420, 0.0988, 0.1896]
+        [0.9220, 1.2970, 1.2788, 0.7974, 0.7540, 0.9508]) in all 6.0
+        1.746|1.777|1.7918""",
+    "03_context_vectors": """
+        [0.0596, 0.0208, 0.1233]|[0.1308, 0.2070, 0.1570]|[0.1330, 0.1983, 0.1493]
+        [0.0273, 0.0719, 0.0409]|[0.0833, 0.0270, 0.0108]|[0.0079, 0.1265, 0.0870]
+        [0.4419, 0.6515, 0.5683]
+        [0.4421, 0.5931, 0.5790]|[0.4431, 0.6496, 0.5671]|[0.4304, 0.6298, 0.5510]
+        [0.4671, 0.5910, 0.5266]|[0.4177, 0.6503, 0.5645]
+        [0.4317, 0.5833, 0.5283]|coordinate: 0.07""",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_known_numbers_are_printed(name):
+    path = next(path for path in lessons() if path.stem == name)
+    text = " ".join(" ".join(committed(cell) for cell in code_cells(path)).split())
+    for number in re.split(r"[|\n]", NUMBERS[name]):
+        assert number.strip() in text
