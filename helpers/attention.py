@@ -1,12 +1,17 @@
 """Attention as the lessons build it: one definition each, in the order of the lessons.
 
-n: number of tokens.  d: entries of an embedding.  Every function takes floating-point
-tensors, leaves its arguments as they are and returns the same floating-point type.
-Source of the formulas: Vaswani et al. 2017, section 3.2, and Raschka, Build a Large
-Language Model (From Scratch), section 3.3.
+n: number of tokens.  d, d_in: entries of an embedding.  b: number of sentences in a batch.
+Every function takes floating-point tensors, leaves its arguments as they are and returns the
+same floating-point type.
+Source of the formulas: Vaswani et al. 2017, section 3.2. Source of the classes, their
+arguments and the order in which they create their parameters (query, key, value, out_proj):
+Raschka, Build a Large Language Model (From Scratch), chapter 3.
 """
 
 import torch
+from torch import nn
+
+from .guard import InputError
 
 
 # Lesson 01
@@ -83,3 +88,290 @@ def context_of_others(inputs, i):
     hidden = scores(inputs, i)
     hidden[i] = -torch.inf
     return softmax(hidden) @ inputs
+
+
+# Lesson 04
+def scaled_scores(queries, keys):
+    """Dot products of every query with every key, divided by the square root of d_k.
+
+    queries: (..., n, d_k).  keys: (..., m, d_k); d_k is the size of a key.
+    Returns (..., n, m): row = query, column = key.
+    """
+    return queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+
+
+def qkv_attention(inputs, W_query, W_key, W_value):
+    """Scaled dot-product attention with projections.
+
+    inputs: (..., n, d_in).  W_query, W_key: (d_in, d_k).  W_value: (d_in, d_out).
+    Returns (..., n, d_out): row i is the context vector of token i, a blend of values.
+    """
+    weights = attention_weights(scaled_scores(inputs @ W_query, inputs @ W_key))
+    return weights @ (inputs @ W_value)
+
+
+class SelfAttention(nn.Module):
+    """qkv_attention with matrices that can be trained, drawn from 0 to 1 by torch.rand.
+
+    d_in, d_out: width of the inputs and of the outputs, at least 1.
+    Raises InputError if a width is no such number, or if the inputs have another one.
+    """
+
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        _expect_sizes(d_in=d_in, d_out=d_out)
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def weights(self, inputs):
+        """inputs: (..., n, d_in).  Returns the attention weights (..., n, n)."""
+        _expect_width(inputs, self.W_query.shape[0])
+        return attention_weights(scaled_scores(inputs @ self.W_query, inputs @ self.W_key))
+
+    def forward(self, inputs):
+        """inputs: (..., n, d_in).  Returns (..., n, d_out)."""
+        return self.weights(inputs) @ (inputs @ self.W_value)
+
+
+class SelfAttentionLinear(nn.Module):
+    """SelfAttention with nn.Linear, which draws smaller numbers around 0 and keeps each
+    matrix transposed, as (d_out, d_in).
+
+    d_in, d_out: as for SelfAttention.  qkv_bias: also add a trained vector to each of
+    query, key and value.  Raises InputError as SelfAttention does.
+    """
+
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        _expect_sizes(d_in=d_in, d_out=d_out)
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def weights(self, inputs):
+        """inputs: (..., n, d_in).  Returns the attention weights (..., n, n)."""
+        _expect_width(inputs, self.W_query.in_features)
+        return attention_weights(scaled_scores(self.W_query(inputs), self.W_key(inputs)))
+
+    def forward(self, inputs):
+        """inputs: (..., n, d_in).  Returns (..., n, d_out)."""
+        return self.weights(inputs) @ self.W_value(inputs)
+
+
+# Lesson 05
+def causal_mask(n):
+    """What a token must not see: (n, n) of bool, True above the diagonal (key after query)."""
+    return torch.ones(n, n, dtype=torch.bool).triu(diagonal=1)
+
+
+def causal_weights(scores, d_k):
+    """Attention weights that cannot see the future.
+
+    scores: (..., n, n), not scaled, finite.  d_k: size of a key, > 0.
+    Returns (..., n, n): rows sum to 1, entries above the diagonal are exactly 0.
+    Raises InputError if scores is not square in its last two dimensions.
+    """
+    if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2]:
+        raise InputError(
+            f"scores has the shape {tuple(scores.shape)}; as many keys as queries are expected, "
+            "(..., n, n)."
+        )
+    mask = causal_mask(scores.shape[-1]).to(scores.device)
+    return attention_weights((scores / d_k**0.5).masked_fill(mask, -torch.inf))
+
+
+def window_weights(scores, d_k, window):
+    """Causal attention weights that see the last few tokens only.
+
+    scores: (n, n), not scaled, finite.  d_k: size of a key, > 0.  window: how many tokens a
+    token sees, itself among them; at least 1.
+    Returns (n, n): rows sum to 1; entries above the diagonal, and `window` or more columns
+    to the left of it, are exactly 0.
+    Source: sliding-window attention, Child et al. 2019 and Beltagy et al. 2020.
+    """
+    too_old = torch.ones(scores.shape, dtype=torch.bool).tril(diagonal=-window)
+    return causal_weights(scores.masked_fill(too_old, -torch.inf), d_k)
+
+
+def dropout(weights, p, training):
+    """Inverted dropout: each weight becomes 0 with probability p, the others grow.
+
+    weights: any shape.  p: 0 <= p < 1.  training: False returns the weights as they are.
+    Returns the same shape; survivors are multiplied by 1 / (1 - p), so the mean stays.
+    Raises InputError if p is outside [0, 1).
+    Source: Srivastava et al. 2014.
+    """
+    _expect_rate(p)
+    if not training:
+        return weights
+    survives = torch.rand(weights.shape) >= p
+    return weights * survives / (1 - p)
+
+
+class CausalAttention(nn.Module):
+    """One head of causal attention, with dropout on its weights.
+
+    d_in, d_out: width of the inputs and of the outputs.  context_length: the most tokens an
+    input may have.  dropout: 0 <= dropout < 1.  qkv_bias: as for SelfAttentionLinear.
+    Raises InputError if an argument, or later an input, does not fit.
+    """
+
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        _expect_sizes(d_in=d_in, d_out=d_out, context_length=context_length)
+        _expect_rate(dropout)
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", causal_mask(context_length))
+
+    def weights(self, inputs):
+        """inputs: (..., n, d_in), n <= context_length.  Returns the weights (..., n, n)."""
+        _expect_width(inputs, self.W_query.in_features)
+        n = _expect_length(inputs, len(self.mask))
+        scores = scaled_scores(self.W_query(inputs), self.W_key(inputs))
+        return attention_weights(scores.masked_fill(self.mask[:n, :n], -torch.inf))
+
+    def forward(self, inputs):
+        """inputs: (..., n, d_in), n <= context_length.  Returns (..., n, d_out)."""
+        return self.dropout(self.weights(inputs)) @ self.W_value(inputs)
+
+
+# Lesson 06
+def split_heads(x, num_heads):
+    """Give each head its own part of every token's numbers.
+
+    x: (b, n, d_out), d_out divisible by num_heads.
+    Returns (b, num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
+    first head_dim numbers of each token. Raises InputError if d_out is not divisible.
+    """
+    b, n, d_out = x.shape
+    head_dim = _expect_head_dim(d_out, num_heads)
+    return x.view(b, n, num_heads, head_dim).transpose(1, 2)
+
+
+def merge_heads(x):
+    """Put the parts of the heads side by side again: the inverse of split_heads.
+
+    x: (b, num_heads, n, head_dim).  Returns (b, n, num_heads * head_dim).
+    """
+    b, _, n, _ = x.shape
+    return x.transpose(1, 2).contiguous().view(b, n, -1)
+
+
+def multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
+    """Causal multi-head attention on a batch.
+
+    inputs: (b, n, d_in).  W_query, W_key, W_value: (d_in, d_out), d_out divisible by
+    num_heads.  W_out: (d_out, d_out).  b_out: (d_out,).
+    Returns (b, n, d_out). Raises InputError if d_out is not divisible by num_heads.
+    """
+    queries, keys, values = (split_heads(inputs @ W, num_heads) for W in (W_query, W_key, W_value))
+    weights = causal_weights(queries @ keys.transpose(-2, -1), keys.shape[-1])
+    return merge_heads(weights @ values) @ W_out + b_out
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+    """Several heads of CausalAttention side by side.
+
+    d_out: width of ONE head; the outputs are num_heads * d_out wide.  The other arguments
+    and the errors are those of CausalAttention.
+    """
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        _expect_sizes(num_heads=num_heads)
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, inputs):
+        """inputs: (..., n, d_in), n <= context_length.  Returns (..., n, num_heads * d_out)."""
+        return torch.cat([head(inputs) for head in self.heads], dim=-1)
+
+
+class MultiHeadAttention(nn.Module):
+    """Causal multi-head attention in one module: one projection for all heads, then split.
+
+    d_out: width of all heads together, divisible by num_heads; a head is
+    head_dim = d_out / num_heads wide.  The other arguments are those of CausalAttention.
+    Raises InputError if an argument, or later an input, does not fit.
+    """
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        _expect_sizes(d_in=d_in, d_out=d_out, context_length=context_length, num_heads=num_heads)
+        _expect_rate(dropout)
+        self.head_dim = _expect_head_dim(d_out, num_heads)
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", causal_mask(context_length))
+
+    def weights(self, inputs):
+        """inputs: (b, n, d_in), n <= context_length.
+        Returns the weights of all heads (b, num_heads, n, n)."""
+        _expect_width(inputs, self.W_query.in_features, batch=True)
+        n = _expect_length(inputs, len(self.mask))
+        queries = split_heads(self.W_query(inputs), self.num_heads)
+        keys = split_heads(self.W_key(inputs), self.num_heads)
+        scores = scaled_scores(queries, keys)
+        return attention_weights(scores.masked_fill(self.mask[:n, :n], -torch.inf))
+
+    def forward(self, inputs):
+        """inputs: (b, n, d_in), n <= context_length.  Returns (b, n, d_out)."""
+        weights = self.dropout(self.weights(inputs))
+        values = split_heads(self.W_value(inputs), self.num_heads)
+        return self.out_proj(merge_heads(weights @ values))
+
+
+# What does not fit
+def _expect_sizes(**sizes):
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise InputError(f"{name} is {size!r}; a whole number of at least 1 is expected.")
+
+
+def _expect_rate(p):
+    if not (isinstance(p, int | float) and 0 <= p < 1):
+        raise InputError(
+            f"dropout is {p!r}; a number from 0 to below 1 is expected: 0.1 drops a tenth."
+        )
+
+
+def _expect_head_dim(d_out, num_heads):
+    if d_out % num_heads:
+        near = d_out - d_out % num_heads
+        choices = " or ".join(str(d) for d in (near, near + num_heads) if d)
+        raise InputError(
+            f"d_out = {d_out} is not divisible by num_heads = {num_heads}, and every head gets "
+            f"d_out / num_heads numbers. Choose d_out = {choices}, or another num_heads."
+        )
+    return d_out // num_heads
+
+
+def _expect_width(inputs, d_in, batch=False):
+    ends = f"(b, n, {d_in})" if batch else f"(n, {d_in}) or (b, n, {d_in})"
+    fits = inputs.dim() == 3 if batch else inputs.dim() >= 2
+    if not fits or inputs.shape[-1] != d_in:
+        advice = " For a single sentence: inputs[None]." if batch and inputs.dim() == 2 else ""
+        raise InputError(
+            f"the inputs have the shape {tuple(inputs.shape)}; {ends} is expected, because the "
+            f"module was created with d_in = {d_in}.{advice}"
+        )
+
+
+def _expect_length(inputs, context_length):
+    n = inputs.shape[-2]
+    if n > context_length:
+        raise InputError(
+            f"the inputs have {n} tokens, and the module was created with context_length = "
+            f"{context_length}. Shorten the inputs, or create it with context_length = {n}."
+        )
+    return n
