@@ -15,14 +15,24 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+function spoken(name) {
+  return name.replaceAll("_", " ");
+}
+
 // One control: its row, and a function that moves it to a value that came from elsewhere.
-function makeControl(control, changed, busy) {
+function makeControl(control, changed, busy, board) {
   const id = `explore-${Math.random().toString(36).slice(2)}`;
-  const label = make("label", { textContent: control.name.replaceAll("_", " "), htmlFor: id });
-  const row = make("div", { className: "control" }, label);
   const { kind, labels } = control;
+  const label = make(kind === "cells" ? "span" : "label", { textContent: spoken(control.name), htmlFor: id });
+  const row = make("div", { className: `control ${kind}` }, label);
   let input, show;
-  if (kind === "choice") {
+  if (kind === "cells") {
+    const hint = make("span", { id, textContent: "click a cell, or press Enter on it; ◥ means off" });
+    const reset = make("button", { type: "button", textContent: "reset", onclick: () => changed(control.value) });
+    row.append(make("span", {}, hint, reset));
+    board.makeSwitches(id);
+    show = board.mark;
+  } else if (kind === "choice") {
     input = make("select", { id }, ...labels.map((text, i) => make("option", { value: i, textContent: text })));
     show = (value) => { input.value = value; };
     input.addEventListener("input", () => changed(Number(input.value)));
@@ -45,7 +55,8 @@ function makeControl(control, changed, busy) {
       setText(output, words(value));
       input.setAttribute("aria-valuetext", words(value));
     };
-    const move = (value) => { show(value); changed(Number(Number(input.value).toFixed(digits))); };
+    // the field keeps a value inside its limits
+    const move = (value) => { input.value = value; changed(Number(Number(input.value).toFixed(digits))); };
     input.addEventListener("input", () => move(input.value));
     row.append(input, output);
     if (kind === "step") row.append(makeStepping(input, move, busy));
@@ -79,11 +90,11 @@ function makeStepping(input, move, busy) {
 }
 
 // The table: built when names or shape change, otherwise only changed cells are painted.
-function makeTable(palette, look) {
+function makeTable(palette, look, flip) {
   const [colours, whiteFrom] = palette;
   const table = make("table");
   const painted = new WeakMap(); // cell: its colour, since the style gives it back in other words
-  let shape = "", cells = [], heads = [], sides = [], corner, held = [0, 0];
+  let shape = "", cells = [], heads = [], sides = [], corner, held = [0, 0], on = null;
 
   function build(rows, columns) {
     corner = make("th", { className: "corner" });
@@ -93,6 +104,7 @@ function makeTable(palette, look) {
       const cell = make("td", { tabIndex: i || j ? -1 : 0 });
       cell.addEventListener("focus", () => { hold(i, j); look(i, j); });
       cell.addEventListener("mouseenter", () => look(i, j));
+      cell.addEventListener("click", () => flip(i, j));
       return cell;
     }));
     held = [0, 0];
@@ -114,13 +126,33 @@ function makeTable(palette, look) {
     const target = step && cells[held[0] + step[0]]?.[held[1] + step[1]];
     if (step) event.preventDefault();
     if (target) target.focus();
+    const press = (event.key === "Enter" || event.key === " ") && !(event.shiftKey || event.ctrlKey || event.metaKey);
+    if (!on || !press) return;
+    event.preventDefault();
+    if (!event.repeat) flip(...held);
   });
+
+  // Cells that are switches: what is on is a selected cell of a grid, also for the style.
+  function makeSwitches(hint) {
+    table.setAttribute("role", "grid");
+    table.setAttribute("aria-multiselectable", "true");
+    table.setAttribute("aria-describedby", hint);
+  }
+  function mark(value) {
+    on = value;
+    cells.forEach((row, i) => row.forEach((cell, j) => {
+      const state = on[i]?.[j];
+      if (state === undefined) cell.removeAttribute("aria-selected");
+      else if (cell.getAttribute("aria-selected") !== String(state)) cell.setAttribute("aria-selected", state);
+    }));
+  }
 
   function patch(picture) {
     const { rows, columns, highlights } = picture;
     if (shape !== `${rows.length} ${columns.length}`) {
       shape = `${rows.length} ${columns.length}`;
       build(rows, columns);
+      if (on) mark(on);
     }
     setText(corner, `${picture.axes[0]} ↓  ${picture.axes[1]} →`);
     columns.forEach((name, j) => { setText(heads[j], name); heads[j].title = name; });
@@ -139,7 +171,38 @@ function makeTable(palette, look) {
       }
     }));
   }
-  return { table, patch };
+  return { table, patch, makeSwitches, mark };
+}
+
+// The small heads: colours only, painted in place; buttons where one can be picked.
+function makeHeads(colours, pick) {
+  const box = make("div", { className: "heads" });
+  const rgba = colours.map((c) => 0xff000000 + parseInt(c.slice(5) + c.slice(3, 5) + c.slice(1, 3), 16));
+  function patch({ heads, head }) {
+    const { children } = box;
+    // once there were many their place stays
+    if (children.length !== heads.length) box.style.minHeight = `${box.offsetHeight}px`;
+    while (children.length > heads.length) box.lastChild.remove();
+    while (children.length < heads.length) {
+      const k = children.length;
+      box.append(make(pick ? "button" : "div", { type: "button", onclick: pick && (() => pick(k)) },
+        make("span"), make("canvas")));
+    }
+    heads.forEach(([title, rows], k) => {
+      const [name, canvas] = children[k].children, width = rows[0].length, height = rows.length;
+      setText(name, title);
+      children[k].setAttribute("aria-current", k === head);
+      if (canvas.width !== width || canvas.height !== height) {
+        const size = Math.max(1, Math.round(72 / Math.max(width, height)));
+        Object.assign(canvas, { width, height });
+        Object.assign(canvas.style, { width: `${size * width}px`, height: `${size * height}px` });
+      }
+      const image = new ImageData(width, height);
+      new Uint32Array(image.data.buffer).set(rows.flat().map((index) => rgba[index] ?? 0xffffffff));
+      canvas.getContext("2d").putImageData(image, 0, 0);
+    });
+  }
+  return { box, patch };
 }
 
 export default {
@@ -157,17 +220,21 @@ export default {
     const low = make("span"), high = make("span"), bar = make("span", { className: "bar" });
     const colours = model.get("palette")[0];
     bar.style.background = `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
-    const { table, patch } = makeTable(model.get("palette"), look);
+    const list = model.get("controls");
+    const switches = list.find(({ kind }) => kind === "cells");
+    const heading = list.find(({ name, kind }) => name === "head" && ["slider", "stops", "choice"].includes(kind));
+    const board = makeTable(model.get("palette"), look, flip), { table } = board;
     table.setAttribute("aria-label", model.get("title"));
+    const heads = makeHeads(colours, heading && pick);
 
-    const controls = model.get("controls").map((control) => [control.name, makeControl(control, (value) => {
-      values[control.name] = value;
-      ask();
-    }, () => timer)]);
-    const fields = make("fieldset", {}, ...controls.map(([, { row }]) => row));
+    const controls = new Map(list.map((control) => [
+      control.name, makeControl(control, (value) => set(control.name, value), () => timer, board),
+    ]));
+    const fields = make("fieldset", {}, ...[...controls.values()].map(({ row }) => row));
     fields.setAttribute("aria-label", `${model.get("title")}: controls`);
-    const root = make("div", { className: "explore" }, fields, error,
-      make("div", { className: "scroll" }, table),
+    const root = make("div", { className: "explore" },
+      make("div", { className: list.length > 6 ? "many" : "" }, fields), error,
+      make("div", { className: "views" }, make("div", { className: "scroll" }, table), heads.box),
       make("div", { className: "key" }, low, bar, high), cell, caption, printed);
     // otherwise the notebook takes arrows and letters typed here for its own commands
     root.addEventListener("keydown", (event) => {
@@ -177,6 +244,22 @@ export default {
       if (!lab) event.stopPropagation();
     });
 
+    function set(name, value) {
+      values[name] = value;
+      controls.get(name).show(value);
+      ask();
+    }
+    function flip(i, j) {
+      if (isOn(i, j) === undefined) return;
+      set(switches.name, values[switches.name].map((row, k) => row.map((on, l) => on !== (k === i && l === j))));
+    }
+    function isOn(i, j) {
+      return switches && values[switches.name][i]?.[j];
+    }
+    function pick(k) {
+      const called = heading.labels?.indexOf(model.get("picture").heads[k][0]);
+      set("head", heading.labels ? (called < 0 ? k : called) : heading.low + k * heading.by);
+    }
     // At most one question is under way; while it is, only the newest values wait.
     function ask() {
       if (timer) { waiting = true; return; }
@@ -223,7 +306,8 @@ export default {
       // once there was printing its place stays, or the page would jump with every other value
       if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
       if (picture.cells) {
-        patch(picture);
+        board.patch(picture);
+        heads.patch(picture);
         setText(caption, picture.caption);
         setText(low, picture.scale[0]);
         setText(high, picture.scale[1]);
@@ -248,7 +332,8 @@ export default {
       setText(cell, `${place(model.get("picture"), ...watched)} = ${message.text}`);
     }
     function place(picture, i, j) {
-      return `${picture.rows[i]} · ${picture.columns[j]}: ${picture.cells[i][j] || "not computed yet"}`;
+      const on = isOn(i, j), state = on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
+      return `${picture.rows[i]} · ${picture.columns[j]}${state}: ${picture.cells[i][j] || "not computed yet"}`;
     }
     model.on("change:picture", draw);
     model.on("msg:custom", told);

@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from pathlib import Path
 
 import anywidget
+import numpy as np
 import torch
 import traitlets
 
@@ -47,6 +48,9 @@ class Explore(anywidget.AnyWidget):
             )
         self._fn = fn
         self._controls = [_control(name, short, fn) for name, short in controls.items()]
+        cells = [c["name"] for c in self._controls if c["kind"] == "cells"]
+        if len(cells) > 1:
+            raise InputError(f"{' and '.join(cells)} cannot both be the cells; one matrix can.")
         self._lock = threading.Lock()  # in JupyterLab messages arrive on a thread of their own
         self._view = None
         colours, white_from = palette()
@@ -78,7 +82,7 @@ class Explore(anywidget.AnyWidget):
                 picture["error"] = str(error)
             else:
                 self._values = {
-                    c["name"]: bare(values[c["name"]]) if "labels" in c else arguments[c["name"]]
+                    c["name"]: _sent(c, values[c["name"]], arguments[c["name"]])
                     for c in self._controls
                 }
                 # reading the result is part of the call: it too may fail or take for ever
@@ -146,8 +150,12 @@ def explore(fn, /, **controls):
                                            a slider that stops at these numbers only
         a str                              a text box
         True or False                      a switch
+        a matrix of True and False         a switch in each cell of the picture, as many as
+                                           the matrix has; fn gets a bool tensor of its own
         The default of the function's parameter is the start, otherwise the middle of a
         slider and the first of a choice. A slider named "step" gets back, play and next.
+        A slider or a choice named "head" is also set by the small heads of a View: to the
+        option that is called "head 1" and so on, otherwise counting from its first value.
     Returns the widget: put it last in the cell. Its plain text is its numbers.
     Raises InputError if fn cannot be called or a control cannot be understood.
     """
@@ -164,6 +172,13 @@ def _control(name, short, fn):
             expected = "True or False" if sort is bool else "a text"
             raise InputError(f"{name} starts at {_brief(default)}; {expected} is expected.")
         return {"name": name, "kind": kind, "value": sort(default if given else short)}
+    if switches := _switches(short, name):
+        if given and not _fits(start := _switches(default, name), switches):
+            raise InputError(
+                f"{name} starts at {_brief(default)}; {_size(switches)} of True and False "
+                "are expected."
+            )
+        return {"name": name, "kind": "cells", "value": start if given else switches}
     if isinstance(short, tuple) and len(short) in (2, 3) and all(map(_is_number, short)):
         return _slider(name, [_own(x) for x in short], default, given)
     if isinstance(short, (list, tuple, dict)) and len(short):
@@ -188,7 +203,7 @@ def _control(name, short, fn):
         return {"name": name, "kind": kind, "value": start, "labels": labels, "options": options}
     raise InputError(
         f"{name}={_brief(short)} is no control; expected (low, high), (low, high, step), "
-        "a list of choices, a text, or True or False."
+        "a list of choices, a text, True or False, or a matrix of True and False."
     )
 
 
@@ -216,6 +231,33 @@ def _slider(name, limits, default, given):
     start = int(start) if whole else float(start)
     kind = "step" if name == "step" else "slider"
     return {"name": name, "kind": kind, "value": start, "low": low, "high": high, "by": step}
+
+
+def _switches(x, name):
+    """A matrix of True and False as nested lists of its own; None if x is none."""
+    if isinstance(x, (torch.Tensor, np.ndarray)):
+        x = x.tolist() if x.dtype in (torch.bool, np.bool_) else None
+    if not isinstance(x, (list, tuple)) or not all(isinstance(row, (list, tuple)) for row in x):
+        return None
+    rows = [[bare(on) for on in row] for row in x]
+    entries = sum(rows, [])
+    if not entries or not all(isinstance(on, bool) for on in entries):
+        return None
+    if len({len(row) for row in rows}) > 1:
+        raise InputError(f"the rows of {name} differ in length; give each the same.")
+    if max(len(rows), len(rows[0])) > MAX_CELLS:
+        raise InputError(
+            f"{name} has {_size(rows)} switches; at most {MAX_CELLS} x {MAX_CELLS} fit."
+        )
+    return rows
+
+
+def _size(rows):
+    return f"{len(rows)} x {len(rows[0])}"
+
+
+def _fits(rows, known):
+    return rows is not None and _size(rows) == _size(known)
 
 
 def _default(name, fn):
@@ -276,6 +318,12 @@ def _value(control, value):
     name, kind, value = control["name"], control["kind"], bare(value)
     if kind == "switch" and isinstance(value, bool) or kind == "text" and isinstance(value, str):
         return value
+    if kind == "cells":
+        rows = _switches(value, name)
+        if _fits(rows, control["value"]):
+            return torch.tensor(rows)
+        size = _size(control["value"])
+        raise InputError(f"{name} is {_brief(value)}; {size} of True and False are expected.")
     if kind in ("choice", "stops") and isinstance(value, int) and not isinstance(value, bool):
         if 0 <= value < len(control["options"]):
             return _copy(control["options"][value])  # fn may change what it is given
@@ -292,6 +340,13 @@ def _value(control, value):
     raise InputError(f"{name} is {_brief(value)}, which is no value of this control.")
 
 
+def _sent(control, value, argument):
+    """A value of a control as the page has it."""
+    if "labels" in control:
+        return bare(value)
+    return argument.tolist() if control["kind"] == "cells" else argument
+
+
 def _copy(option):
     try:
         return copy.deepcopy(option)
@@ -301,6 +356,8 @@ def _copy(option):
 
 def _spoken(control, values):
     value = values[control["name"]]
+    if control["kind"] == "cells":
+        return f"{_size(value)} switches, {sum(map(sum, value))} on"
     return control["labels"][value] if "labels" in control else str(value)
 
 
@@ -330,4 +387,6 @@ def _drawn(view):
         "axes": list(view.axes),
         "caption": view.caption,
         "explains": view.explain is not None,
+        "heads": [[title, head.colours()] for title, head in view.small()],
+        "head": view.head,
     }

@@ -11,7 +11,7 @@ import operator
 import unicodedata
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 
 import numpy as np
@@ -26,6 +26,8 @@ NAN_COLOUR = "#ffffff"
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
 MAX_SIDE, MAX_CELLS = 256, 2**16  # of one matrix, of a picture: more only takes minutes
 MAX_LABEL = 24  # a longer name is cut in the picture
+MAX_HEADS = 16  # small heads beside a matrix
+MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 
 @cache
@@ -123,6 +125,9 @@ class View:
     digits: digits after the point, 0 to 6.
     axes: what a row and what a column is.
     explain: explain(row, column) -> str, how the number in this cell came about.
+    heads: (heads, rows, columns), up to 16 of them, drawn small and without numbers beside
+        the matrix, on its scale, which by default covers them too; shown holds for them too.
+    head: which of them, from 0, the matrix is: outlined; None if it is none of them.
     Raises InputError where these do not fit together.
     """
 
@@ -138,6 +143,8 @@ class View:
     digits: int = 2
     axes: tuple = ("Query", "Key")
     explain: Callable | None = None
+    heads: object = None
+    head: int | None = None
 
     def __post_init__(self):
         self.matrix, given = as_array(self.matrix), "keys"
@@ -169,6 +176,7 @@ class View:
                     f"shown has the shape {self.shown.shape}, the matrix ({rows}, {columns})."
                 )
         self.highlights = self._cells(() if self.highlights is None else self.highlights)
+        self._fit_heads()
         self.scale = self._limits(self.scale)
         digits = self.digits = bare(self.digits)
         if not isinstance(digits, int) or isinstance(digits, bool) or not 0 <= digits <= 6:
@@ -199,6 +207,24 @@ class View:
             ) from None
         return cells
 
+    def _fit_heads(self):
+        head = self.head = bare(self.head)
+        count = 0
+        if self.heads is not None:
+            self.heads, shape = as_array(self.heads, "heads"), self.matrix.shape
+            if self.heads.shape[1:] != shape or not 1 <= len(self.heads) <= MAX_HEADS:
+                raise InputError(
+                    f"heads has the shape {self.heads.shape}; (heads, {shape[0]}, {shape[1]}) "
+                    f"with 1 to {MAX_HEADS} heads is expected."
+                )
+            count = len(self.heads)
+        whole = isinstance(head, int) and not isinstance(head, bool)
+        if head is not None and not (whole and 0 <= head < count):
+            raise InputError(
+                f"head is {str(head)[:40]}; one of {count} heads, counted from 0, or None "
+                "is expected."
+            )
+
     def _limits(self, scale):
         if scale is not None:
             try:
@@ -210,7 +236,10 @@ class View:
                     f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
                 )
             return low, high
-        finite = self.matrix[np.isfinite(self.matrix) & self.shown]
+        every = self.matrix[None]
+        if self.heads is not None:
+            every = np.concatenate([every, self.heads])
+        finite = every[np.isfinite(every) & self.shown]
         low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
         return (0.0, 1.0) if low == 0 and high <= 1 else (float(low), float(high))
 
@@ -255,8 +284,14 @@ class View:
         index = np.where(np.isnan(self.matrix) | ~self.shown, -1, np.clip(index, 0, 1) * 255)
         return index.round().astype(int).tolist()
 
+    def small(self):
+        """The heads as (title, View), in order; empty if there are none."""
+        alone = dict(caption="", highlights=(), explain=None, heads=None, head=None)
+        heads = () if self.heads is None else self.heads
+        return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
+
     def text(self):
-        """The numbers as a text table with the caption below."""
+        """The numbers as a text table, those of the heads too, with the caption below."""
         rows, columns, cells = self.table()
         lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
         widths = [max(_width(line[j]) for line in lines) for j in range(len(lines[0]))]
@@ -265,6 +300,8 @@ class View:
             first = line[0] + " " * (widths[0] - _width(line[0]))
             rest = (" " * (w - _width(t)) + t for t, w in zip(line[1:], widths[1:], strict=True))
             out.append("  ".join([first, *rest]).rstrip())
+        for title, view in self.small():
+            out += [title, view.text()]
         return "\n".join(out + ([self.caption] if self.caption else []))
 
     def alt(self):
@@ -278,6 +315,9 @@ class View:
                 f"; the largest is {self.number(known[i, j])}"
                 f" in row {self.tokens[i]}, column {self.keys[j]}"
             )
+        if self.heads is not None:
+            which = "" if self.head is None else f"this is head {self.head + 1} of "
+            sentence += f"; {which}{len(self.heads)} heads, shown small beside it"
         return " ".join(f"{sentence}. {self.caption}".split())
 
 
@@ -340,8 +380,8 @@ def heatmap(weights, tokens=None, *, keys=None, title="", **options):
 
     weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
         lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
-        (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A View is
-        drawn as it is.
+        (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A dict,
+        {title: matrix}, draws its matrices side by side. A View is drawn as it is.
     tokens, keys: names of the rows and of the columns, as for View.
     options: the other fields of View, for instance scale, digits, caption, row_sums.
     Returns a Still; several panels share one colour scale.
@@ -358,7 +398,7 @@ def heatmap(weights, tokens=None, *, keys=None, title="", **options):
         if any(value is not None for value in options.values()):
             raise InputError("a View is drawn as it is; give its options to View(...) instead.")
         return draw([[weights]], [[""]], title)
-    layers = _panels(weights)
+    layers = [_named(weights)] if isinstance(weights, dict) else _panels(weights)
     views = [[View(m, **options) for m in layer] for layer in layers]
     if options.get("scale") is None and len(layers) * len(layers[0]) > 1:
         low, high = zip(*(view.scale for row in views for view in row), strict=True)
@@ -373,7 +413,18 @@ def heatmap(weights, tokens=None, *, keys=None, title="", **options):
         ]
         for i, row in enumerate(views)
     ]
+    if isinstance(weights, dict):
+        titles = [list(map(as_text, weights))]
     return draw(views, titles, title)
+
+
+def _named(matrices):
+    """The matrices of a dict {title: matrix}, which must have one shape."""
+    arrays = [as_array(matrix, as_text(name)) for name, matrix in matrices.items()]
+    if len({array.shape for array in arrays}) != 1:
+        shapes = ", ".join(f"{as_text(n)} {a.shape}" for n, a in zip(matrices, arrays, strict=True))
+        raise InputError(f"matrices of one shape are expected, side by side; got {shapes or '{}'}.")
+    return arrays
 
 
 def _panels(weights):
@@ -418,21 +469,32 @@ def draw(views, titles, title=""):
     size = 0.62 if columns <= MAX_NUMBERS else 0.62 * MAX_NUMBERS / wide
     width, height = wide * size + 0.9 + 0.085 * name, high * size * 0.75 + 1.25
     height += 0.085 * max(0, key - 7)  # such names stand upright
-    figure = Figure(figsize=(max(3.2, width * count), height * len(views) + 0.35 * bool(title)))
-    figure.set_layout_engine("constrained")
-    grid = figure.subplots(len(views), count, squeeze=False)
+    width, height = max(3.2, width * count), height * len(views) + 0.35 * bool(title)
+    flat = list(zip(sum(titles, []), sum(views, []), strict=True))
+    figure = place = Figure(layout="constrained")
+    if small := views[0][0].small():
+        if len(flat) > 1:
+            raise InputError("heads are drawn beside one matrix; there are several.")
+        across = min(len(small), 4)
+        beside = 1.1 * across
+        place, side = figure.subfigures(1, 2, width_ratios=(width, beside))
+        width, height = width + beside, max(height, 1.2 * -(-len(small) // across))
+    figure.set_size_inches(width, height)
+    grid = place.subplots(len(views), count, squeeze=False)
     for i, row in enumerate(views):
         for j, view in enumerate(row):
             _draw_panel(grid[i][j], view, tables[i][j], titles[i][j])
     if columns > MAX_NUMBERS:  # no numbers in the cells: the colours need a key
-        _draw_scale(figure, grid, views[0][0].scale)
+        _draw_scale(place, grid, views[0][0].scale)
+    if small:
+        _draw_heads(side, small, across, views[0][0].head)
     if title:
         figure.suptitle(title, fontsize=11, parse_math=False)
-    flat = list(zip(sum(titles, []), sum(views, []), strict=True))
     text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in flat)
     alt = "Heatmap" + (f" {title}" if title else "") + ": " + flat[0][1].alt()
     if len(flat) > 1:
-        alt = f"{len(flat)} heatmaps on one colour scale. {alt}"
+        first, last = flat[0][0], flat[-1][0]
+        alt = f"{len(flat)} heatmaps on one colour scale, from {first} to {last}. {alt}"
     return Still(figure, alt, f"{title}\n{text}" if title else text)
 
 
@@ -445,12 +507,11 @@ def _seen(view):
 
 def _draw_panel(axes, view, table, title):
     rows, columns, cells = table
-    colours, white_from = palette()
+    _, white_from = palette()
     # an image of its own colours, so that sums and what is not computed stay uncoloured
     index = np.full((len(rows), len(columns)), -1)
     index[: view.matrix.shape[0], : view.matrix.shape[1]] = view.colours()
-    rgb = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in [*colours, NAN_COLOUR]])
-    axes.imshow(rgb[index].astype(np.uint8), aspect="auto", interpolation="nearest")
+    _draw_colours(axes, index, "auto")
     numbers = cells is not None
     if numbers:
         axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
@@ -480,6 +541,28 @@ def _draw_panel(axes, view, table, title):
         axes.set_title(title, fontsize=10)
 
 
+def _draw_colours(axes, index, aspect):
+    """Indices into palette(), -1 for no colour."""
+    colours = [*palette()[0], NAN_COLOUR]
+    rgb = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in colours], np.uint8)
+    axes.imshow(rgb[index], aspect=aspect, interpolation="nearest")
+
+
+def _draw_heads(figure, small, across, head):
+    grid = figure.subplots(-(-len(small) // across), across, squeeze=False).flat
+    for k, axes in enumerate(grid):
+        if k >= len(small):
+            axes.remove()
+            continue
+        title, view = small[k]
+        _draw_colours(axes, np.array(view.colours()), "equal")
+        axes.set(xticks=[], yticks=[])
+        axes.set_title(title, fontsize=8, fontweight="bold" if k == head else "normal")
+        if k == head:
+            for spine in axes.spines.values():
+                spine.set(color=MARKED, linewidth=2.5)
+
+
 def _draw_scale(figure, grid, scale):
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
@@ -491,4 +574,4 @@ def _draw_scale(figure, grid, scale):
 def _rectangle(i, j):
     from matplotlib.patches import Rectangle
 
-    return Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor="#c2410c", linewidth=2)
+    return Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=MARKED, linewidth=2)

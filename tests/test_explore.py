@@ -92,6 +92,12 @@ def told(monkeypatch):
         ("", dict(kind="text", value="")),
         (True, dict(kind="switch", value=True)),
         (False, dict(kind="switch", value=False)),
+        (torch.eye(2).bool(), dict(kind="cells", value=[[True, False], [False, True]])),
+        (np.array([[True, False]]), dict(kind="cells", value=[[True, False]])),
+        ([(True,), [np.bool_(False)]], dict(kind="cells", value=[[True], [False]])),
+        ([True, False], dict(kind="choice", labels=["True", "False"], value=0)),
+        ({"a": [[True]]}, dict(kind="choice", labels=["a"], value=0)),
+        ([[1, 0]], dict(kind="choice", labels=["[1, 0]"], value=0)),
     ],
 )
 def test_every_abbreviation(short, expected):
@@ -146,6 +152,8 @@ def test_a_step_starts_at_its_beginning():
         (1, [0.1, 1, 10], 1),
         (False, True, False),
         ("b", "a", "b"),
+        (torch.tensor([[False, True]]), [[True, True]], [[False, True]]),
+        ([[False], [False]], torch.ones(2, 1).bool(), [[False], [False]]),
     ],
 )
 def test_the_default_of_the_parameter_is_the_start(default, short, value):
@@ -169,6 +177,11 @@ def test_the_default_of_the_parameter_is_the_start(default, short, value):
         ("no", True),
         (torch.ones(2), True),
         (5, "text"),
+        (True, [[True]]),
+        (None, [[True]]),
+        ([[1]], [[True]]),
+        ([[True, True]], [[True], [True]]),
+        (torch.ones(3, 2).bool(), torch.ones(2, 3).bool()),
     ],
 )
 def test_a_default_that_the_control_cannot_have_is_refused(default, short):
@@ -198,6 +211,10 @@ def test_a_default_that_the_control_cannot_have_is_refused(default, short):
         range(3),
         np.arange(3),
         torch.rand(100, 100),
+        torch.ones(3, dtype=torch.bool),
+        torch.ones(2, 2, 2, dtype=torch.bool),
+        torch.ones(0, 2, dtype=torch.bool),
+        torch.ones(2, 2, dtype=torch.uint8),
         object(),
         EMPTY,
     ],
@@ -207,6 +224,19 @@ def test_what_is_no_control_is_refused(short):
         explore(show, x=short)
     assert len(str(caught.value)) < 250
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "controls, sentence",
+    [
+        ({"x": [[True], [True, False]]}, "the rows of x differ in length"),
+        ({"x": torch.ones(65, 2).bool()}, "x has 65 x 2 switches; at most 64 x 64 fit"),
+        ({"x": [[True]], "y": [[True]]}, "x and y cannot both be the cells"),
+    ],
+)
+def test_a_matrix_of_switches_that_does_not_fit_the_picture_is_refused(controls, sentence):
+    with pytest.raises(InputError, match=sentence):
+        explore(lambda **values: [[1]], **controls)
 
 
 @pytest.mark.parametrize("fn", [None, "f", [[1.0]], 5])
@@ -267,6 +297,14 @@ def test_every_value_of_every_control():
         *itertools.product([["a", "b"], [1, 2, 3]], [3, -1, 0.5, None, True, "a", 10**5000]),
         *itertools.product([True], [1, 0, None, "True"]),
         *itertools.product(["text"], [1, None, True, ["a"]]),
+        *itertools.product(
+            [torch.ones(2, 1).bool()],
+            [True, None, "on", [], [True, True], [[True]], [[True, True]], [[True], [True, True]]],
+        ),
+        *itertools.product(
+            [torch.ones(2, 1).bool()],
+            [[[1], [0]], [[None], [True]], {}, torch.ones(2, 1), 10**5000],
+        ),
     ],
     ids=lambda x: str(x)[:20] if not isinstance(x, int) or abs(x) < 10**9 else "huge",
 )
@@ -275,7 +313,7 @@ def test_a_value_that_the_control_cannot_have_keeps_the_last_picture(short, bad)
     before = widget.picture
     send(widget, {"values": {"x": bad}, "turn": "a 1"})
     picture = widget.picture
-    assert picture["error"].startswith("x ")
+    assert picture["error"].startswith(("x ", "the rows of x "))
     assert len(picture["error"]) < 150
     assert picture["turn"] == "a 1"
     assert picture | {"error": "", "turn": ""} == before
@@ -289,6 +327,31 @@ def test_values_for_other_controls_keep_the_last_picture(values):
     send(widget, {"values": values, "turn": "a 1"})
     assert "a value for each of ['x'] is expected" in widget.picture["error"]
     assert widget.picture | {"error": "", "turn": ""} == before
+
+
+@pytest.mark.parametrize("kind", [torch.Tensor.bool, torch.Tensor.numpy, torch.Tensor.tolist])
+def test_the_function_gets_the_switches_as_a_tensor_of_its_own(kind):
+    start, values = kind(torch.ones(2, 3).tril() == 1), []
+
+    def f(seen):
+        values.append(seen.clone())
+        seen.fill_(False)  # what fn does to it stays with fn
+        return values[-1].float()
+
+    widget = explore(f, seen=start)
+    other = kind(torch.zeros(2, 3) == 0)
+    for value, count in [(other, 6), (start, 3), (other, 6)]:
+        picture = widget.compute({"seen": value})
+        assert_json(widget)
+        assert picture["values"] == {"seen": torch.as_tensor(value).tolist()}
+        assert sum(row.count("1.00") for row in picture["cells"]) == count
+    assert values[0].equal(torch.as_tensor(start)) and values[1].equal(torch.as_tensor(other))
+    assert all(value.dtype == torch.bool for value in values)
+    # the caller's is neither changed nor kept
+    assert torch.as_tensor(start).equal(torch.ones(2, 3).tril() == 1)
+    assert widget.controls[0]["value"] == torch.as_tensor(start).tolist()
+    start[0][0] = False
+    assert widget.controls[0]["value"][0][0] is True
 
 
 def test_whole_sliders_give_whole_numbers():
@@ -447,6 +510,37 @@ def test_a_view_that_the_function_keeps_and_changes_leaves_the_last_picture():
     assert widget.compute({"x": 4})["cells"] == [["0.25"]]
 
 
+# --- heads ---
+
+
+def test_the_heads_are_in_the_picture_on_one_scale():
+    def f(head, many):
+        heads = torch.arange(1.0, many + 1)[:, None, None].expand(many, 2, 3)
+        return View(heads[head - 1], heads=heads, head=head - 1)
+
+    widget = explore(f, head=(1, 4), many=(1, 4))
+    for head, many in [(1, 1), (2, 4), (4, 4), (1, 3)]:
+        send(widget, {"values": {"head": head, "many": many}, "turn": "a 1"})
+        picture = widget.picture
+        assert (picture["error"], picture["head"]) == ("", head - 1)
+        assert [title for title, _ in picture["heads"]] == [f"head {k + 1}" for k in range(many)]
+        high = max(many, 1)
+        for k, (_, colours) in enumerate(picture["heads"]):
+            assert colours == [[round((k + 1) / high * 255)] * 3] * 2
+        assert picture["colours"] == picture["heads"][head - 1][1]
+
+
+def test_without_heads_there_are_none():
+    picture = explore(show, x=(0, 5)).picture
+    assert (picture["heads"], picture["head"]) == ([], None)
+
+
+def test_the_most_heads_of_the_largest_matrix_are_shown():
+    widget = explore(lambda: View(torch.ones(64, 64), heads=torch.ones(16, 64, 64)))
+    assert widget.picture["error"] == ""
+    assert "image/png" in widget._repr_mimebundle_()[0]
+
+
 # --- printing ---
 
 
@@ -542,6 +636,16 @@ def test_the_text_is_settings_numbers_and_caption():
     assert repr(widget) == (
         "word = two, temperature = 10, on = False\n        a     b\nrow  0.25  0.75\nCaption."
     )
+
+
+def test_the_text_says_how_many_switches_are_on():
+    def f(seen, on):
+        return seen.float()
+
+    widget = explore(f, seen=torch.ones(6, 6).tril().bool(), on=True)
+    assert repr(widget).splitlines()[0] == "seen = 6 x 6 switches, 21 on, on = True"
+    send(widget, {"values": {"seen": [[True] * 5 + [False]] * 6, "on": True}, "turn": ""})
+    assert repr(widget).splitlines()[0] == "seen = 6 x 6 switches, 30 on, on = True"
 
 
 def test_the_bundle_shows_itself_everywhere():

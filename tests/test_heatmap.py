@@ -142,9 +142,73 @@ def test_heads_share_one_scale():
     still = heatmap(matrices, ["a", "b"])
     axes = panels(still)
     assert [a.get_title() for a in axes] == ["Head 1", "Head 2", "Head 3"]
-    expected = [int(palette()[0][round(v / 4 * 255)][1:3], 16) for v in (1, 4, 2)]
-    assert [a.images[0].get_array()[0, 0, 0] for a in axes] == expected
+    assert [a.images[0].get_array()[0, 0, 0] for a in axes] == [red(v, 4) for v in (1, 4, 2)]
     assert "3 heatmaps" in still.alt
+
+
+def headed(**options):
+    """A view of two by three numbers, with three heads of which it is the second."""
+    heads = np.arange(18).reshape(3, 2, 3) / 2
+    return View(heads[1], ["a", "b"], keys=list("xyz"), heads=heads, **{"head": 1} | options)
+
+
+def red(number, high):
+    return int(palette()[0][round(number / high * 255)][1:3], 16)
+
+
+def test_the_small_heads_are_drawn_on_the_scale_of_the_large_one():
+    for view, high in [(headed(), 8.5), (headed(head=None, scale=(0, 10)), 10)]:
+        large, *small = panels(heatmap(view))
+        assert [axes.get_title() for axes in small] == ["head 1", "head 2", "head 3"]
+        assert numbers(large)[1, 2].get_text() == "5.50"
+        for axes, matrix in zip([large, *small], [view.matrix, *view.heads], strict=True):
+            drawn = axes.images[0].get_array()[..., 0]
+            assert drawn.tolist() == [[red(x, high) for x in row] for row in matrix]
+        assert not any(axes.texts for axes in small)
+
+
+@pytest.mark.parametrize("head", [None, 0, 2, np.int64(2), torch.tensor(1)])
+def test_the_large_one_is_outlined_among_the_small(head):
+    _, *small = panels(heatmap(headed(head=head)))
+    wide = [axes.spines["top"].get_linewidth() > 2 for axes in small]
+    assert wide == [k == head for k in range(3)]
+
+
+def test_the_text_has_the_numbers_of_all_heads_under_their_titles():
+    assert headed(caption="Caption.", row_sums=True, digits=1).text() == (
+        "     x    y    z   sum\na  3.0  3.5  4.0  10.5\nb  4.5  5.0  5.5  15.0\n"
+        "head 1\n     x    y    z  sum\na  0.0  0.5  1.0  1.5\nb  1.5  2.0  2.5  6.0\n"
+        "head 2\n     x    y    z   sum\na  3.0  3.5  4.0  10.5\nb  4.5  5.0  5.5  15.0\n"
+        "head 3\n     x    y    z   sum\na  6.0  6.5  7.0  19.5\nb  7.5  8.0  8.5  24.0\n"
+        "Caption."
+    )
+
+
+def test_the_alternative_says_how_many_heads_there_are():
+    alone = "Query by Key, 2 by 3 numbers; the largest is 5.50 in row b, column z"
+    assert headed().alt() == f"{alone}; this is head 2 of 3 heads, shown small beside it."
+    assert headed(head=None).alt() == f"{alone}; 3 heads, shown small beside it."
+
+
+def test_what_is_not_computed_yet_is_not_in_the_heads_either():
+    view = headed(shown=[[True] * 3, [False] * 3])
+    assert view.scale == (0.0, 7.0)
+    for _, head in view.small():
+        assert head.colours()[1] == [-1] * 3 and -1 not in head.colours()[0]
+    assert panels(heatmap(view))[3].images[0].get_array()[1, 2].tolist() == [255, 255, 255]
+
+
+@pytest.mark.parametrize("many", [1, 2, 5, 16])
+@pytest.mark.parametrize("shape", [(1, 12), (12, 1), (6, 6), (64, 64)])
+def test_every_number_of_heads_lies_inside_the_picture(many, shape):
+    still = heatmap(View(torch.zeros(shape), heads=torch.zeros(many, *shape)), title="T")
+    assert len(panels(still)) == many + 1
+    still.png()  # lays it out
+    boxes = [axes.get_tightbbox() for axes in panels(still)]
+    width, height = still.figure.get_size_inches() * still.figure.dpi
+    for box in boxes:
+        assert box.x0 > -1 and box.y0 > -1 and box.x1 < width + 1 and box.y1 < height + 1
+    assert not any(one.overlaps(two) for one, two in itertools.combinations(boxes, 2))
 
 
 def test_cells_not_computed_yet_are_empty_and_uncounted():
@@ -346,6 +410,15 @@ def test_the_callers_data_is_neither_changed_nor_kept(convert):
     assert view.highlights == {(0, 0)}
 
 
+def test_a_dict_names_its_matrices():
+    still = heatmap({"before": [[0.5]], "after": [[3.0]]}, ["a"])
+    assert repr(still).split() == "before a a 0.50 after a a 3.00".split()
+    assert still.alt.startswith("2 heatmaps on one colour scale, from before to after. ")
+    assert [axes.get_title() for axes in still.figure.axes] == ["before", "after"]
+    half, full = (axes.images[0].get_array()[0, 0].tolist() for axes in still.figure.axes)
+    assert half != full  # one scale for both
+
+
 def test_a_views_matrix_is_its_own():
     array = np.ones((2, 2))
     assert not np.shares_memory(View(array).matrix, array)
@@ -420,6 +493,29 @@ REFUSED = {
     "shown words": (dict(shown="yes"), "shown is str"),
     "a sum of what": (dict(row_sums=torch.ones(3)), "True or False is expected"),
     "explain": (dict(explain="because"), "explain should be a function"),
+    "heads of other rows": (dict(heads=torch.zeros(2, 2, 3)), "heads has the shape (2, 2, 3);"),
+    "one head": (dict(heads=torch.zeros(3, 3)), "(heads, 3, 3) with 1 to 16 heads is expected"),
+    "no heads": (dict(heads=torch.zeros(0, 3, 3)), "heads has the shape (0, 3, 3)"),
+    "17 heads": (dict(heads=torch.zeros(17, 3, 3)), "with 1 to 16 heads is expected"),
+    "heads as a number": (dict(heads=5), "heads has the shape ()"),
+    "heads as words": (dict(heads="ab"), "heads is str ('ab'); a matrix of numbers is expected"),
+    "head outside": (
+        dict(heads=torch.zeros(2, 3, 3), head=2),
+        "head is 2; one of 2 heads, counted from 0, or None is expected",
+    ),
+    "head negative": (dict(heads=torch.zeros(2, 3, 3), head=-1), "head is -1; one of 2 heads"),
+    "head as bool": (dict(heads=torch.zeros(2, 3, 3), head=True), "head is True; one of 2"),
+    "head as text": (dict(heads=torch.zeros(2, 3, 3), head="1"), "head is 1; one of 2 heads"),
+    "head without heads": (dict(head=0), "head is 0; one of 0 heads"),
+    "heads beside several": (
+        dict(weights=torch.zeros(2, 3, 3), heads=torch.zeros(2, 3, 3)),
+        "heads are drawn beside one matrix; there are several",
+    ),
+    "a dict of two shapes": (
+        dict(weights={"before": torch.zeros(2, 2), "after": torch.zeros(3, 3)}),
+        "one shape are expected, side by side; got before (2, 2), after (3, 3)",
+    ),
+    "an empty dict": (dict(weights={}), "one shape are expected, side by side; got {}"),
     "unknown option": (dict(colour="red"), "heatmap has no option 'colour'"),
     "matrix": (dict(matrix=[[1]]), "heatmap has no option 'matrix'"),
     "view with options": (dict(weights=View([[1]]), digits=3), "give its options to View"),
