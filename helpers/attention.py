@@ -187,10 +187,12 @@ def window_weights(scores, d_k, window):
     scores: (n, n), not scaled, finite.  d_k: size of a key, > 0.  window: how many tokens a
     token sees, itself among them; at least 1.
     Returns (n, n): rows sum to 1; entries above the diagonal, and `window` or more columns
-    to the left of it, are exactly 0.
+    to the left of it, are exactly 0. Raises InputError if scores is not square, or if window
+    is no such number.
     Source: sliding-window attention, Child et al. 2019 and Beltagy et al. 2020.
     """
-    too_old = torch.ones(scores.shape, dtype=torch.bool).tril(diagonal=-window)
+    _expect_sizes(window=window)
+    too_old = torch.ones_like(scores, dtype=torch.bool).tril(diagonal=-window)
     return causal_weights(scores.masked_fill(too_old, -torch.inf), d_k)
 
 
@@ -205,7 +207,7 @@ def dropout(weights, p, training):
     _expect_rate(p)
     if not training:
         return weights
-    survives = torch.rand(weights.shape) >= p
+    survives = torch.rand(weights.shape, device=weights.device) >= p
     return weights * survives / (1 - p)
 
 
@@ -245,7 +247,8 @@ def split_heads(x, num_heads):
 
     x: (b, n, d_out), d_out divisible by num_heads.
     Returns (b, num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
-    first head_dim numbers of each token. Raises InputError if d_out is not divisible.
+    first head_dim numbers of each token. Raises InputError if d_out is not divisible, or if
+    num_heads is no whole number of at least 1.
     """
     b, n, d_out = x.shape
     head_dim = _expect_head_dim(d_out, num_heads)
@@ -303,7 +306,7 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
-        _expect_sizes(d_in=d_in, d_out=d_out, context_length=context_length, num_heads=num_heads)
+        _expect_sizes(d_in=d_in, d_out=d_out, context_length=context_length)
         _expect_rate(dropout)
         self.head_dim = _expect_head_dim(d_out, num_heads)
         self.num_heads = num_heads
@@ -346,6 +349,7 @@ def _expect_rate(p):
 
 
 def _expect_head_dim(d_out, num_heads):
+    _expect_sizes(num_heads=num_heads)
     if d_out % num_heads:
         near = d_out - d_out % num_heads
         choices = " or ".join(str(d) for d in (near, near + num_heads) if d)
