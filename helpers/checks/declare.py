@@ -12,17 +12,27 @@ import torch
 from .results import close
 
 
+def returned(code, *args):
+    """What the call returns: the usual thing to look at."""
+    return code(*args)
+
+
 @dataclass(frozen=True)
 class Probe:
     """Arguments to call a function with.
 
     where: what they are, to follow "on" in a sentence.
-    may_fail: a right answer may divide 0 by 0 here, so that is no mistake.
+    may_fail: a right answer may divide 0 by 0 here, so that rows of NaN are no mistake.
+    measure: called with the answer (a function, or a class) and the arguments; what it
+        returns is compared, numbers or a results.Observed. For what no plain call shows.
+    if_right: left out, it and all after it, where a probe before it is wrong.
     """
 
     where: str
     args: tuple
     may_fail: bool = False
+    measure: Callable = returned
+    if_right: bool = False
 
     def fresh(self):
         """The arguments again, so that no call sees what another did to them."""
@@ -53,11 +63,11 @@ class Mistake:
     also: tuple[Callable, ...] = ()
     shows: Callable | None = None
 
-    def forms(self):
-        """Every function that makes this mistake."""
+    def forms(self, exps=None):
+        """Every function that makes this mistake, with each of these ways of writing exp."""
         for code in (self.code, *self.also):
             if "exp" in inspect.signature(code).parameters:
-                yield from (partial(code, exp=exp) for exp in EXPS)
+                yield from (partial(code, exp=exp) for exp in exps or EXPS)
             else:
                 yield code
 
@@ -65,7 +75,9 @@ class Mistake:
 @dataclass(frozen=True)
 class Exercise:
     """signature: as the notebook shows it, with the shape returned.  kind: "scores",
-    "weights" or "context", for facts that hold of every right answer of that kind.
+    "weights", "context" (a blend of the inputs), "values" (a blend of values) or "random",
+    for facts that hold of every right answer of that kind.
+    right: a function, or a class for an exercise about a class.
     probes: a function, so that data/ is read when it is needed and not at import."""
 
     name: str
@@ -74,6 +86,15 @@ class Exercise:
     right: Callable
     probes: Callable
     mistakes: tuple[Mistake, ...]
+
+    @property
+    def is_class(self):
+        return inspect.isclass(self.right)
+
+    @property
+    def takes(self):
+        """Such as: (inputs, i)."""
+        return self.signature.split(" ->")[0].removeprefix(self.name)
 
 
 def stable(scores, dim=-1):
@@ -102,10 +123,11 @@ def soft(scores, exp=stable, dim=-1):
     return exps / exps.sum(dim, keepdim=True)
 
 
-def overflow(code):
+def overflow(code, *others):
     """The mistake of an exp that overflows, in torch and in Python's own numbers.
 
-    code: the right answer with a parameter `exp`, which comes last.
+    code: the right answer with a parameter `exp`, which comes last.  others: other right
+    answers, which overflow to other numbers.
     """
     name = "naive exp overflow"
     advice = "Correct formula, but exp overflows: subtract the LARGEST score of the row first."
@@ -113,8 +135,11 @@ def overflow(code):
     def python(*args):
         return code(*args, of_python)
 
+    def natural(code):
+        return lambda *args: code(*args, naive)
+
     return (
-        Mistake(name, lambda *args: code(*args, naive), advice),
+        Mistake(name, natural(code), advice, also=tuple(map(natural, others))),
         Mistake(name, python, advice, shows=lambda seen: seen.overflows_like(python)),
     )
 

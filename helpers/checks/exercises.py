@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from . import lesson_01, lesson_02, lesson_03
+from . import lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06
 from .declare import Mistake
 
 
@@ -17,22 +17,34 @@ def _in_every_exercise(exercise):
     """Mistakes that can be made wherever there is a right answer. They come last."""
     right = exercise.right
 
-    def rounded(decimals):
-        return lambda *args: right(*args).round(decimals=decimals)
+    def then(change):
+        """The right answer, and what change(answer, first argument) makes of it."""
+        if not exercise.is_class:
+            return lambda *args: change(right(*args), args[0])
 
-    def in_place(*args):
-        answer = right(*args)
-        args[0].sub_(args[0].max())
+        class Changed(right):
+            def forward(self, inputs):
+                return change(super().forward(inputs), inputs)
+
+        return Changed
+
+    def rounded(decimals):
+        return then(lambda answer, x: answer.round(decimals=decimals))
+
+    def in_place(answer, x):
+        answer = answer.clone()
+        x.sub_(x.max())
         return answer
 
-    def into_empty(*args):
-        answer = right(*args)
+    def into_empty(answer, x):
         memory = torch.empty_like(answer)
         memory += answer
         return memory
 
-    # More decimals than these are within the tolerance of results.close.
-    decimals = (2, 3, 4) if exercise.kind == "weights" else (2, 3)
+    # More decimals than these are within the tolerance of results.close. What is drawn cannot
+    # be compared number by number.
+    decimals = {"weights": (2, 3, 4), "random": ()}.get(exercise.kind, (2, 3))
+    roundings = tuple(map(rounded, decimals))
     one_query = Mistake(
         "always the query 1",
         lambda inputs, i: right(inputs, 1),
@@ -40,22 +52,21 @@ def _in_every_exercise(exercise):
     )
     return (
         *((one_query,) if "(inputs, i)" in exercise.signature else ()),
-        Mistake(
-            "numbers rounded",
-            rounded(decimals[0]),
-            lesson_03.ROUNDED,
-            also=tuple(map(rounded, decimals[1:])),
+        *(
+            [Mistake("numbers rounded", roundings[0], lesson_03.ROUNDED, also=roundings[1:])]
+            if roundings
+            else []
         ),
         Mistake(
             "input changed in place",
-            in_place,
+            then(in_place),
             "Writing x[0] = ..., += and names that end in _ change the caller's tensor, and "
             "its views are no copies. Make a new tensor, or start with .clone().",
             shows=lambda seen: any(result.changed for result in seen.mine),
         ),
         Mistake(
             "accumulates into torch.empty",
-            into_empty,
+            then(into_empty),
             "torch.empty is uninitialised memory; assign with = or start from torch.zeros.",
             # NaN has many causes; that zeros cure it shows this one.
             shows=lambda seen: seen.cured_by_zeros,
@@ -75,5 +86,15 @@ EXERCISES = {
         lesson_03.CONTEXT,
         lesson_03.SELF,
         lesson_03.OTHERS,
+        lesson_04.SCALED,
+        lesson_04.QKV,
+        lesson_04.SELF_CLASS,
+        lesson_05.CAUSAL,
+        lesson_05.WINDOW,
+        lesson_05.DROPOUT,
+        lesson_05.CAUSAL_CLASS,
+        lesson_06.SPLITTING,
+        lesson_06.MERGING,
+        lesson_06.MULTI_HEAD,
     )
 }

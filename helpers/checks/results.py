@@ -1,6 +1,8 @@
 """What came of a call, as something that can be compared."""
 
+import math
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy
@@ -9,26 +11,40 @@ import torch
 from .. import guard
 
 
+class Observed(dict):
+    """What was measured instead of numbers returned: facts with their names, each a bool, a
+    number or a word."""
+
+
+class NotNumbers(Exception):
+    """Ends a measurement: the answer returned this value, which is no numbers."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+
 @dataclass(frozen=True)
 class Result:
     """numbers: what was returned, as a tensor; None if it was not numbers, then instead
-    says what it was.  changed: tensors among the arguments that are not as they were, as
-    they are after the call, by position."""
+    says what it was, or observed what was measured.  changed: tensors among the arguments
+    that are not as they were, as they are after the call, by position."""
 
     outcome: guard.Outcome
     numbers: torch.Tensor | None = None
     instead: str = ""
     changed: dict = field(default_factory=dict)
+    observed: Observed | None = None
 
     @property
     def stopped(self):
         return was_stopped(self.outcome)
 
     @property
-    def zero_by_zero(self):
-        if self.numbers is None:
-            return isinstance(self.outcome.error, ZeroDivisionError)
-        return bool(self.numbers.isnan().all())
+    def has_nan(self):
+        if self.observed is not None:
+            return any(x != x for x in self.observed.values())
+        return self.numbers is not None and bool(self.numbers.isnan().any())
 
 
 def was_stopped(outcome):
@@ -36,22 +52,37 @@ def was_stopped(outcome):
     return isinstance(outcome.error, TimeoutError) and outcome.error.__traceback__ is None
 
 
-def attempt(fn, probe, call):
-    """The Result of calling fn on a copy of the probe's arguments. call: guard.call, or
-    call_ours for code that cannot do harm."""
+def attempt(answer, probe, call, world=nullcontext):
+    """The Result of calling an answer on a copy of the probe's arguments.
+
+    call: guard.call, or call_ours for code that cannot do harm.  world: what is otherwise
+    there, see experiments.py.
+    """
     args = probe.fresh()
-    outcome = call(fn, *args)
-    numbers, instead = (None, "") if outcome.error is not None else read(outcome.value)
+
+    def measured(*args):
+        with world():
+            return probe.measure(answer, *args)
+
+    outcome = call(measured, *args)
+    if isinstance(outcome.error, NotNumbers):
+        outcome = guard.Outcome(value=outcome.error.value, printed=outcome.printed)
+    numbers, instead, observed = None, "", None
+    if isinstance(outcome.value, Observed):
+        observed = outcome.value
+    elif outcome.error is None:
+        numbers, instead = read(outcome.value)
     changed = {
         k: after.detach().clone()
         for k, (before, after) in enumerate(zip(probe.args, args, strict=True))
         if torch.is_tensor(before) and not close(after, before)
     }
-    return Result(outcome, numbers, instead, changed)
+    return Result(outcome, numbers, instead, changed, observed)
 
 
 def call_ours(fn, *args):
     """guard.call without a thread, so that hundreds of forms take milliseconds."""
+    torch.set_default_dtype(torch.float32)  # the student's code may have set another one
     try:
         return guard.Outcome(value=fn(*args))
     except Exception as error:
@@ -84,6 +115,14 @@ def read(value):
     return None, kind(value)
 
 
+def numbers_of(value):
+    """read() for a measurement."""
+    numbers, instead = read(value)
+    if instead:
+        raise NotNumbers(value)
+    return numbers
+
+
 def kind(value):
     """Such as: a str, an int, None."""
     name = type(value).__name__
@@ -100,6 +139,8 @@ def close(mine, right):
     """
     if mine.shape != right.shape:
         return False
+    if mine.dtype == right.dtype and torch.equal(mine, right):
+        return True  # most arguments are as they were: this is the fast way to see it
     rtol, atol = 1e-4, 1e-5
     if mine.dtype in (torch.float16, torch.bfloat16):
         rtol = atol = 8 * torch.finfo(mine.dtype).eps
@@ -115,9 +156,34 @@ def same(mine, other):
     if mine.outcome.error is not None or other.outcome.error is not None:
         a, b = mine.outcome.error, other.outcome.error
         return type(a) is type(b) and clean(str(a)) == clean(str(b))
+    if mine.observed is not None or other.observed is not None:
+        return _same_facts(mine.observed, other.observed)
     if mine.numbers is None or other.numbers is None:
         return mine.instead == other.instead != ""
     return close(mine.numbers, other.numbers)
+
+
+def _same_facts(mine, other):
+    if mine is None or other is None or mine.keys() != other.keys():
+        return False
+    return all(same_fact(mine[name], other[name]) for name in mine)
+
+
+def same_fact(a, b):
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-5) or (a != a and b != b)
+    return a == b
+
+
+def divides_zero_by_zero(mine, right):
+    """Is it the right Result but for rows that are all NaN?"""
+    if mine.numbers is None or right.numbers is None:
+        return isinstance(mine.outcome.error, ZeroDivisionError)
+    if mine.numbers.shape != right.numbers.shape:
+        return False
+    rows = mine.numbers.isnan().all(-1, keepdim=True)
+    filled = torch.where(rows, right.numbers.to(mine.numbers.dtype), mine.numbers)
+    return bool(rows.any()) and close(filled, right.numbers)
 
 
 def factor(mine, right):

@@ -6,7 +6,7 @@ facts() is for answers whose cause is not known: what can be seen, and no guess.
 import textwrap
 from dataclasses import replace
 
-from .results import clean, close, factor, same
+from .results import clean, close, factor, same, same_fact
 
 WIDTH = 98
 SHOWN = 3  # numbers of each side
@@ -35,10 +35,11 @@ def failure(seen, mistake):
     else:
         what, why, advice = facts(seen, k)
     first, where = seen.probes[0].where, seen.probes[k].where
-    if k > 0:
+    if k > 0 and not seen.exercise.is_class:
         what += f" Right on {first}, wrong on {where}."
     mine, right = seen.mine[k], seen.right[k]
-    if not seen.repeats:
+    thing = "class" if seen.exercise.is_class else "function"
+    if not (seen.repeats or mine.changed):
         evidence = [difference(f"{first}, called once more", seen.again[0], seen.right[0])]
     else:
         evidence = [argument(where, seen.probes[k], mine.changed)] if mine.changed else []
@@ -47,7 +48,7 @@ def failure(seen, mistake):
     printed = [line for line in clean(seen.mine[0].outcome.printed).splitlines() if line.strip()]
     if printed:
         printed = [shorten(line.strip(), WIDTH - 6) for line in printed[:3]]
-        printed = ["\n  ".join(["Your function printed:", *printed])]
+        printed = ["\n  ".join([f"Your {thing} printed:", *printed])]
     return layout(
         f"✘ {seen.exercise.name}: {what}", *([why] if why else []), *evidence, advice, *printed
     )
@@ -63,6 +64,8 @@ def difference(where, mine, right):
         return f"On {where}: {text}{'' if text.endswith(('.', ')')) else '.'}"
     if mine.instead:
         return f"On {where} it returned {mine.instead}."
+    if mine.observed is not None:
+        return "\n  ".join([f"On {where}:", *fact_by_fact(mine.observed, right.observed or {})])
     got, want = mine.numbers, right.numbers
     if got.shape != want.shape:
         if got.dim() == 0:
@@ -73,6 +76,21 @@ def difference(where, mine, right):
         return text
     at, got, want = side_by_side(got, want)
     return f"On {where}{at}:\n  yours {got}\n  right {want}"
+
+
+def fact_by_fact(mine, right):
+    """Lines such as "matrices to train: yours 0, right 3", of the facts that differ."""
+    for name, value in mine.items():
+        if name not in right:
+            yield f"{name}: {fact(value)}"
+        elif not same_fact(value, right[name]):
+            yield f"{name}: yours {fact(value)}, right {fact(right[name])}"
+
+
+def fact(value):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format(value, ".4g") if isinstance(value, float) else str(value)
 
 
 def argument(where, probe, changed):
@@ -150,6 +168,12 @@ def facts(seen, k):
         return "it returned None: is `return` missing?", None, returns(exercise)
     if mine.instead:
         return f"it returned {mine.instead}.", None, returns(exercise)
+    if mine.observed is not None:
+        return (
+            "what it does is not what is asked for.",
+            None,
+            "Look at the line of your code that decides the first of these facts.",
+        )
     got = mine.numbers.double()
     if got.shape != right.shape:
         if got.dim() == 0:
@@ -192,6 +216,14 @@ def facts(seen, k):
                 text = text.removesuffix(".") + ", but every column sums to 1."
             thing = "a row does not sum to 1." if got.dim() == 2 else "they do not sum to 1."
             return thing, text, "Divide by the sum of what you divide, of each row its own."
+        if got.dim() == 2 and not right.triu(1).any() and got.triu(1).any():
+            i, j = got.triu(1).nonzero()[0].tolist()
+            return (
+                "the future is visible.",
+                f"On {probe.where} row {i} gives the weight {number(got[i, j])} to word {j}, "
+                "which comes later.",
+                "What comes later must have a weight of exactly 0.",
+            )
     if got.dim() == 2 and (got - got[0]).abs().max() < 1e-5:
         return "all rows are equal.", None, "Each word is a query of its own: one row for each."
     if exercise.kind == "context":

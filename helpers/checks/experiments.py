@@ -1,0 +1,136 @@
+"""Experiments: other worlds to call an answer in. If it is right in one of them, then what
+differs there is what was wrong with it."""
+
+import math
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+
+class World(TorchFunctionMode):
+    """Torch with something changed. name: of the function called, be it a method or not."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return self.call(func, getattr(func, "__name__", ""), args, kwargs or {})
+
+    def call(self, func, name, args, kwargs):
+        return func(*args, **kwargs)
+
+
+class EmptyIsZero(World):
+    """torch.empty gives zeros."""
+
+    def call(self, func, name, args, kwargs):
+        result = func(*args, **kwargs)
+        if func in (torch.empty, torch.empty_like, torch.Tensor.new_empty):
+            result.zero_()
+        return result
+
+
+class FillsInPlace(World):
+    """masked_fill changes the tensor that it is called on."""
+
+    def call(self, func, name, args, kwargs):
+        return (torch.Tensor.masked_fill_ if name == "masked_fill" else func)(*args, **kwargs)
+
+
+class ZeroTimesInfinityIsZero(World):
+    def call(self, func, name, args, kwargs):
+        if name not in ("mul", "multiply", "mul_"):
+            return func(*args, **kwargs)
+        a, b = (torch.as_tensor(x).detach() for x in args[:2])
+        zero = (a == 0) | (b == 0)
+        result = func(*args, **kwargs)
+        return result.masked_fill_(zero, 0) if name == "mul_" else result.masked_fill(zero, 0)
+
+
+class FillsWith(ZeroTimesInfinityIsZero):
+    """What hides is another number.
+
+    other: takes the Python number that hides, returns what does it here.
+    """
+
+    FILLING = ("masked_fill", "masked_fill_", "where", "full", "full_like", "fill_", "__setitem__")
+
+    def __init__(self, other):
+        super().__init__()
+        self.other = other
+
+    def call(self, func, name, args, kwargs):
+        if name in self.FILLING or name.startswith("mul") and any(map(_is_mask, args)):
+            args = tuple(map(self._replace, args))
+            kwargs = {key: self._replace(value) for key, value in kwargs.items()}
+        return super().call(func, name, args, kwargs)
+
+    def _replace(self, value):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return self.other(value) if number else value
+
+
+def _is_mask(x):
+    return torch.is_tensor(x) and bool(((x == 0) | (x == 1)).all())
+
+
+def low_is_lowest():
+    """What is low is minus infinity, be it filled in, or subtracted or added by a mask."""
+    return FillsWith(lambda x: math.copysign(math.inf, x) if x < 0 or x > 1 else x)
+
+
+def plus_is_minus():
+    """Plus infinity is minus infinity."""
+    return FillsWith(lambda x: -math.inf if x == math.inf else x)
+
+
+class TurnsTheLastTwo(World):
+    """.T and what else turns a matrix around leaves the dimension of the batch alone."""
+
+    def call(self, func, name, args, kwargs):
+        turns = (
+            func == torch.Tensor.T.__get__
+            or name == "t"
+            or (name in ("transpose", "swapaxes", "swapdims") and set(args[1:]) == {0, 1})
+        )
+        if turns and args[0].dim() > 2:
+            return args[0].mT
+        return func(*args, **kwargs)
+
+
+class NotesWhatMeets(World):
+    """As if these tensors had moved to another device, and those had stayed: does what is made
+    from the ones meet what is made from the others? met: yes, so that it fails there."""
+
+    # These bring a tensor over, or may take another one from anywhere.
+    ALLOWED = ("to", "type_as", "__getitem__", "__setitem__", "view_as", "expand_as")
+
+    def __init__(self, moved, stayed):
+        super().__init__()
+        self.moved, self.stayed, self.met = list(moved), list(stayed), False
+
+    def call(self, func, name, args, kwargs):
+        tensors = [x for x in (*args, *kwargs.values()) if torch.is_tensor(x) and x.dim()]
+        moved, stayed = (
+            any(x is y for x in tensors for y in known) for known in (self.moved, self.stayed)
+        )
+        result = func(*args, **kwargs)
+        if name in ("to", "type_as") and len(args) > 1 and not isinstance(args[1], torch.dtype):
+            return result.detach() if result is args[0] else result
+        self.met |= moved and stayed and name not in self.ALLOWED
+        if torch.is_tensor(result) and (moved or stayed):
+            (self.moved if moved else self.stayed).append(result)
+        return result
+
+
+class NotesWhatIsDrawn(World):
+    """drawn: tensors of random numbers, in the order in which they were made."""
+
+    DRAWING = ("rand", "uniform", "normal_")
+
+    def __init__(self):
+        super().__init__()
+        self.drawn = []
+
+    def call(self, func, name, args, kwargs):
+        result = func(*args, **kwargs)
+        if torch.is_tensor(result) and any(word in name + "_" for word in self.DRAWING):
+            self.drawn.append(result)
+        return result

@@ -1,0 +1,340 @@
+"""What can be observed of a class of the student's: it is built, our matrices are put into it,
+and it is called. Names, and how the matrices are kept, are the student's affair.
+
+cls: the class.  sizes: what it is built with, d_in and d_out first, the two different and no
+multiple of each other.  inputs: what the module is called with.  matrices: ours for query, key
+and value, each (d_in, d_out).
+"""
+
+import re
+from dataclasses import replace
+from itertools import permutations
+
+import torch
+from torch import nn
+
+from .declare import Mistake, naive, stable
+from .experiments import NotesWhatIsDrawn, NotesWhatMeets
+from .results import Observed, close, numbers_of
+
+# --- building it ---
+
+
+def build(cls, sizes, seed=0):
+    """A module of the class, in evaluation. Raises AttributeError if it is not a real one."""
+    torch.default_generator.manual_seed(seed)
+    module = cls(*sizes)
+    if "_parameters" not in vars(module):
+        raise AttributeError("attributes were set before Module.__init__() call")
+    return module.eval()
+
+
+def blocks(named, sizes):
+    """The matrices among these named tensors as (name, memory (d_in, d_out)): a Parameter as
+    it is, the weight of an nn.Linear turned, and all three of one that holds three."""
+    d_in, d_out = sizes[:2]
+    found = []
+    for name, x in named:
+        x = x.detach()
+        if x.dim() == 3:
+            found += blocks([(name, part) for part in x], sizes)
+        elif x.dim() == 2:
+            x = x if x.shape[0] == d_in else x.T
+            if x.shape[0] == d_in and x.shape[1] % d_out == 0:
+                found += [(name, part) for part in x.split(d_out, dim=1)]
+    return found
+
+
+def role(name):
+    """0, 1 or 2 if the name of a matrix says query, key or value, else None."""
+    for k, (word, letter) in enumerate([("quer", "q"), ("key", "k"), ("val", "v")]):
+        short = rf"(^|[._])(w|to|lin|linear|proj)?{letter}(w|proj|lin|linear)?\d*([._]|$)"
+        if word in name.lower() or re.search(short, name.lower()):
+            return k
+    return None
+
+
+def orders(found):
+    """Ways to give out our matrices: one where the names say which is which; else all, the
+    order of creation first."""
+    roles = [role(name) for name, _ in found]
+    return [tuple(roles)] if set(roles) == {0, 1, 2} else list(permutations(range(3)))
+
+
+def put(module, found, order, matrices):
+    """Put ours into the matrices found, and zeros into what is added."""
+    with torch.no_grad():
+        for x in module.parameters():
+            if x.dim() and x.numel() == max(x.shape):
+                x.zero_()
+        for (_, memory), k in zip(found, order, strict=True):
+            memory.copy_(matrices[k])
+
+
+# --- measuring: see declare.Probe ---
+
+
+def keeping(cls, inputs, sizes, matrices):
+    """How it keeps its matrices."""
+    module = build(cls, sizes)
+    parameters = list(module.named_parameters())
+    kept = {
+        "matrices to train": [x for x in parameters if x[1].requires_grad],
+        "matrices that are frozen": [x for x in parameters if not x[1].requires_grad],
+        "matrices in plain tensors": [*_plain(module), *module.named_buffers()],
+        "matrices in a Python list": _listed(module),
+    }
+    return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
+
+
+def outputs_like(right):
+    """The outputs. right: the class whose outputs decide where names do not say which matrix
+    is which."""
+
+    def outputs(cls, inputs, sizes, matrices):
+        before = inputs.clone()
+        module = build(cls, sizes)
+        found = blocks(module.named_parameters(), sizes)
+        if len(found) != 3:
+            module(inputs)  # an error is shown before anything else
+            return Observed({"matrices to train": len(found)})
+        first, *others = orders(found)
+        put(module, found, first, matrices)
+        result = numbers_of(module(inputs))
+        if others:
+            wanted = outputs(right, before, sizes, matrices)
+            for order in others:
+                if close(result, wanted):
+                    break
+                put(module, found, order, matrices)
+                other = numbers_of(module(before.clone()))
+                result = other if close(other, wanted) else result
+        return result
+
+    return outputs
+
+
+def drawn_after(cls, inputs, sizes, seed):
+    """The outputs with its own matrices, drawn after this seed."""
+    return numbers_of(build(cls, sizes, seed)(inputs))
+
+
+def training(cls, inputs, sizes, matrices):
+    """Whether it can be used and trained like any other module."""
+    before = inputs.clone()
+    module = build(cls, sizes)
+    found = blocks(module.named_parameters(), sizes)
+    if len(found) != 3:
+        return Observed({"matrices to train": len(found)})
+    put(module, found, orders(found)[0], matrices)
+    stayed = [x for _, x in _plain(module) if x.dim()]
+    # Before the first call: what forward makes anew is not left behind.
+    stayed = [x for _, x in _plain(module) if x.dim()]
+    moved = [*module.parameters(), *module.buffers(), inputs]
+    with torch.enable_grad():
+        with NotesWhatMeets(moved, stayed) as world:
+            first = module(inputs)
+        second = module(before.clone())
+        return Observed(
+            {
+                "a second call gives the same": close(numbers_of(first), numbers_of(second)),
+                "matrices that learn": _learning(module, first, sizes),
+                "tensors that .to() leaves behind": len(stayed) if world.met else 0,
+            }
+        )
+
+
+def drawing(cls, inputs, sizes, matrices):
+    """How many matrices are drawn while it is called."""
+    module = build(cls, sizes)
+    with NotesWhatIsDrawn() as world:
+        try:
+            module(inputs)
+        except Exception:
+            pass  # what was drawn until then counts
+    return Observed(
+        {"matrices drawn in forward": len(blocks([("", x) for x in world.drawn], sizes))}
+    )
+
+
+def seeding(cls, inputs, sizes, seed):
+    """Whether it sets the seed itself: then the next random numbers do not depend on ours."""
+    states = []
+    for own in (seed, seed + 1):
+        build(cls, sizes, own)
+        states.append(torch.get_rng_state())
+    return Observed({"sets the seed": torch.equal(*states)})
+
+
+# --- looking inside ---
+
+
+def _plain(module):
+    """Tensors that are attributes of the module or of one inside, and not registered."""
+    return [
+        (name, x)
+        for part in module.modules()
+        for name, x in vars(part).items()
+        if torch.is_tensor(x) and not isinstance(x, nn.Parameter)
+    ]
+
+
+def _listed(module):
+    """Parameters in lists, tuples and dicts, where a module does not look."""
+    for part in module.modules():
+        for name, many in vars(part).items():
+            if name.startswith("_") or not isinstance(many, list | tuple | dict):
+                continue
+            for x in many.values() if isinstance(many, dict) else many:
+                if torch.is_tensor(x):
+                    yield name, x
+                elif isinstance(x, nn.Module):
+                    yield from x.named_parameters()
+
+
+def _learning(module, output, sizes):
+    """How many matrices get a gradient that is not zero everywhere."""
+    if isinstance(output, list | tuple):
+        output = torch.stack(list(output))
+    if not (torch.is_tensor(output) and output.requires_grad):
+        return 0
+    parameters = [x for x in module.parameters() if x.requires_grad]
+    loss = output.square().sum()
+    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+    found = blocks([("", g) for g in gradients if g is not None], sizes)
+    return sum(bool(g.any()) for _, g in found)
+
+
+# --- mistakes ---
+
+
+def module_of(right, form):
+    """A class like the right one with this formula.
+
+    form: takes the inputs and the three matrices, as qkv_attention does.
+    """
+
+    class Module(right):
+        def forward(self, inputs):
+            layers = (self.W_query, self.W_key, self.W_value)
+            return form(inputs, *(W.weight.T if isinstance(W, nn.Linear) else W for W in layers))
+
+    return Module
+
+
+def in_modules(right, mistakes, formula=lambda form: form):
+    """Mistakes in a formula as mistakes in a class.
+
+    formula: makes of a form of a mistake one that takes inputs and matrices. Not with the
+    maximum of a whole batch, where a long word leaves NaN of every mistake.
+    """
+    for mistake in mistakes:
+        forms = mistake.forms(exps=(stable, naive))
+        code, *also = (module_of(right, formula(form)) for form in forms)
+        yield replace(mistake, code=code, also=tuple(also))
+
+
+def keeping_mistakes(form):
+    """Mistakes in what a class does with its matrices, whatever its formula.
+
+    form: the right formula, which takes inputs and matrices.
+    """
+
+    class Module(nn.Module):
+        def __init__(self, d_in, d_out, *more):
+            super().__init__()
+            self.keep([torch.rand(d_in, d_out) for _ in range(3)])
+
+        def keep(self, matrices):
+            self.W_query, self.W_key, self.W_value = map(nn.Parameter, matrices)
+
+        def forward(self, inputs):
+            return form(inputs, self.W_query, self.W_key, self.W_value)
+
+    class NoSuper(Module):
+        def __init__(self, d_in, d_out, *more):
+            self.keep([torch.rand(d_in, d_out) for _ in range(3)])
+
+    class Plain(Module):
+        def keep(self, matrices):
+            self.W_query, self.W_key, self.W_value = matrices
+
+    class PlainNoSuper(Plain, NoSuper):
+        pass
+
+    class Buffers(Module):
+        def keep(self, matrices):
+            for name, W in zip(("W_query", "W_key", "W_value"), matrices, strict=True):
+                self.register_buffer(name, W)
+
+    class Listed(Module):
+        def keep(self, matrices):
+            self.layers = [nn.Linear(*W.shape, bias=False) for W in matrices]
+
+        def forward(self, inputs):
+            return form(inputs, *(layer.weight.T for layer in self.layers))
+
+    class Frozen(Module):
+        def keep(self, matrices):
+            super().keep(matrices)
+            self.requires_grad_(False)
+
+    class Drawing(Module):
+        def keep(self, matrices):
+            self.shape = matrices[0].shape
+
+        def forward(self, inputs):
+            return form(inputs, *(torch.rand(self.shape) for _ in range(3)))
+
+    class Cut(Module):
+        def forward(self, inputs):
+            return super().forward(inputs).detach()
+
+    class CutInside(Module):
+        def forward(self, inputs):
+            return form(inputs, self.W_query.data, self.W_key.data, self.W_value)
+
+    return (
+        Mistake(
+            "super().__init__() forgotten",
+            NoSuper,
+            "Call super().__init__() in the first line of __init__: it makes the class a module.",
+            also=(PlainNoSuper,),
+            shows=lambda seen: seen.raises(AttributeError, "before Module.__init__() call"),
+        ),
+        Mistake(
+            "Python list of layers",
+            Listed,
+            "A Python list hides what is in it: use nn.ModuleList (for Parameters "
+            "nn.ParameterList), or give each a name of its own.",
+            shows=lambda seen: bool(seen.fact("matrices in a Python list")),
+        ),
+        Mistake(
+            "plain tensors as weights",
+            Plain,
+            "parameters() does not find them: wrap each matrix in nn.Parameter (or use nn.Linear).",
+            also=(Buffers,),
+            shows=lambda seen: bool(seen.fact("matrices in plain tensors")),
+        ),
+        Mistake(
+            "requires_grad=False left",
+            Frozen,
+            "The matrices are frozen: without requires_grad=False they can be trained.",
+            shows=lambda seen: bool(seen.fact("matrices that are frozen")),
+        ),
+        Mistake(
+            "new random weights in forward",
+            Drawing,
+            "The matrices are drawn in forward, new ones at each call: create them once, in "
+            "__init__.",
+            shows=lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")),
+        ),
+        Mistake(
+            "gradient cut",
+            Cut,
+            "A gradient does not come through: .data, .detach(), .item(), .numpy(), torch.tensor() "
+            "and torch.no_grad() cut the way back, and nothing is learned.",
+            also=(CutInside,),
+            shows=lambda seen: seen.fact("matrices that learn") in (0, 1, 2),
+        ),
+    )

@@ -1,0 +1,137 @@
+"""Before anything is called: is it written yet, and can it be called as the exercise asks?"""
+
+import difflib
+import inspect
+
+from torch import nn
+
+from . import words
+from .exercises import EXERCISES
+from .results import kind
+from .session import own_functions
+
+# --- not written yet ---
+
+
+def _nothing():
+    pass
+
+
+def _nothing_documented():
+    "Nothing."
+
+
+_EMPTY_CODE = {_nothing.__code__.co_code, _nothing_documented.__code__.co_code}
+
+
+def is_stub(answer):
+    """Is a body only `...`, `pass` or a docstring? Of a class: forward's or __init__'s."""
+    if inspect.isclass(answer):
+        return is_stub(answer.forward) or is_stub(answer.__init__)
+    answer = inspect.unwrap(answer)
+    code = getattr(answer, "__code__", None)
+    if code is None or code.co_code not in _EMPTY_CODE:
+        return False
+    return all(const is None or const == answer.__doc__ for const in code.co_consts)
+
+
+def is_left_to_do(result, answer):
+    """Did it return the `...` of the stub, or raise NotImplementedError itself? (Some
+    operations of torch raise it too: those are errors like others.)"""
+    if isinstance(result.outcome.error, NotImplementedError):
+        return any("NotImplementedError" in f.__code__.co_names for f in own_functions(answer))
+    return result.outcome.value is ...
+
+
+# --- cannot be used ---
+
+
+def misuse(name, answer):
+    """(what is wrong, what to do) if name or answer cannot be used, else None."""
+    if not isinstance(name, str):
+        return (
+            "check: the name of the exercise comes first, then your function.",
+            'Write it like this: check("softmax", my_softmax).',
+        )
+    if name not in EXERCISES:
+        near = difflib.get_close_matches(name, EXERCISES, n=1, cutoff=0.5)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        return (
+            f"check: there is no exercise {words.shorten(repr(name), 40)}.{hint}",
+            f"The exercises are {', '.join(EXERCISES)}.",
+        )
+    exercise = EXERCISES[name]
+    return (_of_class if exercise.is_class else _of_function)(exercise, answer)
+
+
+def _of_function(exercise, fn):
+    name, takes_what = exercise.name, exercise.takes
+    if not callable(fn) or inspect.isclass(fn):
+        what = f"the class {fn.__name__}" if inspect.isclass(fn) else kind(fn)
+        return (
+            f"{name}: a function is expected, this is {what}.",
+            f"Write def my_{name}{takes_what}: and pass its name, without calling it.",
+        )
+    wanted = _required(exercise.right)
+    takes = _refused(fn, wanted)
+    if takes is None:
+        return None
+    own = getattr(fn, "__name__", "")
+    own = own if own.isidentifier() else f"my_{name}"
+    return (
+        f"{name}: your function takes {takes}.",
+        f"It is called with ({', '.join(wanted)}): write def {own}{takes_what}:",
+    )
+
+
+def _of_class(exercise, cls):
+    name = exercise.name
+    if isinstance(cls, nn.Module):
+        return (
+            f"{name}: a class is expected, this is an object of the class {type(cls).__name__}.",
+            f'Pass the class itself, without calling it: check("{name}", {type(cls).__name__}).',
+        )
+    if not inspect.isclass(cls):
+        what = "a function" if inspect.isroutine(cls) else kind(cls)
+        return (
+            f"{name}: a class is expected, this is {what}.",
+            f"Write class My{name}(nn.Module): and pass its name, without calling it.",
+        )
+    if not issubclass(cls, nn.Module):
+        return (
+            f"{name}: your class {cls.__name__} is no nn.Module.",
+            f"Write class {cls.__name__}(nn.Module): and call super().__init__() first.",
+        )
+    wanted = _required(exercise.right)
+    takes = _refused(cls, wanted)
+    if takes is not None:
+        return (
+            f"{name}: your class takes {takes}.",
+            f"It is called with ({', '.join(wanted)}): "
+            f"write def __init__{exercise.takes.replace('(', '(self, ', 1)}:",
+        )
+    takes = _refused(cls.forward, ["self", "inputs"])
+    if takes is not None:
+        return (
+            f"{name}: the forward of your class takes {takes}.",
+            "It is called with the inputs alone: write def forward(self, inputs):",
+        )
+    return None
+
+
+def _required(right):
+    wanted = inspect.signature(right).parameters.values()
+    return [p.name for p in wanted if p.default is p.empty]
+
+
+def _refused(fn, wanted):
+    """What fn takes, such as "(a, b)", if it cannot be called with these; else None."""
+    try:
+        takes = inspect.signature(fn)
+    except (TypeError, ValueError):  # some built-in functions do not say
+        return None
+    try:
+        takes.bind(*wanted)
+    except TypeError:
+        return f"({', '.join(takes.parameters)})"
+    return None
