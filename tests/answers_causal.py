@@ -868,6 +868,14 @@ AS_WRITTEN = [
         lambda s, d_k, w: numpy_weights(s, d_k, w + 1),
         "window one too wide",
     ),
+    (
+        "window_weights",
+        lambda s, d_k, w: torch.softmax(
+            s.masked_fill((torch.ones(s.shape).tril(diagonal=w) + upper(s)).bool(), INF) / d_k**0.5,
+            -1,
+        ),
+        "sign of the diagonal",
+    ),
     ("window_weights", lambda s, d_k, w: loop_weights(s, d_k), "the window not applied"),
     (
         "window_weights",

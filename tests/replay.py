@@ -6,6 +6,7 @@ floating-point libraries can be compared.
 
 import ast
 import contextlib
+import functools
 import io
 import os
 import re
@@ -39,8 +40,9 @@ def run(source, namespace):
         return eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
 
 
+@functools.cache
 def replay(path):
-    """Run a lesson; return (its namespace, what its cells showed, what each printed)."""
+    """Run a lesson once; return (its namespace, what its cells showed, what each printed)."""
     namespace, shown, texts = {"__name__": "__main__"}, [], []
     there = os.getcwd()
     os.chdir(NOTEBOOKS)  # where a kernel would start

@@ -408,6 +408,11 @@ HINTS = [
     ),
     ("context_vector", lambda x, i: torch.zeros(3) + torch.softmax(x @ x[i], 0) @ x, ONLY),
     ("softmax", lambda s: torch.stack([s.softmax(0)[k] for k in range(6)]), ONLY),
+    (
+        "causal_weights",
+        lambda s, d_k: s.masked_fill(torch.ones(s.shape).triu(1), -math.inf),
+        "add .bool() to it",
+    ),
     ("softmax", lambda s: by_math_exp(s - s.min()), "overflows above 709"),
     ("softmax", lambda s: s + math.inf, "or an infinity that you wrote yourself"),
 ]

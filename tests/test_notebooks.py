@@ -12,8 +12,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from execute import WIDGET, clean, client_for, lessons
 from replay import code_cells, committed, markdown_cells, replay, run, solutions
+
+from helpers import attention
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
@@ -145,10 +148,54 @@ def test_a_folded_solution_passes_its_check_and_the_stub_is_open(path):
     assert len(answers) == len(verdicts)
     stubs = [cell.source for cell in code_cells(path) if "# your code here" in cell.source]
     for stub, answer in zip(stubs, answers, strict=True):
-        # the same function, checked by the same line
-        assert re.findall(r"def .*|check\(.*", stub) == re.findall(r"def .*|check\(.*", answer)
+        # the same function or class, checked by the same line
+        same = r"(?m)^(?:def|class|check|    def __init__)\b.*"
+        assert re.findall(same, stub) == re.findall(same, answer)
         with contextlib.redirect_stdout(io.StringIO()):
-            assert run(answer, namespace).passed is True, answer
+            assert run(answer, dict(namespace)).passed is True, answer
+
+
+# A lesson's own class, and the definition in helpers/attention.py: the arguments for both.
+TWINS = {
+    "SelfAttention": dict(d_in=3, d_out=2),
+    "SelfAttentionLinear": dict(d_in=3, d_out=2, qkv_bias=True),
+    "CausalAttention": dict(d_in=3, d_out=2, context_length=7, dropout=0.5, qkv_bias=True),
+    "MultiHeadAttentionWrapper": dict(
+        d_in=3, d_out=2, context_length=7, dropout=0.5, num_heads=3, qkv_bias=True
+    ),
+    "MultiHeadAttention": dict(
+        d_in=3, d_out=6, context_length=7, dropout=0.5, num_heads=3, qkv_bias=True
+    ),
+}
+
+
+def test_every_class_of_the_reference_has_a_twin_in_a_lesson():
+    classes = [c for c in vars(attention).values() if isinstance(c, type)]
+    modules = {c.__name__ for c in classes if c.__module__ == attention.__name__}
+    assert modules == set(TWINS)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_lessons_own_class_and_its_twin_give_the_same_outputs(name):
+    own = [replay(path)[0].get(name) for path in lessons()]
+    own = [cls for cls in own if cls is not None and cls is not getattr(attention, name)]
+    assert len(own) == 1
+    draws = torch.Generator().manual_seed(4)
+    batch = torch.rand(2, 5, 3, generator=draws)
+    modules = []
+    for cls in (own[0], getattr(attention, name)):
+        torch.manual_seed(11)
+        modules.append(cls(**TWINS[name]))
+    mine, twin = (module.state_dict() for module in modules)
+    assert mine.keys() == twin.keys()
+    for mode in (True, False):  # with dropout and without
+        outputs = []
+        for module in modules:
+            torch.manual_seed(12)
+            outputs.append(module.train(mode)(batch))
+        torch.testing.assert_close(*outputs)
+        if hasattr(modules[0], "weights"):
+            torch.testing.assert_close(*(module.weights(batch) for module in modules))
 
 
 @each_lesson
@@ -161,14 +208,19 @@ def test_every_live_view_answers_over_its_whole_range(path):
             for value in whole_range(control):
                 picture = view.compute(start | {control["name"]: value})
                 assert picture["error"] == "" and picture["printed"] == "", (control, value)
-                for row in view._fn(**arguments(view, picture["values"])).table()[2]:
-                    assert row in picture["cells"]
+                result = view._fn(**arguments(view, picture["values"]))
+                assert picture["cells"] == result.table()[2]
+                assert picture["heads"] == [[t, h.colours()] for t, h in result.small()]
                 assert picture["caption"]
 
 
 def whole_range(control):
     if control["kind"] == "switch":
         return [False, True]
+    if control["kind"] == "cells":  # all off, all on, and each one flipped
+        start = torch.tensor(control["value"])
+        single = torch.eye(start.numel(), dtype=torch.bool).view(-1, *start.shape)
+        return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
     if "labels" in control:
         return range(len(control["labels"]))
     low, high, by = control["low"], control["high"], control["by"]
@@ -179,7 +231,8 @@ def whole_range(control):
 
 def arguments(view, values):
     options = {c["name"]: c["options"] for c in view._controls if "options" in c}
-    return {n: options[n][v] if n in options else v for n, v in values.items()}
+    lists = {n: torch.tensor(v) if isinstance(v, list) else v for n, v in values.items()}
+    return {n: options[n][v] if n in options else v for n, v in lists.items()}
 
 
 SETTINGS = [
@@ -236,6 +289,20 @@ NUMBERS = {
         [0.4421, 0.5931, 0.5790]|[0.4431, 0.6496, 0.5671]|[0.4304, 0.6298, 0.5510]
         [0.4671, 0.5910, 0.5266]|[0.4177, 0.6503, 0.5645]
         [0.4317, 0.5833, 0.5283]|coordinate: 0.07""",
+    "04_queries_keys_values": """
+        query tensor([0.4306, 1.4551])|key tensor([0.4433, 1.1419])|value tensor([0.3951, 1.0037])
+        tensor(1.8524)|[1.2705, 1.8524, 1.8111, 1.0795, 0.5577, 1.5440]
+        [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820]
+        tensor([0.3061, 0.8210])
+        [0.2996, 0.8053]|[0.3058, 0.8203]|[0.2948, 0.7939]|[0.2927, 0.7891]|[0.2990, 0.8040]
+        1 1.02 0.143 0.143 0.888 0.888 0.000 0.000|4 4.02 0.344 0.159 0.655 0.875 0.000 0.000
+        16 15.99 0.629 0.162 0.328 0.872 0.004 0.000|64 63.80 0.818 0.164 0.142 0.870
+        256 256.31 0.912 0.165 0.065 0.869|0.334 of the rows; by chance 0.333""",
+    "05_causal_attention": """
+        [0.1921, 0.3700, 0.5357, 0.6775, 0.8415, 1.0000]
+        values tensor([0., 2.])|no mask, below 0.000001: True|causal: 0.4551""",
+    "06_multi_head_attention": """
+        [-0.4519, 0.2216, 0.4772, 0.1063]|[0.3190, 0.4858]|512|2,362,368""",
 }
 
 

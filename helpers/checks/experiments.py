@@ -95,6 +95,16 @@ class TurnsTheLastTwo(World):
         return func(*args, **kwargs)
 
 
+class LooksBack(World):
+    """A diagonal of tril above the main one lies as far below it."""
+
+    def call(self, func, name, args, kwargs):
+        if name not in ("tril", "tril_"):
+            return func(*args, **kwargs)
+        diagonal = args[1] if len(args) > 1 else kwargs.get("diagonal", 0)
+        return func(args[0], diagonal=-abs(diagonal))
+
+
 class NotesWhatMeets(World):
     """As if these tensors had moved to another device, and those had stayed: does what is made
     from the ones meet what is made from the others? met: yes, so that it fails there."""

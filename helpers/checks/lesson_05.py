@@ -10,6 +10,7 @@ from .. import attention
 from .declare import Exercise, Mistake, Probe, global_max, overflow, soft, stable
 from .experiments import (
     FillsInPlace,
+    LooksBack,
     TurnsTheLastTwo,
     ZeroTimesInfinityIsZero,
     low_is_lowest,
@@ -447,6 +448,12 @@ WINDOW = Exercise(
             lambda s, d_k, w: soft(s / d_k**0.5 + _outside(s, w) * -torch.inf),
             "0 * -inf is NaN: use masked_fill, not multiplication.",
             shows=lambda seen: seen.cured_by(ZeroTimesInfinityIsZero),
+        ),
+        Mistake(
+            "sign of the diagonal",
+            lambda s, d_k, w: _windowed(lambda s, w: future(s) | past(s, w))(s, d_k, w),
+            "What is too old lies to the LEFT of the diagonal: tril(diagonal=-window).",
+            shows=lambda seen: seen.cured_by(LooksBack),
         ),
         Mistake(
             "the window not applied",

@@ -560,6 +560,11 @@ MULTI_HEAD = Exercise(
                 SCALE["d_out, no root"],
             ),
             ("no scaling", "1/sqrt(head_dim) is missing.", SCALE["none"]),
+            (
+                "always sqrt(2)",
+                "sqrt(2) is right for keys of 2 numbers only: d_k is head_dim, d_out / num_heads.",
+                SCALE["sqrt(2)"],
+            ),
             *WRONG_SCALE,
             (
                 "scaled by sqrt(h)",

@@ -252,6 +252,8 @@ def after_error(seen, error):
         return "max(dim=...) returns values and places: add .values (or use amax)."
     if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
         return "Python's exp overflows above 709: subtract the LARGEST score first."
+    if "masked_fill" in str(error) and "bool" in str(error):
+        return "masked_fill needs a mask of True and False: add .bool() to it."
     if seen.only_first:
         return first_only(seen)
     return "Run that line by itself and print what goes into it, the shapes first."
