@@ -153,7 +153,7 @@ def _by_sum_of_column(exps):
     return exps / exps.sum(-1)
 
 
-def _less_column_max(scores, dim=-1):
+def less_column_max(scores, dim=-1):
     return (scores - scores.amax(-1)).exp()
 
 
@@ -177,8 +177,8 @@ SELF = Exercise(
             "A sum or maximum over dim 1 has shape (n,), and (n, n) with (n,) pairs it with the "
             "columns: use keepdim=True.",
             also=(
-                lambda inputs: soft(inputs @ inputs.T, _less_column_max) @ inputs,
-                lambda inputs: _by_sum_of_column(_less_column_max(inputs @ inputs.T)) @ inputs,
+                lambda inputs: soft(inputs @ inputs.T, less_column_max) @ inputs,
+                lambda inputs: _by_sum_of_column(less_column_max(inputs @ inputs.T)) @ inputs,
             ),
         ),
         Mistake(

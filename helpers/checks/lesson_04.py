@@ -17,9 +17,9 @@ from torch.nn.functional import normalize
 
 from .. import attention
 from .declare import Exercise, Mistake, Probe, global_max, is_one_row, overflow, soft, stable
-from .lesson_01 import IS_DISTANCE, NOT_ADDED
+from .lesson_01 import IS_DISTANCE, NOT_ADDED, without_last
 from .lesson_02 import TWICE
-from .lesson_03 import RESIDUAL, ROUNDED
+from .lesson_03 import RESIDUAL, ROUNDED, less_column_max
 from .modules import (
     drawn_after,
     in_modules,
@@ -166,10 +166,6 @@ MASK = {
 }
 
 
-def _less_columns(scores):
-    return (scores - scores.amax(-1)).exp()
-
-
 NORMALISE = {
     "right": soft,
     "none": lambda scores, exp: scores,
@@ -182,9 +178,9 @@ NORMALISE = {
     "logarithm": lambda scores, exp: scores.log_softmax(-1),
     "rounded": lambda scores, exp: soft(scores, exp).round(decimals=2),
     "no keepdim": lambda scores, exp: exp(scores) / exp(scores).sum(-1),
-    "maximum without keepdim": lambda scores, exp: soft(scores, lambda s, dim: _less_columns(s)),
+    "maximum without keepdim": lambda scores, exp: soft(scores, less_column_max),
     "both without keepdim": lambda scores, exp: (
-        _less_columns(scores) / _less_columns(scores).sum(-1)
+        less_column_max(scores) / less_column_max(scores).sum(-1)
     ),
 }
 
@@ -410,18 +406,6 @@ def _also_unscaled(name, score, advice):
     return Mistake(name, form, advice, also=(replace(form, scale=SCALE["none"]),))
 
 
-def _without_last(rows, columns):
-    def code(queries, keys):
-        scores = _scaled(queries, keys)
-        if rows:
-            scores[-1] = 0
-        if columns:
-            scores[:, -1] = 0
-        return scores
-
-    return code
-
-
 SCALED = Exercise(
     "scaled_scores",
     "scaled_scores(queries, keys) -> (n, m)",
@@ -488,9 +472,9 @@ SCALED = Exercise(
         ),
         Mistake(
             "loop stops one early",
-            _without_last(True, True),
+            without_last(_scaled, True, True),
             "A loop never reached the last query, or the last key.",
-            also=(_without_last(True, False), _without_last(False, True)),
+            also=(without_last(_scaled, True, False), without_last(_scaled, False, True)),
         ),
     ),
 )
