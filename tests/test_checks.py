@@ -64,8 +64,30 @@ MISTAKES = [
 ]
 
 
+given_before = {}
+
+
+@pytest.fixture
+def remembering(monkeypatch):
+    """What our own code gives on a probe is worked out once, since every form is compared with
+    those of all other mistakes."""
+
+    def once(code, probe, call):
+        if call is not engine.call_ours:
+            return attempt(code, probe, call)
+        form = getattr(code, "func", code), *getattr(code, "keywords", {}).values()
+        args = tuple(x.shape if torch.is_tensor(x) else x for x in probe.args)
+        key = form, probe.where, probe.is_double(), args
+        if key not in given_before:
+            given_before[key] = attempt(code, probe, call)
+        return given_before[key]
+
+    attempt = engine.attempt
+    monkeypatch.setattr(engine, "attempt", once)
+
+
 @pytest.mark.parametrize("exercise, mistake", MISTAKES)
-def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, mistake):
+def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, mistake, remembering):
     for form in mistake.forms():
         verdict = check(exercise, student(form))
         assert verdict.passed is False
