@@ -155,14 +155,19 @@ SCALE = {
 }
 
 
-def _future(scores):
-    """The future of each word: (n, n), True above the diagonal."""
-    return torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+def future(scores, diagonal=1):
+    """(n, n) of bool: True above the diagonal."""
+    return torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal)
+
+
+def past(scores, diagonal=0):
+    """(n, n) of bool: True on and below the diagonal."""
+    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril(diagonal)
 
 
 MASK = {
     "none": lambda scores, at: scores,
-    "causal": lambda scores, at: scores.masked_fill(_future(scores), -torch.inf),
+    "causal": lambda scores, at: scores.masked_fill(future(scores), -torch.inf),
 }
 
 

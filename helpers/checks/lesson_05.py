@@ -17,7 +17,7 @@ from .experiments import (
     plus_is_minus,
 )
 from .lesson_02 import FLIPPED, TWICE
-from .lesson_04 import MASK, WRONG_ROLES, Attention, seeded, wrong
+from .lesson_04 import MASK, WRONG_ROLES, Attention, future, past, seeded, wrong
 from .modules import in_modules, keeping, keeping_mistakes, module_of, outputs_like, training
 from .probes import sentence
 from .results import Observed, close, numbers_of
@@ -35,16 +35,6 @@ NOT_LOW = "Another score can be lower still: fill with minus infinity."
 
 def hide(scores, hidden, value=-torch.inf):
     return scores.masked_fill(hidden, value)
-
-
-def future(scores, diagonal=1):
-    """(n, n) of bool: True above the diagonal."""
-    return torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal)
-
-
-def past(scores, diagonal=0):
-    """(n, n) of bool: True on and below the diagonal."""
-    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril(diagonal)
 
 
 def _hiding(hidden, value=-torch.inf):
@@ -123,7 +113,7 @@ def _uniform(scores, d_k):
 
 
 def _global_max(scores, d_k):
-    return soft(hide(scores / d_k**0.5, future(scores)), global_max)
+    return _causal(scores, d_k, global_max)
 
 
 def _tables():

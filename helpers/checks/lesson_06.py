@@ -26,7 +26,9 @@ from .lesson_04 import (
     WRONG_WEIGHTS,
     attend,
     exact,
+    future,
     mistake,
+    past,
     plainly,
     wrong,
 )
@@ -119,11 +121,8 @@ MERGE = {
 def _hidden(diagonal, upper=True, value=-torch.inf):
     """What is on and above the diagonal, or on and below it, has this score."""
 
-    def mask(scores, at):
-        ones = torch.ones(scores.shape[-2:], dtype=torch.bool)
-        return scores.masked_fill(ones.triu(diagonal) if upper else ones.tril(diagonal), value)
-
-    return mask
+    part = future if upper else past
+    return lambda scores, at: scores.masked_fill(part(scores, diagonal), value)
 
 
 def _low(number):
@@ -136,8 +135,7 @@ def _low(number):
 
 
 def _mask_of_words(at):
-    n = at.inputs.shape[1]
-    return torch.ones(n, n, dtype=torch.bool).triu(1)
+    return attention.causal_mask(at.inputs.shape[1])
 
 
 MASK = MASK | {

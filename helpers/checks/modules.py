@@ -127,7 +127,6 @@ def training(cls, inputs, sizes, matrices):
     if len(found) != 3:
         return Observed({"matrices to train": len(found)})
     put(module, found, orders(found)[0], matrices)
-    stayed = [x for _, x in _plain(module) if x.dim()]
     # Before the first call: what forward makes anew is not left behind.
     stayed = [x for _, x in _plain(module) if x.dim()]
     moved = [*module.parameters(), *module.buffers(), inputs]
