@@ -1,6 +1,7 @@
 """What stands between the reader's code and ours: bad input becomes one sentence,
 and a function that the reader wrote is called so that it can do no harm."""
 
+import builtins
 import ctypes
 import io
 import os
@@ -8,14 +9,16 @@ import sys
 import sysconfig
 import threading
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from IPython import get_ipython
 
 SECONDS = 10  # how long a reader's function may take before it is stopped
 KEPT = 2000  # characters of its printing, or of its error, that are kept
+DEPTH = 200  # of the innermost calls, where the reader's line is looked for
+STOPS = 20  # how often it is asked to end
 # code that is not the reader's own
 OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
 
@@ -52,7 +55,7 @@ class Outcome:
             text = f"{type(self.error).__name__}: {text}".removesuffix(": ")
         frames = [
             frame
-            for frame in traceback.extract_tb(self.error.__traceback__)
+            for frame in traceback.extract_tb(self.error.__traceback__, limit=-DEPTH)
             if frame.line
             and not frame.filename.startswith(OTHERS)
             and "site-packages" not in frame.filename
@@ -67,7 +70,7 @@ _lock = threading.Lock()
 
 
 class _Router(io.TextIOBase):
-    """stdout while readers' functions run: each one's printing goes to its own
+    """stdout or stderr while readers' functions run: each one's printing goes to its own
     buffer, everybody else's goes where it always went. (redirect_stdout would
     also catch what a cell prints while a live view computes.)"""
 
@@ -82,7 +85,43 @@ class _Router(io.TextIOBase):
         return len(text)
 
     def flush(self):
-        self.stream.flush()
+        if self.stream and threading.current_thread() not in _buffers:
+            self.stream.flush()
+
+
+def _end(*_):
+    raise SystemExit
+
+
+def _no_input(*_):
+    raise RuntimeError("nobody can type here: take the value as an argument instead of input()")
+
+
+def _nothing(*_):
+    pass
+
+
+# What a reader's function gets in place of these: they end the process, wait for somebody who
+# is not asked, or take away what stops a recursion before the memory of the stack is used up.
+INSTEAD = {
+    (os, "_exit"): _end,
+    (os, "abort"): _end,
+    (builtins, "input"): _no_input,
+    (sys, "setrecursionlimit"): _nothing,
+}
+_genuine = {}  # what is replaced while readers' functions run
+
+
+def _for_others(instead, genuine):
+    """instead for readers' functions, genuine for everybody else."""
+    process = os.getpid()
+
+    def function(*args, **kwargs):
+        # a child made by fork is nobody's kernel, and has to end
+        mine = threading.current_thread() in _buffers and os.getpid() == process
+        return instead() if mine else genuine(*args, **kwargs)
+
+    return function
 
 
 def _keep_kernel():
@@ -100,34 +139,63 @@ def _keep_kernel():
     shell.ask_exit = ask_exit_unless_called
 
 
+def get_ipython():
+    """The shell, or None. Not imported for this: where there is a shell, it is there already."""
+    ipython = sys.modules.get("IPython")
+    return ipython and ipython.get_ipython()
+
+
 def _listen(thread, buffer):
-    """Take what this thread will print into the buffer."""
+    """Take what this thread will print into the buffer, and keep it from ending the process."""
     with _lock:
         _buffers[thread] = buffer
         # A new router each time: whoever captures output meanwhile (as %%capture does)
         # may put this one back later, and it must still know its own stream then.
-        if not isinstance(sys.stdout, _Router):
-            sys.stdout = _Router(sys.stdout)
+        for name in ("stdout", "stderr"):
+            if not isinstance(getattr(sys, name), _Router):
+                setattr(sys, name, _Router(getattr(sys, name)))
+        for (place, name), instead in INSTEAD.items():
+            known = _genuine.get((place, name))
+            genuine = getattr(place, name)
+            if known is None or genuine is not known[1]:
+                _genuine[place, name] = genuine, _for_others(instead, genuine)
+                setattr(place, name, _genuine[place, name][1])
 
 
 def _forget(thread):
-    """Give stdout back, unless others need it."""
+    """Give everything back, unless others need it."""
     with _lock:
         # one that was left behind keeps its buffer until it ends, or it would print elsewhere
         for ended in [t for t in _buffers if not t.is_alive() and (t.ident or t is thread)]:
             del _buffers[ended]
-        if not _buffers and isinstance(sys.stdout, _Router):
-            sys.stdout = sys.stdout.stream
+        if _buffers:
+            return
+        for name in ("stdout", "stderr"):
+            if isinstance(getattr(sys, name), _Router):
+                setattr(sys, name, getattr(sys, name).stream)
+        for (place, name), (genuine, ours) in _genuine.items():
+            if getattr(place, name) is ours:
+                setattr(place, name, genuine)
+        _genuine.clear()
 
 
-def call(fn, /, *args, seconds=None, **kwargs):
+def call(fn, /, *args, seconds=None, after=None, **kwargs):
     """Call a reader's function; whatever it does, return an Outcome.
 
     seconds: after so long it is stopped and the error is a TimeoutError; SECONDS by default.
+    after: called as soon as it has ended or the time is over.
     It runs in a thread of its own, because a live view computes outside the
-    main thread, where signals do not reach. A loop of Python is stopped; one
-    long call into C (such as time.sleep) is left behind and ends by itself.
+    main thread, where signals do not reach. A loop of Python is stopped, and what ends the
+    process (exit(), os._exit, os.abort) ends the call only. What prints goes to Outcome.printed,
+    errors too; input() raises, and the limit of recursion stays.
+
+    What cannot be stopped is left behind: one long call into C (such as time.sleep), which ends
+    by itself, and a function that catches every exception again and again, which keeps a
+    processor busy until the kernel is restarted. So are threads that it started. What ends the
+    kernel all the same: a signal (os.kill), a crash in C, and using up the memory.
     """
+    if threading.current_thread() in _buffers:
+        return _within(fn, args, kwargs, after)
     outcome, printed = Outcome(), io.StringIO()
     seconds = SECONDS if seconds is None else seconds
     with_grad = torch.is_grad_enabled()  # a setting of the thread: hand it on
@@ -138,16 +206,28 @@ def call(fn, /, *args, seconds=None, **kwargs):
                 outcome.value = fn(*args, **kwargs)
         except BaseException as error:  # also SystemExit: exit() must not end the class
             outcome.error = error
+            with suppress(BaseException):  # its words are the reader's code too
+                str(error)
+        finally:
+            running.release()
 
     _keep_kernel()
+    # A lock, because join() is Python, and fn may have taken away what that needs.
+    running = threading.Lock()
+    running.acquire()
     thread = threading.Thread(target=work, daemon=True)
     _listen(thread, printed)
+    late = True
     try:
         thread.start()
-        thread.join(seconds)
+        late = not running.acquire(timeout=seconds)
     finally:  # also when the reader pressed "interrupt"
-        late = thread.is_alive()
-        _stop(thread)
+        if after:
+            after()
+        if late:
+            _stop(thread)
+        else:
+            thread.join()
         _forget(thread)
     if late:
         late = TimeoutError(f"it did not return within {seconds:g} seconds and was stopped")
@@ -156,13 +236,39 @@ def call(fn, /, *args, seconds=None, **kwargs):
     return outcome
 
 
+def _within(fn, args, kwargs, after):
+    """A call inside of a call: the outer one listens, and stops it."""
+    try:
+        return Outcome(value=fn(*args, **kwargs))
+    except Exception as error:
+        return Outcome(error=error)
+    finally:
+        if after:
+            after()
+
+
 def _stop(thread):
-    """End it by an exception thrown into it: SystemExit, which an `except Exception` in a
-    loop does not swallow, and which ends a thread without a word."""
-    for _ in range(20):  # a loop may catch it: insist for a while
+    """End it by an exception thrown into it."""
+    for _ in range(STOPS):  # a loop may catch it: insist for a while
         if not thread.is_alive():
             return
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
+            ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop)
         )
         thread.join(0.02)
+
+
+class _Stop(SystemExit):
+    """SystemExit, which an `except Exception` in a loop does not swallow, and which ends a
+    thread without a word. Whoever swallows it (`except:`) meets another one in his next line."""
+
+    def __init__(self):
+        frame = sys._getframe(1)
+        while frame:
+            frame.f_trace = _stop_again
+            frame = frame.f_back
+        sys.settrace(_stop_again)
+
+
+def _stop_again(*_):
+    raise SystemExit

@@ -1,8 +1,10 @@
 """A reader's function is called so that it can do no harm, and its error is one sentence."""
 
+import _thread
 import contextlib
 import io
 import linecache
+import signal
 import sys
 import threading
 import time
@@ -87,12 +89,13 @@ def test_the_time_limit_can_be_set_for_all(monkeypatch):
     assert "within 0.1 seconds" in guard.call(forever).complaint()
 
 
-def test_a_loop_that_catches_exceptions_is_stopped():
+@pytest.mark.parametrize("caught", [Exception, BaseException])
+def test_a_loop_that_catches_exceptions_is_stopped(caught):
     def f():
         while True:
             try:
                 time.sleep(0.001)
-            except Exception:
+            except caught:
                 pass
 
     before = threading.active_count()
@@ -113,19 +116,20 @@ def test_stopping_is_silent_even_when_the_function_has_ended(monkeypatch, capsys
     assert capsys.readouterr() == ("", "")
 
 
-def test_interrupting_the_caller_stops_the_function(monkeypatch):
+def test_interrupting_the_caller_stops_the_function():
     ran = []
 
-    def interrupted(thread, timeout=None):
-        monkeypatch.undo()
-        ran.append(thread)
-        time.sleep(0.05)
-        raise KeyboardInterrupt
+    def interrupts():
+        ran.append(threading.current_thread())
+        _thread.interrupt_main()
+        forever()
 
-    monkeypatch.setattr(threading.Thread, "join", interrupted)
-    stdout = sys.stdout
-    with pytest.raises(KeyboardInterrupt):
-        guard.call(forever)
+    stdout, handler = sys.stdout, signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            guard.call(interrupts, seconds=1)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert not ran[0].is_alive()
     assert sys.stdout is stdout
 
@@ -134,6 +138,56 @@ def test_a_megabyte_of_printing_is_cut(capsys):
     outcome = guard.call(lambda: [print("x" * 1000) for _ in range(1000)])
     assert 0 < len(outcome.printed) <= guard.KEPT
     assert capsys.readouterr().out == ""
+
+
+def test_errors_and_warnings_that_are_printed_are_printing_too(capsys):
+    outcome = guard.call(lambda: [print("e" * 1000, file=sys.stderr) for _ in range(1000)])
+    assert 0 < len(outcome.printed) <= guard.KEPT
+    assert capsys.readouterr() == ("", "")
+    print("mine", file=sys.stderr)
+    assert capsys.readouterr() == ("", "mine\n")
+
+
+def test_nobody_is_asked_to_type_by_a_readers_function(monkeypatch):
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda text="": asked.append(text) or "typed")
+    replaced = input
+
+    def asks():
+        started.set()
+        go.wait(5)
+        return input("a number: ")
+
+    started, go = threading.Event(), threading.Event()
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.append(guard.call(asks)))
+    thread.start()
+    started.wait(5)
+    assert input("in a cell: ") == "typed"  # everybody else is asked
+    go.set()
+    thread.join()
+    assert "instead of input()" in outcomes[0].complaint()
+    assert asked == ["in a cell: "]
+    assert input is replaced
+
+
+def test_a_call_inside_of_a_call_is_stopped_with_it():
+    before = threading.active_count()
+    outcome = guard.call(lambda: guard.call(forever), seconds=0.1)
+    assert "within 0.1 seconds" in outcome.complaint()
+    assert threading.active_count() == before
+    assert guard.call(lambda: guard.call(lambda: 1 / 0).complaint()).value[:4] == "Zero"
+
+
+def test_the_words_of_an_error_are_made_within_the_time_limit():
+    class Endless(Exception):
+        def __str__(self):
+            forever()
+
+    def f():
+        raise Endless
+
+    assert "within 0.1 seconds" in guard.call(f, seconds=0.1).complaint()
 
 
 def test_printing_of_several_calls_and_of_others_is_not_mixed(capsys):
@@ -181,10 +235,10 @@ def test_what_is_left_behind_prints_nowhere(capsys):
 
     def f():
         while not go.is_set():
-            try:
-                time.sleep(0.001)
-            except BaseException:  # the worst case: it cannot be stopped
-                pass
+            with contextlib.suppress(BaseException):  # the worst case: it cannot be stopped
+                while not go.is_set():
+                    with contextlib.suppress(BaseException):
+                        time.sleep(0.001)
         print("late")
 
     before = set(threading.enumerate())

@@ -9,6 +9,17 @@ import numpy
 import torch
 
 from .. import guard
+from . import patches
+from .contents import plain
+
+MOST = 10**6  # numbers that are read
+# Those of torch that can be compared; others are read as float64.
+DTYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64) + (
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+)
 
 
 class Observed(dict):
@@ -17,11 +28,11 @@ class Observed(dict):
 
 
 class NotNumbers(Exception):
-    """Ends a measurement: the answer returned this value, which is no numbers."""
+    """Ends a measurement: the answer returned this value, which is no numbers but instead."""
 
-    def __init__(self, value):
+    def __init__(self, value, instead):
         super().__init__()
-        self.value = value
+        self.value, self.instead = value, instead
 
 
 @dataclass(frozen=True)
@@ -59,23 +70,30 @@ def attempt(answer, probe, call, world=nullcontext):
     there, see experiments.py.
     """
     args = probe.fresh()
+    numbers, instead = None, ""
 
     def measured(*args):
+        nonlocal numbers, instead
         with world():
-            return probe.measure(answer, *args)
+            value = probe.measure(answer, *args)
+        if type(value) is not Observed:
+            # Part of the call: what is returned may fail when it is read, or take for ever.
+            if call is not call_ours:
+                patches.take_away()
+            numbers, instead = read(value)
+        return value
 
     outcome = call(measured, *args)
     if isinstance(outcome.error, NotNumbers):
+        instead = outcome.error.instead
         outcome = guard.Outcome(value=outcome.error.value, printed=outcome.printed)
-    numbers, instead, observed = None, "", None
-    if isinstance(outcome.value, Observed):
-        observed = outcome.value
-    elif outcome.error is None:
-        numbers, instead = read(outcome.value)
+    elif outcome.error is not None:
+        numbers, instead = None, ""
+    observed = outcome.value if type(outcome.value) is Observed else None
     changed = {
-        k: after.detach().clone()
+        k: plain(after).clone()
         for k, (before, after) in enumerate(zip(probe.args, args, strict=True))
-        if torch.is_tensor(before) and not close(after, before)
+        if torch.is_tensor(before) and not close(plain(after), before)
     }
     return Result(outcome, numbers, instead, changed, observed)
 
@@ -93,33 +111,54 @@ def read(value):
     """(numbers, "") or (None, what it is instead). Takes tensors, arrays, numbers and
     lists of these: the style of an answer is the student's affair."""
     try:
-        if isinstance(value, numpy.ndarray | numpy.generic):
-            half = value.dtype == numpy.float16
-            value = torch.tensor(value.tolist(), dtype=torch.float16) if half else value.tolist()
-        if torch.is_tensor(value):
-            if value.is_complex():
-                return None, "a tensor of complex numbers"
-            return value.detach().cpu().clone(), ""
-        if isinstance(value, bool | int | float):
-            return torch.tensor(value, dtype=torch.float64), ""
-        if isinstance(value, list | tuple):
-            parts = [read(part) for part in value]
-            for _, instead in parts:
-                if instead:
-                    return None, f"{kind(value)} with {instead} inside"
-            if len({numbers.shape for numbers, _ in parts}) > 1:
-                return None, f"{kind(value)} with parts of different shapes inside"
-            return torch.stack([numbers for numbers, _ in parts]) if parts else torch.zeros(0), ""
+        return _numbers(value), ""
+    except _Instead as what:
+        return None, str(what)
     except Exception as error:
         return None, f"something that cannot be read as numbers ({type(error).__name__})"
-    return None, kind(value)
+
+
+class _Instead(Exception):
+    """What it is instead of numbers."""
+
+
+def _numbers(value):
+    if isinstance(value, numpy.ndarray | numpy.generic):
+        _count(value.size, "an array")
+        half = value.dtype == numpy.float16
+        value = torch.tensor(value.tolist(), dtype=torch.float16) if half else value.tolist()
+    if torch.is_tensor(value):
+        value = plain(value)
+        if value.is_complex():
+            raise _Instead("a tensor of complex numbers")
+        _count(value.numel(), "a tensor")
+        value = value.cpu().to_dense().clone()
+        len(value.shape)  # a nested tensor has none
+        return value if value.dtype in DTYPES else value.double()
+    if isinstance(value, bool | int | float):
+        return torch.tensor(value, dtype=torch.float64)
+    if isinstance(value, list | tuple):
+        _count(len(value), kind(value))
+        try:
+            parts = [_numbers(part) for part in value]
+        except _Instead as what:
+            raise _Instead(f"{kind(value)} with {what} inside") from None
+        if len({part.shape for part in parts}) > 1:
+            raise _Instead(f"{kind(value)} with parts of different shapes inside")
+        return torch.stack(parts) if parts else torch.zeros(0)
+    raise _Instead(kind(value))
+
+
+def _count(count, what):
+    if count > MOST:
+        raise _Instead(f"{what} of {count} numbers")
 
 
 def numbers_of(value):
     """read() for a measurement."""
     numbers, instead = read(value)
     if instead:
-        raise NotNumbers(value)
+        raise NotNumbers(value, instead)
     return numbers
 
 
@@ -141,10 +180,21 @@ def close(mine, right):
         return False
     if mine.dtype == right.dtype and torch.equal(mine, right):
         return True  # most arguments are as they were: this is the fast way to see it
-    rtol, atol = 1e-4, 1e-5
-    if mine.dtype in (torch.float16, torch.bfloat16):
-        rtol = atol = 8 * torch.finfo(mine.dtype).eps
+    rtol, atol = _tolerances(mine)
     return torch.allclose(mine.double(), right.double(), rtol, atol, equal_nan=True)
+
+
+def rows_close(many, one):
+    """close() of each row: many is (k, ...), one is (...). Returns (k,) of bool."""
+    rtol, atol = _tolerances(one)
+    near = torch.isclose(many.double(), one.double(), rtol, atol, equal_nan=True)
+    return near.flatten(1).all(1)
+
+
+def _tolerances(mine):
+    if mine.dtype in (torch.float16, torch.bfloat16):
+        return (8 * torch.finfo(mine.dtype).eps,) * 2
+    return 1e-4, 1e-5
 
 
 def same(mine, other):

@@ -1,15 +1,19 @@
 """Leaves the student's session as it was: a check may be run at any time, any number of times."""
 
 import inspect
+import locale
+import os
 import random
 import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 
 import numpy
 import torch
 
 from .. import guard
+from . import contents, patches
 
 
 @contextmanager
@@ -17,42 +21,138 @@ def untouched(answer):
     """What a function or class may change outside of itself is as before afterwards, also on
     an interrupt.
 
-    Inside, random numbers and the default type are the same in every check, and torch.empty
-    gives NaN instead of whatever the memory held.
+    Inside, random numbers and the default type are the same in every check, torch.empty
+    gives NaN instead of whatever the memory held, and functions of torch and Python that the
+    student has replaced are genuine. Yields call(fn, *args, seconds=None), which is guard.call
+    with the student's replacements in force; it undoes those that are made in it.
     """
-    filling = torch.utils.deterministic
-    # The public switch imports the compiler first: 1.4 seconds that nobody needs here.
-    switch = torch._C._set_deterministic_algorithms
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    fill = filling.fill_uninitialized_memory
-    dtype, stdout = torch.get_default_dtype(), sys.stdout
+    replaced = patches.take_away()
+    before = _settings()
     put_back = _remember(answer)
     python_random, numpy_random = random.getstate(), numpy.random.get_state()
-    with (
-        torch.random.fork_rng(devices=[]),
-        torch._tensor_str.printoptions(),
-        warnings.catch_warnings(),
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(torch.random.fork_rng(devices=[]))
+        stack.enter_context(torch._tensor_str.printoptions())
+        stack.enter_context(warnings.catch_warnings())
+        if torch.get_default_device().type != "cpu":  # ours is slow where it is not needed
+            stack.enter_context(torch.device("cpu"))
         try:
-            warnings.simplefilter("ignore")
             torch.set_default_dtype(torch.float32)
             torch.default_generator.manual_seed(0)
             random.seed(0)
             numpy.random.seed(0)
-            switch(True, warn_only=True)
-            filling.fill_uninitialized_memory = True
-            yield
+            _set_deterministic((True, True))
+            _set_fill(True)
+            during = _settings()
+            _ignore_warnings()
+            yield partial(_call, replaced, during)
         finally:
-            switch(deterministic, warn_only=warn_only)
-            filling.fill_uninitialized_memory = fill
-            torch.set_default_dtype(dtype)
+            patches.take_away()
+            _set(before)
             random.setstate(python_random)
             numpy.random.set_state(numpy_random)
-            # guard's own router may still be there, for a call that had to be left behind.
-            if sys.stdout is not stdout and not isinstance(sys.stdout, guard._Router):
-                sys.stdout = stdout
             put_back()
+            patches.put(replaced)
+
+
+def _call(replaced, during, fn, *args, seconds=None):
+    def with_replacements():
+        patches.put(replaced)
+        return fn(*args)
+
+    def after():
+        patches.take_away()
+        _set(during)
+        _ignore_warnings()
+
+    outcome = guard.call(with_replacements, seconds=seconds, after=after)
+    try:
+        str(outcome.error)
+    except BaseException:
+        outcome.error = RuntimeError("an error whose own message raises an error")
+    return outcome
+
+
+# --- settings ---
+
+
+def _get_deterministic():
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+
+
+def _set_deterministic(value):
+    # The public switch imports the compiler first: 1.4 seconds that nobody needs here.
+    torch._C._set_deterministic_algorithms(value[0], warn_only=value[1])
+
+
+def _get_fill():
+    return torch.utils.deterministic.fill_uninitialized_memory
+
+
+def _set_fill(value):
+    torch.utils.deterministic.fill_uninitialized_memory = value
+
+
+def _set_path(value):
+    sys.path[:] = value
+
+
+def _set_environment(value):
+    for name in os.environ.keys() - value.keys():
+        del os.environ[name]
+    os.environ.update(value)
+
+
+def _set_stream(name, value):
+    # guard's own router may still be there, for a call that had to be left behind.
+    if not isinstance(getattr(sys, name), guard._Router):
+        setattr(sys, name, value)
+
+
+SETTINGS = (
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (_get_deterministic, _set_deterministic),
+    (_get_fill, _set_fill),
+    (torch.get_num_threads, torch.set_num_threads),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (sys.getrecursionlimit, sys.setrecursionlimit),
+    (lambda: sys.stdout, partial(_set_stream, "stdout")),
+    (lambda: sys.stderr, partial(_set_stream, "stderr")),
+    (lambda: list(sys.path), _set_path),
+    (lambda: dict(os.environ), _set_environment),
+    (partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
+    (os.getcwd, os.chdir),
+)
+
+
+def _settings():
+    """The values of SETTINGS; for one that cannot be told the error."""
+    values = []
+    for get, _ in SETTINGS:
+        try:
+            values.append(get())
+        except OSError as error:  # the working directory was deleted
+            values.append(error)
+    return values
+
+
+def _set(values):
+    """Only what was changed."""
+    for (_, set_), value, now in zip(SETTINGS, values, _settings(), strict=True):
+        if now is not value and now != value:
+            with suppress(Exception):
+                set_(value)
+
+
+def _ignore_warnings():
+    if warnings.filters[:1] != [("ignore", None, Warning, None, 0)]:
+        warnings.simplefilter("ignore")
+
+
+# --- variables ---
 
 
 def own_functions(answer):
@@ -68,59 +168,8 @@ def own_functions(answer):
 
 
 def _remember(answer):
-    """Returns a function that gives names their values back: the global variables of a
-    function, or those of a class's methods and what belongs to the class."""
+    """Returns a function that gives variables their values back: the global variables of a
+    function, or those of a class's methods, what they hold, and what belongs to the answer."""
     functions = own_functions(answer)
     spaces = {id(f.__globals__): f.__globals__ for f in functions}.values()
-    each = [_remember_names(space) for space in spaces]
-    if inspect.isclass(answer):
-        each.append(_remember_attributes(answer))
-
-    def put_back():
-        for give in each:
-            give()
-
-    return put_back
-
-
-def _remember_attributes(cls):
-    names = dict(vars(cls))
-
-    def put_back():
-        for name in vars(cls).keys() - names.keys():
-            delattr(cls, name)
-        for name, value in names.items():
-            if vars(cls).get(name, put_back) is not value:
-                setattr(cls, name, value)
-
-    return put_back
-
-
-def _remember_names(space):
-    """Returns a function that gives all names there back their values: the names, and the
-    contents of tensors, arrays and lists, which `+=` changes in place."""
-    names = dict(space)
-    tensors = [(x, x.detach().clone()) for x in names.values() if torch.is_tensor(x)]
-    arrays = [(x, x.copy()) for x in names.values() if isinstance(x, numpy.ndarray)]
-    lists = [(x, x.copy()) for x in names.values() if type(x) is list]
-
-    def put_back():
-        for name in space.keys() - names.keys():
-            del space[name]
-        for name, value in names.items():
-            if space.get(name, put_back) is not value:
-                space[name] = value
-        # Only what was changed: writing to a tensor cuts it off from the graph it is in.
-        for x, copy in tensors:
-            if x.shape != copy.shape or x.dtype != copy.dtype:
-                x.data = copy
-            elif not torch.equal(x.detach(), copy):
-                x.detach().copy_(copy)
-        for x, copy in arrays:
-            if x.tobytes() != copy.tobytes():
-                x[...] = copy
-        for x, copy in lists:
-            if len(x) != len(copy) or any(a is not b for a, b in zip(x, copy, strict=True)):
-                x[:] = copy
-
-    return put_back
+    return contents.remember(list(spaces), answer, *functions)

@@ -1,0 +1,502 @@
+"""Student code cannot break a check: it ends with a verdict in time, and the session is as
+before. What a call may do at all is in test_guard.py."""
+
+import builtins
+import locale
+import math
+import os
+import random
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from helpers import check, guard
+from helpers.checks import session
+
+np.random  # loaded when it is first used, and no change of ours then  # noqa: B018
+ROOT = Path(__file__).parent.parent
+
+
+def right(scores):
+    return torch.softmax(scores, -1)
+
+
+class Evil(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise RuntimeError("evil")
+
+
+class Endless(type):
+    def __getattribute__(cls, name):
+        while True:
+            pass
+
+
+class Loops:
+    """Whatever is asked of it takes for ever."""
+
+    def endless(self, *args):
+        while True:
+            pass
+
+    __len__ = __repr__ = __array__ = endless
+    __class__ = property(endless)
+
+
+# --- the session ---
+
+calls = {"names": ["a"], "inner": {"x": 1}}
+rows = [[1.0, 2.0], [3.0]]
+seen = {1}
+memory = torch.arange(6.0)
+view = memory[1:3]
+square = torch.arange(4.0).reshape(2, 2)
+wide = torch.ones(1).expand(10**9)
+unread = torch.empty(3, device="meta")
+sparse = torch.eye(2).to_sparse()
+evil = torch.ones(3).as_subclass(Evil)
+layer = nn.Linear(2, 2)
+objects = np.array([1.0, np.nan])
+
+
+class Counter:
+    count = 0
+
+    def __init__(self):
+        self.list = []
+
+
+counter = Counter()
+
+PLACES = (torch, torch.Tensor, F, nn, nn.Module, nn.Linear, math, builtins, np, random)
+
+
+def state():
+    """Everything outside of an answer that it could reach."""
+    names = {k: repr(globals()[k]) for k in ("calls", "rows", "seen", "view", "square", "objects")}
+    return {
+        **names,
+        "layer": (layer.weight.tolist(), layer.weight.grad, layer.weight.requires_grad),
+        "counter": (Counter.count, list(counter.list), vars(Counter).keys()),
+        "default": right_with_default.__defaults__[0].copy(),
+        "globals": set(globals()),
+        "patches": [vars(place).copy() for place in PLACES],
+        "numpy": (np.geterr(), np.get_printoptions()),
+        "device": torch.get_default_device(),
+        "random": (random.getstate(), torch.get_rng_state().tolist()),
+        "warnings": list(warnings.filters),
+        "os": (
+            {**os.environ, "PYTEST_CURRENT_TEST": ""},
+            os.getcwd(),
+            list(sys.path),
+            locale.setlocale(locale.LC_ALL),
+        ),
+        "sys": (sys.stdout, sys.stderr, sys.getrecursionlimit(), sys.gettrace()),
+        "torch": (
+            torch.get_num_threads(),
+            torch.get_default_dtype(),
+            torch.get_float32_matmul_precision(),
+        ),
+        "ends": (os._exit, os.abort, input, sys.setrecursionlimit),
+    }
+
+
+@pytest.fixture
+def as_before(monkeypatch):
+    """The session is the same after the test. What a test of a broken check leaves behind would
+    break the tests that follow: it is cleaned up first."""
+    before = state()
+    yield
+    after = state()
+    monkeypatch.undo()
+    sys.stdout, sys.stderr = before["sys"][:2]
+    for place, names in zip(PLACES, before["patches"], strict=True):
+        for name, value in vars(place).copy().items():
+            if name not in names:
+                delattr(place, name)
+            elif value is not names[name]:
+                setattr(place, name, names[name])
+    differing = [name for name in before if before[name] != after[name]]
+    assert differing == []
+
+
+# --- what it does ---
+
+
+def leaves_by_exit(scores):
+    exit()
+
+
+def leaves_by_sys(scores):
+    sys.exit(1)
+
+
+def interrupts(scores):
+    raise KeyboardInterrupt
+
+
+def ends_as_generator(scores):
+    raise GeneratorExit
+
+
+def recurses(scores):
+    return recurses(scores)
+
+
+def endless(scores):
+    while True:
+        pass
+
+
+def endless_and_catching(scores):
+    while True:
+        try:
+            time.sleep(0.001)
+        except:  # noqa: E722 as students write it
+            pass
+
+
+def asks(scores):
+    return input("a number: ")
+
+
+def generates(scores):
+    yield 1.0
+
+
+def needs_more(scores, T):
+    return scores
+
+
+def checks_itself(scores):
+    check("softmax", checks_itself)
+    return scores + "x"
+
+
+def raises_endless(scores):
+    class Error(Exception):
+        def __str__(self):
+            while True:
+                pass
+
+    raise Error
+
+
+def raises_unspeakable(scores):
+    class Error(Exception):
+        def __str__(self):
+            raise KeyboardInterrupt
+
+    raise Error
+
+
+def in_itself(scores):
+    result = []
+    result += [result, result]
+    return result
+
+
+def made_by_a_class(scores):
+    return Endless("X", (), {})()
+
+
+def takes_builtins_away(scores):
+    for name in ("print", "len", "range", "isinstance", "max", "getattr", "all", "map", "zip"):
+        setattr(builtins, name, None)
+    while True:
+        pass
+
+
+def takes_torch_away(scores):
+    for name in ("softmax", "equal", "allclose", "isclose", "clone", "detach", "stack"):
+        setattr(torch, name, None)
+    for name in ("softmax", "equal", "allclose", "double", "clone", "detach", "cpu"):
+        setattr(torch.Tensor, name, None)
+    torch.Tensor.shape = torch.Tensor.__matmul__ = torch.Tensor.__sub__ = math.exp = None
+    return scores + 1
+
+
+def hides_methods(scores):
+    result = scores + 1
+    result.detach = result.double = scores.detach = scores.double = None
+    return result
+
+
+STOPPED = "within 0.5 seconds"
+BROKEN = [
+    (leaves_by_exit, "SystemExit"),
+    (leaves_by_sys, "SystemExit"),
+    (interrupts, "KeyboardInterrupt"),
+    (ends_as_generator, "GeneratorExit"),
+    (recurses, "RecursionError"),
+    (endless, STOPPED),
+    (endless_and_catching, STOPPED),
+    (asks, "instead of input()"),
+    (generates, "it returned a generator"),
+    (needs_more, "your function takes (scores, T)"),
+    (checks_itself, STOPPED),
+    (raises_endless, STOPPED),
+    (raises_unspeakable, "whose own message"),
+    (takes_builtins_away, STOPPED),
+    (takes_torch_away, "yours"),
+    (hides_methods, "yours"),
+    (in_itself, "cannot be read"),
+    (made_by_a_class, STOPPED),
+    (lambda scores: Loops(), STOPPED),
+    (lambda scores: scores.to("meta"), "cannot be read"),
+    (lambda scores: torch.nested.nested_tensor([scores, scores[:2]]), "cannot be read"),
+    (lambda scores: torch.quantize_per_tensor(scores.float(), 0.1, 0, torch.qint8), "be read"),
+    (lambda scores: torch.ones(1).expand(10**9), "a tensor of 1000000000 numbers"),
+    (lambda scores: np.broadcast_to(np.ones(1), (10**9,)), "an array of 1000000000 numbers"),
+    (lambda scores: [0.0] * 10**7, "a list of 10000000 numbers"),
+    (lambda scores: right(scores).to(torch.float8_e4m3fn), "yours"),
+    (lambda scores: scores.abs().to(torch.uint16), "yours"),
+]
+
+
+@pytest.mark.parametrize("code, words", BROKEN, ids=lambda x: getattr(x, "__name__", None))
+def test_whatever_it_does_the_check_ends_with_a_verdict(code, words, as_before, monkeypatch):
+    if words == STOPPED:
+        monkeypatch.setattr(guard, "SECONDS", 0.5)
+    verdict = check("softmax", code)
+    assert (verdict.passed, verdict.mistakes) in ((False, ()), (False, ("not normalised",)))
+    assert words in " ".join(verdict.message.split())
+
+
+def changes_settings(scores):
+    torch.set_num_threads(torch.get_num_threads() + 1)
+    torch.set_default_device("meta")
+    torch.set_default_dtype(torch.float64)
+    torch.set_float32_matmul_precision("medium")
+    torch.manual_seed(3)
+    os.environ["NEW"] = "1"
+    os.environ.pop("PATH", None)
+    os.chdir(os.path.sep)
+    sys.path.insert(0, "elsewhere")
+    warnings.simplefilter("error")
+    np.seterr(all="raise")
+    np.set_printoptions(precision=1)
+    locale.setlocale(locale.LC_ALL, "C")
+    sys.setrecursionlimit(100)
+    sys.settrace(lambda *args: None)
+    return right(scores.to("cpu"))
+
+
+def takes_the_output_away(scores):
+    sys.stdout.close()
+    sys.stdout = sys.stderr = None
+    return right(scores)
+
+
+def prints_megabytes(scores):
+    for stream in (sys.stdout, sys.stderr):
+        stream.write("x" * 10**6)
+        print("x" * 10**6, file=stream)
+    return right(scores)
+
+
+def changes_variables(scores):
+    global newcomer
+    newcomer = calls["names"]
+    newcomer.append("b")
+    calls.pop("inner", None)
+    rows[0][0] = 0.0
+    rows.reverse()
+    seen.add(2)
+    view.add_(1)
+    square.t_()
+    objects[0] = 5
+    layer.weight.data.zero_()
+    layer.weight.grad = torch.ones(2, 2)
+    layer.weight.requires_grad_(False)
+    counter.list.append(1)
+    Counter.count += 1
+    Counter.newcomer = 1
+    return right(scores)
+
+
+def right_with_default(scores, seen=[]):  # noqa: B006
+    seen.append(1)
+    return right(scores)
+
+
+def deletes(scores):
+    for name in ("rows", "counter", "deletes"):
+        globals().pop(name, None)
+    return right(scores)
+
+
+def patches_in_itself(scores):
+    def softmax(scores, dim):
+        return genuine(scores, dim)
+
+    genuine = torch.softmax
+    torch.softmax = torch.Tensor.softmax = F.softmax = softmax
+    nn.Linear.forward = math.sqrt = np.sum = builtins.sum = random.random = softmax
+    del torch.Tensor.__rsub__
+    return torch.softmax(scores, -1)
+
+
+HARMLESS = [
+    changes_settings,
+    takes_the_output_away,
+    prints_megabytes,
+    changes_variables,
+    right_with_default,
+    deletes,
+    patches_in_itself,
+    lambda scores: check("softmax", right) and right(scores),
+    lambda scores: right(scores).as_subclass(Evil),
+    lambda scores: right(scores).to_sparse(),
+    lambda scores: right(scores).requires_grad_(),
+]
+
+
+@pytest.mark.parametrize("code", HARMLESS, ids=lambda code: code.__name__)
+def test_a_right_answer_is_right_and_leaves_nothing_behind(code, as_before, capsys):
+    assert check("softmax", code).passed
+    assert capsys.readouterr() == ("✔ softmax: right.\n", "")
+
+
+# --- functions replaced in a cell above ---
+
+
+@pytest.fixture
+def replaced(monkeypatch):
+    """torch.softmax and others as a student may have replaced them; torch.softmax is right
+    for one row only, and counts."""
+    used = torch.zeros(1)
+
+    def softmax(scores, dim=None):
+        used.add_(1)
+        return scores.exp() / scores.exp().sum()
+
+    monkeypatch.setattr(torch, "softmax", softmax)
+    monkeypatch.setattr(torch.Tensor, "softmax", softmax, raising=False)
+    monkeypatch.setattr(torch.Tensor, "exp", lambda x: 2**x, raising=False)
+    monkeypatch.setattr(torch.Tensor, "sum", lambda x, *args, **kwargs: 7, raising=False)
+    monkeypatch.setattr(torch.Tensor, "__matmul__", lambda a, b: a)
+    monkeypatch.setattr(torch, "allclose", lambda *args, **kwargs: True)
+    monkeypatch.setattr(math, "exp", lambda x: 0.0)
+    monkeypatch.setattr(builtins, "sum", lambda x: 3)
+    return softmax
+
+
+def by_hand(scores):
+    largest = scores.amax(-1, keepdim=True)
+    exps = torch.exp(scores - largest)
+    return exps / torch.sum(exps, -1, keepdim=True)
+
+
+def test_the_right_answer_and_the_mistakes_are_computed_with_the_genuine_functions(replaced):
+    assert check("softmax", by_hand).passed
+    assert check("attention_weights", by_hand).passed
+    assert check("softmax", lambda scores: by_hand(by_hand(scores))).mistakes == ("softmax twice",)
+
+
+def test_the_students_function_is_called_with_the_students_functions(replaced):
+    found = {}
+
+    def looks(scores):
+        found["now"] = torch.softmax, torch.Tensor.softmax, math.exp(5), sum([1])
+        return torch.softmax(scores, 0)
+
+    assert check("softmax", looks).passed is False
+    assert found["now"] == (replaced, replaced, 0.0, 3)
+    assert torch.softmax is torch.Tensor.softmax is replaced
+
+
+def test_a_student_s_own_replacement_is_put_back_also_on_an_interrupt(replaced, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(guard, "call", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        check("softmax", by_hand)
+    assert torch.softmax is torch.Tensor.softmax is replaced
+
+
+def test_a_default_device_of_the_students_changes_no_verdict():
+    torch.set_default_device("meta")
+    try:
+        assert check("softmax", by_hand).passed
+        assert check("softmax", lambda scores: by_hand(by_hand(scores))).mistakes
+    finally:
+        torch.set_default_device(None)
+
+
+def test_a_working_directory_that_is_gone_changes_no_verdict(monkeypatch):
+    def gone():
+        raise FileNotFoundError
+
+    settings = [(gone, os.chdir) if s == (os.getcwd, os.chdir) else s for s in session.SETTINGS]
+    assert settings != list(session.SETTINGS)
+    monkeypatch.setattr(session, "SETTINGS", settings)
+    assert check("softmax", by_hand).passed
+
+
+# --- in a process of its own ---
+
+
+def run(code):
+    """What a fresh Python prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"}, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+    return done.stdout
+
+
+ENDS = """
+import os, sys
+from helpers import check
+
+class Nested:
+    def __repr__(self):
+        return repr(self)
+
+def recurses(scores):
+    sys.setrecursionlimit(10**6)
+    return repr(Nested())
+
+def answer(scores, end):
+    end()
+
+for end in ("os._exit(3)", "os.abort()", "quit()", "recurses(scores)"):
+    print(check("softmax", eval(f"lambda scores: {end}")).passed)
+print("alive")
+"""
+
+
+def test_what_ends_the_process_ends_the_call_only():
+    printed = run(ENDS)
+    assert printed.endswith("alive\n")
+    assert printed.count("raised SystemExit") == 3 and printed.count("raised RecursionError") == 1
+    assert printed.count("False\n") == 4
+
+
+IMPORTED = """
+import sys
+import helpers
+heavy = {"matplotlib", "PIL", "torch._dynamo", "pandas", "sympy"}
+before = heavy & sys.modules.keys()
+helpers.check("softmax", lambda scores: scores)
+helpers.check("softmax", lambda scores: scores.softmax(-1))
+print(before, heavy & sys.modules.keys())
+"""
+
+
+def test_matplotlib_is_not_imported_before_a_picture_is_drawn():
+    assert run(IMPORTED).endswith("set() set()\n")
+    drawn = "import sys, helpers; repr(helpers.heatmap([[1]])); print('matplotlib' in sys.modules)"
+    assert run(drawn).endswith("True\n")
