@@ -2,13 +2,22 @@
 
 import torch
 
-from .checks import check
+from .checks import check, progress
 from .explore import explore
 from .guard import InputError
 from .heatmap import Still, View, heatmap
 from .journey import load_journey
 
-__all__ = ["InputError", "Still", "View", "check", "explore", "heatmap", "load_journey"]
+__all__ = [
+    "InputError",
+    "Still",
+    "View",
+    "check",
+    "explore",
+    "heatmap",
+    "load_journey",
+    "progress",
+]
 
 # The course computes with small tensors: a second thread gains nothing there, and on a busy
 # machine, a class on one server, it makes everything wait.

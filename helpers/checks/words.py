@@ -1,10 +1,10 @@
-"""What a verdict says: what is wrong, why (with numbers), what to try.
+"""What a verdict says: what is wrong, why (with the numbers that show it), what to try.
 
 facts() is for answers whose cause is not known: what can be seen, and no guess.
 """
 
 import textwrap
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .results import clean, close, factor, same, same_fact
 
@@ -12,79 +12,165 @@ WIDTH = 98
 SHOWN = 3  # numbers of each side
 
 
-def layout(head, *parts):
-    """The parts below each other, wrapped, all but the first indented."""
-    lines = textwrap.wrap(head, WIDTH, subsequent_indent="  ")
-    for line in "\n".join(parts).splitlines():
-        indent = "  " + line[: len(line) - len(line.lstrip())]
-        lines += textwrap.wrap(
-            line.lstrip(), WIDTH, initial_indent=indent, subsequent_indent=indent
-        )
-    return "\n".join(lines)
+@dataclass(frozen=True)
+class Table:
+    """caption: what the rows are of; may be empty.  rows: of cells, the first of each names
+    its row.  numeric: are the other cells numbers, which stand right in their columns?"""
+
+    caption: str
+    rows: tuple[tuple[str, ...], ...]
+    numeric: bool = True
+
+    def lines(self):
+        """The rows as text, in columns."""
+        columns = range(max(map(len, self.rows)))
+        widths = [max(len(row[k]) for row in self.rows if k < len(row)) for k in columns]
+        for first, *others in self.rows:
+            put = str.rjust if self.numeric else str.ljust
+            cells = [put(cell, widths[k]) for k, cell in enumerate(others, 1)]
+            yield " ".join([first.ljust(widths[0]), *cells]).rstrip()
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a verdict says, in the order in which it is said; from it both the plain text and
+    the HTML are made. All but head may be empty.
+
+    head: mark, exercise, what is wrong.  gone: what is no longer wrong.  why: sentences.
+    table: the numbers.  advice: what to try.  after: what else there is to say.
+    printed: a sentence, then lines that the student's code printed.
+    """
+
+    head: str = ""
+    gone: str = ""
+    why: tuple[str, ...] = ()
+    table: Table | None = None
+    advice: str = ""
+    after: str = ""
+    printed: tuple[str, ...] = ()
+
+    def text(self):
+        """As plain text, wrapped; what follows a head is indented."""
+        indent = "  " if self.head else ""
+        lines = _wrap(self.head, "", indent)
+        for sentence in (self.gone, *self.why):
+            lines += _wrap(sentence, indent)
+        if self.table:
+            lines += _wrap(self.table.caption, indent)
+            for row in self.table.lines():
+                lines += _wrap(row, indent + "  ", indent + "    ")
+        lines += _wrap(self.advice and f"{TRY} {self.advice}", indent)
+        lines += _wrap(self.after, indent)
+        for k, line in enumerate(self.printed):
+            lines += _wrap(line, indent + "  " if k else indent)
+        return "\n".join(lines)
+
+
+TRY = "Try:"
+
+
+def _wrap(text, first, others=None):
+    others = first if others is None else others
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others)
 
 
 def shorten(text, width):
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def failure(seen, mistake):
-    """The message for a wrong answer. mistake: what was established, or None."""
+def failure(seen, found, gone=()):
+    """The Message for a wrong answer.
+
+    found: the mistakes that are established, in the order in which the computation runs. The
+    first is told, the others are counted; if there are none, what can be seen is told.
+    gone: names of those that were told before and are established not to be there now.
+    """
     k = seen.wrong[0]
-    if mistake:
-        what, why, advice = f"{mistake.name}.", None, mistake.advice
+    if found:
+        what, (why, advice) = f"{found[0].name}.", found[0].why_and_try()
     else:
         what, why, advice = facts(seen, k)
     first, where = seen.probes[0].where, seen.probes[k].where
-    if k > 0 and not seen.exercise.is_class:
-        what += f" Right on {first}, wrong on {where}."
-    mine, right = seen.mine[k], seen.right[k]
-    thing = "class" if seen.exercise.is_class else "function"
-    if not (seen.repeats or mine.changed):
-        evidence = [difference(f"{first}, called once more", seen.again[0], seen.right[0])]
-    else:
-        evidence = [argument(where, seen.probes[k], mine.changed)] if mine.changed else []
-        if not same(replace(mine, changed={}), right):
-            evidence.append(difference(where, mine, right))
-    printed = [line for line in clean(seen.mine[0].outcome.printed).splitlines() if line.strip()]
-    if printed:
-        printed = [shorten(line.strip(), WIDTH - 6) for line in printed[:3]]
-        printed = ["\n  ".join([f"Your {thing} printed:", *printed])]
-    return layout(
-        f"✘ {seen.exercise.name}: {what}", *([why] if why else []), *evidence, advice, *printed
+    partly = k > 0 and not seen.exercise.is_class
+    sentence, table = _evidence(seen, k)
+    return Message(
+        f"✘ {seen.exercise.name}: {what}",
+        gone=f"Gone: {'; '.join(gone)}." if gone else "",
+        why=_said(partly and f"Right on {first}, wrong on {where}.", why, sentence),
+        table=table,
+        advice=advice[:1].upper() + advice[1:],
+        after=_remaining(len(found) - 1),
+        printed=_printed(seen),
     )
+
+
+def _said(*sentences):
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def _remaining(count):
+    if count < 1:
+        return ""
+    come = "mistake comes" if count == 1 else "mistakes come"
+    return f"{count} more {come} after it; mend this one first."
+
+
+def _printed(seen):
+    lines = [line.strip() for line in clean(seen.mine[0].outcome.printed).splitlines()]
+    lines = [shorten(line, WIDTH - 6) for line in lines if line][:3]
+    thing = "class" if seen.exercise.is_class else "function"
+    return (f"Your {thing} printed:", *lines) if lines else ()
 
 
 # --- numbers ---
 
 
+def _evidence(seen, k):
+    """(a sentence or "", a Table or None) that show what is wrong on probe k."""
+    where, mine, right = seen.probes[k].where, seen.mine[k], seen.right[k]
+    if not (seen.repeats or mine.changed):
+        return difference(f"{seen.probes[0].where}, called once more", seen.again[0], seen.right[0])
+    if not mine.changed:
+        return difference(where, mine, right)
+    sentence, table = argument(where, seen.probes[k], mine.changed)
+    if same(replace(mine, changed={}), right):
+        return sentence, table
+    said, numbers = difference(where, mine, right)
+    if table is None:
+        return sentence, numbers
+    # One table is enough: the argument's, because what else is wrong may come from it.
+    return said or "What it returned there is wrong too.", table
+
+
 def difference(where, mine, right):
-    """What the student's function gave there, beside what is right."""
+    """(sentence, Table): what the student's code gave there, beside what is right."""
     if mine.outcome.error is not None:
         text = complaint(mine.outcome)
-        return f"On {where}: {text}{'' if text.endswith(('.', ')')) else '.'}"
+        return f"On {where}: {text}{'' if text.endswith(('.', ')')) else '.'}", None
     if mine.instead:
-        return f"On {where} it returned {mine.instead}."
+        return f"On {where} it returned {mine.instead}.", None
     if mine.observed is not None:
-        return "\n  ".join([f"On {where}:", *fact_by_fact(mine.observed, right.observed or {})])
+        rows = tuple(fact_by_fact(mine.observed, right.observed or {}))
+        return "", Table(f"On {where}:", rows, numeric=False) if rows else None
     got, want = mine.numbers, right.numbers
     if got.shape != want.shape:
         if got.dim() == 0:
-            return f"On {where} it returned one single number; right is shape {shape(want)}."
+            return f"On {where} it returned one single number; right is shape {shape(want)}.", None
         text = f"On {where} the shape is {shape(got)}; right is {shape(want)}."
         if got.numel() == want.numel() and close(got.flatten(), want.flatten()):
             text += " The numbers themselves are right."
-        return text
+        return text, None
     at, got, want = side_by_side(got, want)
-    return f"On {where}{at}:\n  yours {got}\n  right {want}"
+    return "", Table(f"On {where}{at}:", (("yours", *got), ("right", *want)))
 
 
 def fact_by_fact(mine, right):
-    """Lines such as "matrices to train: yours 0, right 3", of the facts that differ."""
+    """Rows such as ("matrices to train:", "yours 0,", "right 3"), of the facts that differ."""
     for name, value in mine.items():
         if name not in right:
-            yield f"{name}: {fact(value)}"
+            yield f"{name}:", fact(value)
         elif not same_fact(value, right[name]):
-            yield f"{name}: yours {fact(value)}, right {fact(right[name])}"
+            yield f"{name}:", f"yours {fact(value)},", f"right {fact(right[name])}"
 
 
 def fact(value):
@@ -94,18 +180,18 @@ def fact(value):
 
 
 def argument(where, probe, changed):
-    """What became of the first argument that was changed in place."""
+    """(sentence, Table): what became of the first argument that was changed in place."""
     k, after = next(iter(changed.items()))
     before = probe.args[k]
     if before.shape != after.shape:
-        return f"On {where} your argument had shape {shape(before)}, then {shape(after)}."
+        return f"On {where} your argument had shape {shape(before)}, then {shape(after)}.", None
     at, after, before = side_by_side(after, before)
-    return f"On {where} your argument{at}:\n  before {before}\n  after  {after}"
+    return "", Table(f"On {where} your argument{at}:", (("before", *before), ("after", *after)))
 
 
 def side_by_side(got, want):
-    """(", from entry [1]", "0.1000 0.2000", "0.1000 0.3000"): a few numbers of each, from
-    the first that can be seen to differ."""
+    """(", from entry [1]", ["0.1000", "0.2000"], ["0.1000", "0.3000"]): a few numbers of each,
+    from the first that can be seen to differ."""
     for style in (".4f", ".6g", ".9g"):
         mine = [number(x, style) for x in got.flatten().tolist()]
         right = [number(x, style) for x in want.flatten().tolist()]
@@ -119,10 +205,8 @@ def side_by_side(got, want):
     for size in reversed(got.shape):
         place.insert(0, rest % size)
         rest //= size
-    width = max(map(len, mine[shown] + right[shown]))
     at = f", {'entry' if len(mine[shown]) == 1 else 'from entry'} {place}" if place else ""
-    mine, right = (" ".join(x.rjust(width) for x in side[shown]) for side in (mine, right))
-    return at, mine, right
+    return at, mine[shown], right[shown]
 
 
 def number(x, style=".4f"):
@@ -147,57 +231,57 @@ def complaint(outcome):
 
 
 def facts(seen, k):
-    """(what is wrong, why or None, what to try) for probe k, the first that is wrong."""
+    """(what is wrong, why or "", what to try) for probe k, the first that is wrong."""
     exercise, probe, mine = seen.exercise, seen.probes[k], seen.mine[k]
     right = seen.right[k].numbers
     if mine.stopped:
-        return "it takes too long.", None, "Look for a loop that never ends."
+        return "it takes too long.", "", "look for a loop that never ends."
     if not seen.repeats:
         return (
             "a second call with the same arguments gives something else.",
-            None,
-            "Everything that the function adds to must start inside it; nothing random either.",
+            "",
+            "start what the function adds to inside the function, and draw nothing at random.",
         )
     if mine.outcome.error is not None:
         return (
             f"it raised {type(mine.outcome.error).__name__}.",
-            None,
+            "",
             after_error(seen, mine.outcome.error),
         )
     if mine.instead == "None":
-        return "it returned None: is `return` missing?", None, returns(exercise)
+        return "it returned None: is `return` missing?", returns(exercise), "return the result."
     if mine.instead:
-        return f"it returned {mine.instead}.", None, returns(exercise)
+        return f"it returned {mine.instead}.", returns(exercise), "return numbers only."
     if mine.observed is not None:
         return (
             "what it does is not what is asked for.",
-            None,
-            "Look at the line of your code that decides the first of these facts.",
+            "",
+            "look at the line of your code that decides the first of these facts.",
         )
     got = mine.numbers.double()
     if got.shape != right.shape:
         if got.dim() == 0:
-            advice = "Is `return` inside the loop, or is everything summed?"
+            advice = "see whether `return` is inside the loop, or everything is summed."
         elif seen.only_first:
-            advice = first_only(seen)
+            advice = FIXED_SIZES
         else:
-            advice = "Print the shape after each step."
-        return "wrong shape.", None, f"{advice} {returns(exercise)}"
+            advice = "print the shape after each step."
+        return "wrong shape.", returns(exercise), advice
     bad = int((~got.isfinite()).sum())
     if bad:
         kind = "NaN" if got.isnan().any() else "infinite"
         return (
             f"{bad} of {got.numel()} numbers are {kind}.",
-            None,
-            "NaN comes from 0 / 0, inf / inf, or numbers never written; infinity from exp of "
-            "more than 88 or a division by 0, or an infinity that you wrote yourself.",
+            "",
+            "look for 0 / 0, inf / inf, or numbers never written (NaN); for exp of more than 88, a "
+            "division by 0, or an infinity that you wrote yourself (infinite).",
         )
     times = factor(seen.mine, seen.right)
     if times is not None:
         return (
             f"always {times:.4g} times the right answer.",
-            None,
-            "Look for a division or a sum that is missing or done once too often.",
+            "",
+            "look for a division or a sum that is missing or done once too often.",
         )
     if exercise.kind == "weights":
         if (got < -1e-5).any():
@@ -205,7 +289,7 @@ def facts(seen, k):
                 "negative weights.",
                 f"On {probe.where} the smallest weight is {number(got.min())}; "
                 "a weight is from 0 to 1.",
-                "exp makes every score positive.",
+                "take exp of the scores: it is never negative.",
             )
         rows, columns = got.sum(-1).flatten(), got.sum(0).flatten()
         if (rows - 1).abs().max() > 1e-3:
@@ -215,17 +299,29 @@ def facts(seen, k):
             if got.dim() == 2 and (columns - 1).abs().max() < 1e-3:
                 text = text.removesuffix(".") + ", but every column sums to 1."
             thing = "a row does not sum to 1." if got.dim() == 2 else "they do not sum to 1."
-            return thing, text, "Divide by the sum of what you divide, of each row its own."
+            return thing, text, "divide by the sum of what you divide, of each row its own."
         if got.dim() == 2 and not right.triu(1).any() and got.triu(1).any():
             i, j = got.triu(1).nonzero()[0].tolist()
             return (
                 "the future is visible.",
                 f"On {probe.where} row {i} gives the weight {number(got[i, j])} to word {j}, "
                 "which comes later.",
-                "What comes later must have a weight of exactly 0.",
+                "give what comes later a weight of exactly 0.",
             )
+    if exercise.kind == "values" and got.dim() > 1 and seen.looks_ahead(k):
+        return (
+            "the future is visible.",
+            f"On {probe.where}, other numbers in the last word change the rows before it.",
+            "look where later words come in: the mask, or a view or reshape that mixes words.",
+        )
+    if not exercise.is_class and (name := seen.ignored()):
+        return (
+            f"it ignores {name}.",
+            f"With other values of {name} it gives the same numbers.",
+            f"use {name}, which the function is given.",
+        )
     if got.dim() == 2 and (got - got[0]).abs().max() < 1e-5:
-        return "all rows are equal.", None, "Each word is a query of its own: one row for each."
+        return "all rows are equal.", "", "let each word be a query of its own: one row for each."
     if exercise.kind == "context":
         inputs = probe.args[0].double()
         low, high = inputs.amin(0), inputs.amax(0)
@@ -236,35 +332,31 @@ def facts(seen, k):
                 "outside the range of the inputs.",
                 f"On {probe.where} column {j} of the words lies between {number(low[j])} and "
                 f"{number(high[j])}; yours is {number(got[tuple(outside[0])])}.",
-                "A context vector is a blend: weights from 0 to 1 that sum to 1.",
+                "blend with weights from 0 to 1 that sum to 1.",
             )
     return (
         "the numbers are wrong.",
-        None,
-        first_only(seen)
+        "",
+        FIXED_SIZES
         if seen.only_first and exercise.kind != "weights"
-        else "Work out one of these numbers by hand, step by step, and compare each step.",
+        else "work out one of these numbers by hand, step by step, and compare each step.",
     )
 
 
 def after_error(seen, error):
     if "torch.return_types.max" in str(error):
-        return "max(dim=...) returns values and places: add .values (or use amax)."
+        return "add .values (or use amax): max(dim=...) returns values and places."
     if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
-        return "Python's exp overflows above 709: subtract the LARGEST score first."
+        return "subtract the LARGEST score first: Python's exp overflows above 709."
     if "masked_fill" in str(error) and "bool" in str(error):
-        return "masked_fill needs a mask of True and False: add .bool() to it."
+        return "add .bool() to the mask: masked_fill needs True and False."
     if seen.only_first:
-        return first_only(seen)
-    return "Run that line by itself and print what goes into it, the shapes first."
+        return FIXED_SIZES
+    return "run that line by itself and print what goes into it, the shapes first."
 
 
-def first_only(seen):
-    """A question, no cause: the probes differ in more than their sizes."""
-    return (
-        f"Right on {seen.probes[0].where} only: is there a 3 or a 6, or a name from a cell above, "
-        "inside your function?"
-    )
+# A place to look, no cause: the probes differ in more than their sizes.
+FIXED_SIZES = "look for a 3 or a 6, or a name from a cell above, inside your function."
 
 
 def returns(exercise):

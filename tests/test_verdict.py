@@ -1,0 +1,395 @@
+"""How a verdict looks and what is remembered of it: three short parts, the same words in plain
+text and in HTML, and nothing said to be gone that may still be there."""
+
+import html
+import json
+import re
+from types import SimpleNamespace
+
+import answers_causal
+import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from helpers import check, progress
+from helpers.checks import Verdict, verdict, words
+from helpers.checks.exercises import EXERCISES
+from helpers.checks.results import attempt, call_ours
+from helpers.checks.words import Message, Table
+
+
+@pytest.fixture(autouse=True)
+def new_kernel():
+    verdict.forget()
+    yield
+    verdict.forget()
+
+
+def twice(scores):
+    return torch.softmax(torch.softmax(scores, 0), 0)
+
+
+def right(scores):
+    return torch.softmax(scores, 0)
+
+
+def stub(scores): ...
+
+
+def hostile(scores):
+    print("</pre><b>bold</b> & <img src=x onerror=alert(1)> $x_1$")
+    raise ValueError("<script>alert(1)</script>")
+
+
+def changes(inputs):
+    weights = torch.softmax(inputs @ inputs.T, -1) @ inputs
+    inputs[0] = 0
+    return weights + 1
+
+
+class Plain(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.made = [torch.rand(d_in, d_out) for _ in range(3)]
+
+    def forward(self, inputs):
+        queries, keys, values = (inputs @ matrix for matrix in self.made)
+        return torch.softmax(queries @ keys.T / keys.shape[1] ** 0.5, -1) @ values
+
+
+TRIES = [
+    ("softmax", right),
+    ("softmax", stub),
+    ("softmax", twice),
+    ("softmax", lambda scores: scores.exp() / scores.exp().sum()),  # right on the first only
+    ("softmax", lambda scores: torch.softmax(scores, 0) + 0.01),  # nobody knows why
+    ("softmax", hostile),
+    ("scores", lambda inputs, i: inputs),  # another shape
+    ("scores", lambda inputs, i: print(inputs)),
+    ("SelfAttention", Plain),  # facts
+    ("self_attention", changes),
+    ("sofmax", right),  # bad use
+]
+
+
+def as_words(markup):
+    """The words of HTML, as a reader sees them."""
+    return html.unescape(re.sub(r"<[^>]*>", "", markup)).split()
+
+
+@pytest.mark.parametrize("name, code", TRIES)
+def test_html_and_plain_text_say_the_same_words(name, code):
+    tried = check(name, code)
+    assert as_words(verdict.as_html(tried.said, tried.passed)) == tried.message.split()
+
+
+def test_every_part_of_a_message_is_in_both():
+    said = Message(
+        "✘ head.",
+        gone="Gone: a.",
+        why=("Why one.", "Why two."),
+        table=Table("Caption:", (("yours", "1.0", "-2.0"), ("right", "3.0"))),
+        advice="advice.",
+        after="After.",
+        printed=("Your function printed:", "line 1", "line 2"),
+    )
+    assert said.text().splitlines() == [
+        "✘ head.",
+        "  Gone: a.",
+        "  Why one.",
+        "  Why two.",
+        "  Caption:",
+        "    yours 1.0 -2.0",
+        "    right 3.0",
+        "  Try: advice.",
+        "  After.",
+        "  Your function printed:",
+        "    line 1",
+        "    line 2",
+    ]
+    assert as_words(verdict.as_html(said, False)) == said.text().split()
+
+
+@pytest.mark.parametrize("name, code", [t for t in TRIES if t[0] != "sofmax"][2:])
+def test_a_verdict_has_three_parts_in_order_and_one_small_table(name, code):
+    lines = check(name, code).message.splitlines()
+    assert lines[0].startswith(f"✘ {name}: ")
+    [advice] = [k for k, line in enumerate(lines) if line.startswith("  Try: ")]
+    assert advice >= 2  # why comes in between
+    assert sum(line.startswith(("    yours ", "    before ")) for line in lines[:advice]) <= 1
+    assert not any("yours " in line for line in lines[advice:])
+    assert all(line.startswith("  ") and len(line) <= words.WIDTH for line in lines[1:])
+    assert len(lines) <= 12
+
+
+def test_an_argument_that_was_changed_is_the_one_table():
+    said = check("self_attention", changes).said
+    assert [row[0] for row in said.table.rows] == ["before", "after"]
+    assert said.why[-1] == "What it returned there is wrong too."
+
+
+def test_more_than_one_mistake_is_told_one_at_a_time_with_the_number_of_the_others():
+    def told(count):
+        exercise = EXERCISES["softmax"]
+        probe = exercise.probes()[0]
+        mine, right = (attempt(code, probe, call_ours) for code in (twice, exercise.right))
+        seen = SimpleNamespace(
+            exercise=exercise, probes=[probe], mine=[mine], right=[right], wrong=[0], repeats=True
+        )
+        return words.failure(seen, exercise.mistakes[:count]).text()
+
+    first, second = EXERCISES["softmax"].mistakes[:2]
+    assert "mend this one first" not in told(1)
+    assert "  1 more mistake comes after it; mend this one first." in told(2).splitlines()
+    assert "  2 more mistakes come after it; mend this one first." in told(3).splitlines()
+    assert told(3).startswith(f"✘ softmax: {first.name}.")
+    assert second.name not in told(3) and second.advice not in told(3)
+
+
+# --- HTML ---
+
+
+def test_what_a_student_prints_or_raises_is_never_markup():
+    tried = check("softmax", hostile)
+    markup = verdict.as_html(tried.said, tried.passed)
+    for text in ("<script", "<img", "<b>"):
+        assert text in tried.message and text not in markup
+    assert markup.count("</pre>") == 1
+    assert re.match(r'<div role="alert" class="[^"]*mathjax_ignore[ "]', markup)  # $x_1$ stays
+
+
+def test_numbers_are_a_table_with_a_caption_and_a_name_for_every_row():
+    tried = check("softmax", twice)
+    markup = verdict.as_html(tried.said, tried.passed)
+    assert re.search(r"<caption[^>]*>On the scores of journey, from entry \[0\]:</caption>", markup)
+    assert re.findall(r'<th scope="row"[^>]*>(.*?)</th>', markup) == ["yours", "right"]
+    assert re.findall(r"<td[^>]*>(.*?)</td>", markup)[:3] == ["0.1618", "0.1787", "0.1779"]
+
+
+def test_the_text_keeps_the_colour_of_the_viewer_and_the_edge_shows_the_verdict():
+    marks = {}
+    for code in (right, stub, twice):
+        tried = check("softmax", code)
+        markup = verdict.as_html(tried.said, tried.passed)
+        marks[tried.message[0]] = re.search(r"border-left:\w+ solid ([^;]*)", markup).group(1)
+        assert not re.search(r'[";]color:', markup)
+    assert set(marks) == {"✔", "…", "✘"} and len(set(marks.values())) == 3
+
+
+# --- in a notebook ---
+
+
+@pytest.fixture
+def shell():
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+def test_a_notebook_gets_one_output_with_words_html_and_facts(shell):
+    with capture_output() as captured:
+        tried = check("softmax", twice)
+    [output] = captured.outputs
+    assert output.data == {
+        "text/plain": tried.message,
+        "text/html": verdict.as_html(tried.said, False),
+        verdict.MIME: {"exercise": "softmax", "passed": False, "mistakes": ["softmax twice"]},
+    }
+    assert captured.stdout == ""
+
+
+@pytest.mark.parametrize("args", [(right, "softmax"), ([1],), (None,), ("sofmax", right)])
+def test_bad_use_in_a_notebook_can_be_saved(args, shell):
+    with capture_output() as captured:
+        check(*args)
+    [output] = captured.outputs
+    assert json.loads(json.dumps(output.data))[verdict.MIME]["passed"] is False
+
+
+def test_outside_of_a_notebook_the_message_is_printed(capsys):
+    tried = check("softmax", twice)
+    assert capsys.readouterr().out == tried.message + "\n"
+
+
+# --- what is gone ---
+
+
+def attend(root=True, dim=-1, turned=False, winner=False):
+    """An answer to qkv_attention, right or with mistakes."""
+
+    def answer(inputs, W_query, W_key, W_value):
+        queries, keys, values = inputs @ W_query, inputs @ W_key, inputs @ W_value
+        scores = queries @ keys.T
+        scores = scores.T if turned else scores
+        weights = torch.softmax(scores / keys.shape[1] ** 0.5 if root else scores, dim)
+        return values[weights.argmax(-1)] if winner else weights @ values
+
+    return answer
+
+
+def gone(name, code):
+    """What a check says to be gone: the line, or ""."""
+    lines = check(name, code).message.splitlines()
+    return next((line.strip() for line in lines if "Gone:" in line), "")
+
+
+def test_a_second_try_without_one_of_two_mistakes_says_that_it_is_gone():
+    assert gone("qkv_attention", attend(root=False, dim=0)) == ""
+    assert gone("qkv_attention", attend(dim=0)) == "Gone: no scaling."
+
+
+def test_the_same_try_again_says_the_same():
+    for root in (False, True, True, True):
+        said = gone("qkv_attention", attend(root, dim=0))
+    assert said == "Gone: no scaling."
+    check("qkv_attention", attend())
+    check("qkv_attention", lambda *args: ...)
+    check("qkv_attention", lambda *args: attend()(*args) ** 2)
+    assert gone("qkv_attention", attend(dim=0)) == said
+    for _ in range(2):
+        assert gone("qkv_attention", attend(root=False, dim=0)) == ""
+
+
+def test_another_mistake_that_would_show_the_old_one_says_that_it_is_gone():
+    check("qkv_attention", attend(root=False, dim=0))
+    said = gone("qkv_attention", attend(turned=True))
+    assert said == "Gone: no scaling; softmax over the wrong axis."
+
+
+def test_a_mistake_that_may_be_hidden_is_not_said_to_be_gone():
+    # Of the largest score alone no scale can be seen.
+    check("qkv_attention", attend(root=False))
+    assert gone("qkv_attention", attend(root=False, winner=True)) == ""
+    # Wrong, and nobody knows why.
+    assert gone("qkv_attention", lambda *args: attend()(*args) ** 2) == ""
+
+
+def test_where_there_are_no_stages_exp_is_told_apart():
+    def whole_matrix(scores):
+        exps = (scores - scores.max()).exp()
+        return exps / exps.sum()
+
+    def rows(scores):
+        exps = (scores - scores.max()).exp()
+        return exps / exps.sum(1, keepdim=True)
+
+    check("attention_weights", whole_matrix)
+    assert gone("attention_weights", rows) == "Gone: softmax over the whole matrix."
+
+
+def test_a_right_answer_has_one_line_whatever_was_before():
+    check("softmax", twice)
+    assert check("softmax", right).message == "✔ softmax: right."
+
+
+def test_each_exercise_is_remembered_by_itself():
+    check("qkv_attention", attend(root=False, dim=0))
+    check("repair_qkv", attend(root=False))
+    assert gone("repair_qkv", attend(dim=0)) == "Gone: no scaling."
+    assert gone("qkv_attention", attend(root=False)) == "Gone: softmax over the wrong axis."
+
+
+# --- progress ---
+
+
+def test_progress_says_what_is_solved_and_what_is_open(capsys):
+    check("softmax", right)
+    check("self_attention", changes)
+    check("attention_weights", stub)
+    check("scores", lambda inputs, i: 0.5)
+    capsys.readouterr()
+    names = ("softmax", "self_attention", "attention_weights", "scores", "dropout")
+    assert progress(*names) is None
+    assert capsys.readouterr().out.splitlines() == [
+        "Your exercises:",
+        "  ✔ softmax           right",
+        "  ✘ self_attention    input changed in place",
+        "  … attention_weights not written yet",
+        "  ✘ scores            not right yet",
+        "  … dropout           not checked since the kernel started",
+        "1 of 5 solved.",
+    ]
+
+
+def test_progress_follows_the_last_check(capsys):
+    for code, line in [(stub, "0 of 1 solved."), (right, "1 of 1 solved."), (twice, "0 of 1 sol")]:
+        check("softmax", code)
+        progress("softmax")
+        assert capsys.readouterr().out.splitlines()[-1].startswith(line)
+    check("softmax")  # bad use is no answer
+    capsys.readouterr()
+    progress("softmax")
+    assert "✘ softmax softmax twice" in capsys.readouterr().out
+
+
+def test_progress_is_the_same_in_a_notebook(shell, capsys):
+    check("softmax", right)
+    with capture_output() as captured:
+        progress("softmax", "dropout")
+    [output] = captured.outputs
+    assert as_words(output.data["text/html"]) == output.data["text/plain"].split()
+    assert set(output.data) == {"text/plain", "text/html"}
+    assert re.findall(r'scope="row"[^>]*>(.*?)<', output.data["text/html"]) == [
+        "✔ softmax",
+        "… dropout",
+    ]
+
+
+def test_many_names_are_wrapped(capsys):
+    names = tuple(f"a mistake with a long name {k}" for k in range(9))
+    verdict.remember("softmax", Verdict(False, Message("✘ x: y."), names))
+    progress("softmax", "softmax_with_temperature")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= words.WIDTH and "name 8" in " ".join(lines)
+
+
+@pytest.mark.parametrize(
+    "names, text",
+    [
+        ((), "progress: the names of exercises are expected."),
+        ((right,), 'Write it like this: progress("scores", "all_scores").'),
+        ((["scores"],), "progress: the names of exercises are expected."),
+        (("scores", "sofmax"), "there is no exercise 'sofmax'. Did you mean 'softmax'?"),
+        (("x" * 500,), "The exercises are scores, "),
+    ],
+)
+def test_bad_use_of_progress_is_answered_in_a_sentence(names, text, capsys):
+    progress(*names)
+    said = capsys.readouterr().out
+    assert said.startswith("✘ progress: ") and text in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= words.WIDTH
+
+
+# --- what can be seen without knowing the cause ---
+
+
+@pytest.mark.parametrize(
+    "exercise, code, words",
+    [
+        (
+            "qkv_attention",
+            lambda x, q, k, v: torch.softmax((x @ q).cos() @ (x @ q).sin().mT, -1) @ (x @ v).cos(),
+            "it ignores W_key. With other values of W_key it gives the same numbers.",
+        ),
+        ("context_vector", lambda x, i: x.cos().mean(0), "it ignores i."),
+        (
+            "multi_head",
+            lambda x, q, k, v, o, b, h: (x @ q).flip(1).cumsum(1).flip(1).cos() @ o + b,
+            "the future is visible. On the sentence, 2 heads, other numbers in the last word",
+        ),
+        (
+            "CausalAttention",
+            answers_causal.textbook(hide=lambda self, s: s.cos()),
+            "the future is visible.",
+        ),
+    ],
+)
+def test_what_an_answer_does_with_its_arguments_is_said(exercise, code, words):
+    tried = check(exercise, code)
+    assert (tried.passed, tried.mistakes) == (False, ())
+    assert words in " ".join(tried.message.split())
+
+
+def test_what_looks_ahead_rightly_is_not_blamed_for_it():
+    tried = check("qkv_attention", lambda x, q, k, v: ((x @ q) @ (x @ k).mT).cos() @ (x @ v))
+    assert tried.mistakes == () and "the numbers are wrong." in tried.message
