@@ -7,6 +7,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from helpers import attention
+
 CATALOGUE = {  # the names of the shared list of mistakes, which others rely on
     "scores": [
         "multiplied but did not add up",
@@ -382,28 +384,45 @@ STYLES = {
 
 # --- wrong, and nobody knows why ---
 
+
+def four_mistakes_of_self_attention(inputs):
+    weights = torch.softmax(-(inputs @ inputs.T) / 3, 0).round(decimals=2)
+    return weights.T @ inputs / len(inputs) + inputs
+
+
 UNKNOWN = [
     ("scores", lambda x, i: x @ x[i] + 0.001, "numbers are wrong"),
     ("scores", lambda x, i: (x @ x[i])[:, None], "The numbers themselves are right."),
     ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),
-    ("scores", lambda x, i: x.long() @ x[i].long(), "numbers are wrong"),
+    ("scores", lambda x, i: x.long() @ x[i].long(), "the numbers are wrong"),
+    ("scores", lambda x, i: (x @ x[i]).tanh(), "numbers are wrong"),
     ("scores", lambda x, i: x @ x[i] / torch.zeros(1), "infinite"),
     ("scores", lambda x, i: x @ x[i] * torch.nan, "6 of 6 numbers are NaN"),
     ("scores", lambda x, i: x @ x[i] + torch.rand(1), "second call"),
     ("scores", lambda x, i: x[:6, :3] @ x[i, :3], "Right on the sentence"),
     ("softmax", lambda s: torch.softmax(s, 0) - 0.2, "negative weights"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600 instead of 1"),
-    ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "numbers are wrong"),
+    ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "it ignores scores"),
+    ("softmax", lambda s: torch.softmax(s.tanh(), 0), "numbers are wrong"),
+    ("softmax", lambda s: torch.softmax(s, 0) ** 2, "they do not sum to 1"),
     ("softmax", lambda s: torch.softmax(s.clamp(-9, 9), 0), "wrong on scores near 1000"),
-    ("attention_weights", lambda s: torch.full_like(s, 1 / len(s)), "all rows are equal"),
+    ("attention_weights", lambda s: torch.full_like(s, 1 / len(s)), "it ignores scores"),
+    ("attention_weights", lambda s: torch.softmax(-s / 3, 0).T / 2, "sums to 0.5000 instead"),
     ("attention_weights", lambda s: torch.softmax(s, -1) + 0.01, "sums to 1.0600 instead"),
-    ("context_vector", lambda x, i: 1.5 * x.amax(0), "outside the range"),
-    ("context_vector", lambda x, i: x.median(0).values, "numbers are wrong"),
+    ("context_vector", lambda x, i: 1.5 * x.amax(0), "it ignores i"),
+    ("context_vector", lambda x, i: x.median(0).values, "it ignores i"),
+    ("context_vector", lambda x, i: F.normalize(attention.self_attention(x))[i], "numbers are"),
     ("self_attention", lambda x: x.amax(0).expand_as(x), "all rows are equal"),
     ("self_attention", lambda x: x.flip(0), "numbers are wrong"),
+    ("self_attention", lambda x: torch.softmax(x @ x.T, -1) @ x.roll(1, 0), "numbers are wrong"),
+    ("self_attention", lambda x: torch.softmax((x @ x.T) ** 2, -1) @ x, "numbers are wrong"),
+    ("self_attention", lambda x: torch.softmax(x @ x.T / 2, -1) @ x, "numbers are wrong"),
+    ("self_attention", four_mistakes_of_self_attention, "outside the range"),
     ("all_scores", lambda x: x @ x.T + 1, "numbers are wrong"),
     ("all_scores", lambda x: x @ x.T @ torch.zeros(2, 2), "RuntimeError"),
     ("cosine_scores", lambda x, i: (x @ x[i]).clamp(-1, 1), "numbers are wrong"),
-    ("context_of_others", lambda x, i: x.median(0).values, "numbers are wrong"),
+    ("context_of_others", lambda x, i: x.median(0).values, "it ignores i"),
+    ("context_of_others", lambda x, i: attention.context_of_others(x, i) - x[i], "outside"),
+    ("context_of_others", lambda x, i: torch.zeros(x.shape[1]), "it ignores inputs"),
     ("softmax_with_temperature", lambda s, t: torch.softmax(s / (t + 1), 0), "numbers are wrong"),
 ]

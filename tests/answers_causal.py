@@ -803,12 +803,12 @@ def set_where(fill, diagonal=1):
 
 AS_WRITTEN = [
     ("SelfAttention", PlainTensors, "plain tensors as weights"),
-    ("SelfAttention", PlainAndUnscaled, "plain tensors as weights"),
+    ("SelfAttention", PlainAndUnscaled, ("plain tensors as weights", "no scaling")),
     ("SelfAttention", GradientAsked, "plain tensors as weights"),
     ("SelfAttention", ListOfParameters, "Python list of layers"),
     ("SelfAttention", FrozenParameters, "requires_grad=False left"),
-    ("SelfAttention", LinearInForward, "new random weights in forward"),
-    ("SelfAttention", SeededInForward, "new random weights in forward"),
+    ("SelfAttention", LinearInForward, ("new random weights in forward", "bias left on")),
+    ("SelfAttention", SeededInForward, ("new random weights in forward", "bias left on")),
     ("SelfAttention", RedrawnParameters, "new random weights in forward"),
     ("SelfAttention", NoSuper, "super().__init__() forgotten"),
     ("SelfAttention", Detached, "gradient cut"),
@@ -856,6 +856,11 @@ AS_WRITTEN = [
     ),
     (
         "causal_weights",
+        lambda s, d_k: torch.softmax(masked(s, math.inf, 2) / d_k**0.5, -1),
+        ("+inf", "one step too generous"),
+    ),
+    (
+        "causal_weights",
         lambda s, d_k: (
             np.exp(s.numpy() / d_k**0.5)
             * np.tril(np.ones(s.shape))
@@ -881,6 +886,11 @@ AS_WRITTEN = [
         "window_weights",
         lambda s, d_k, w: torch.softmax(s / d_k**0.5 - 500 * ~band(s, w), -1),
         "a number not low enough",
+    ),
+    (
+        "causal_weights",
+        lambda s, d_k: torch.full_like(s, 1 / len(s)),
+        ("no mask", "mask only, scores unused"),
     ),
     ("dropout", lambda w, p, training: F.dropout(w, p), "left on in evaluation"),
     ("dropout", lambda w, p, training: nn.Dropout(p)(w), "left on in evaluation"),
@@ -946,6 +956,7 @@ AS_WRITTEN = [
         type("Wrong", (Fused,), {"score": lambda self, q, k: torch.einsum("id,jd->ij", q, k)}),
         "one sentence only",
     ),
+    ("CausalAttention", textbook(forward=lambda self, x: self.project(x)[0]), "not blended"),
 ]
 
 
@@ -1005,6 +1016,12 @@ class FixedToSix(Textbook):
         super().__init__(d_in, d_out, 6)
 
 
+def four_mistakes(self, inputs):
+    queries, keys, values = self.project(inputs)
+    weights = torch.softmax(-(keys @ queries.mT).tril(-1), dim=-2)
+    return weights @ values / 5
+
+
 def some_rows_nan(scores, d_k):
     weights = attention.causal_weights(scores, d_k)
     weights[:-1] = torch.nan
@@ -1021,7 +1038,10 @@ UNKNOWN = [
     ("causal_weights", some_rows_nan, "numbers are NaN"),
     ("causal_weights", lambda s, d_k: s * torch.nan, "36 of 36 numbers are NaN"),
     ("causal_weights", lambda s, d_k: attention.causal_weights(s.clamp(-9, 9), d_k), "wrong"),
-    ("causal_weights", lambda s, d_k: torch.full_like(s, 1 / len(s)), "the future is visible"),
+    ("causal_weights", lambda s, d_k: torch.softmax(masked(s.tanh()), -1), "it ignores d_k"),
+    ("causal_weights", lambda s, d_k: attention.causal_weights(s, d_k) ** 2, "sum to 1"),
+    ("causal_weights", lambda s, d_k: torch.softmax((-s.T).tril(-1), 0).softmax(0), "every column"),
+    ("causal_weights", lambda s, d_k: torch.eye(len(s)), "it ignores scores"),
     ("causal_weights", lambda s, d_k: attention.causal_weights(s, d_k)[:, 0], "wrong shape"),
     ("causal_weights", lambda s, d_k: attention.causal_weights(s + 1 / (s + 9), d_k), "wrong"),
     (
@@ -1029,7 +1049,9 @@ UNKNOWN = [
         lambda s, d_k, w: attention.window_weights(s, d_k, w + 2),
         "numbers are wrong",
     ),
-    ("window_weights", lambda s, d_k, w: attention.window_weights(s, d_k, 2), "numbers are wrong"),
+    ("window_weights", lambda s, d_k, w: attention.window_weights(s, d_k, 2), "it ignores window"),
+    ("window_weights", lambda s, d_k, w: torch.zeros_like(s), "sums to 0.0000 instead"),
+    ("window_weights", lambda s, d_k, w: band(s, w) * s.tanh(), "does not sum to 1"),
     (
         "dropout",
         lambda w, p, training: F.dropout(w, 0.2, training),
@@ -1042,9 +1064,10 @@ UNKNOWN = [
     ("dropout", lambda w, p, training: w * torch.nan, "nan"),
     ("dropout", lambda w, p, training: w.nothing, "AttributeError"),
     ("dropout", lambda w, p, training: {1: w}, "it returned a dict"),
-    ("CausalAttention", textbook(hide=lambda self, s: masked(s, diagonal=3)), "numbers are wrong"),
+    ("CausalAttention", textbook(hide=lambda self, s: masked(s, diagonal=3)), "future is visible"),
+    ("CausalAttention", textbook(hide=lambda self, s: masked(s.tanh())), "numbers are wrong"),
+    ("CausalAttention", textbook(forward=four_mistakes), "the future is visible"),
     ("CausalAttention", textbook(hide=lambda self, s: s * torch.nan), "numbers are NaN"),
-    ("CausalAttention", textbook(forward=lambda self, x: self.project(x)[0]), "numbers are wrong"),
     ("CausalAttention", textbook(forward=lambda self, x: self.nothing), "AttributeError"),
     ("CausalAttention", textbook(forward=lambda self, x: print(x)), "it returned None"),
     ("CausalAttention", ForwardMisspelt, "forward"),

@@ -752,6 +752,24 @@ AS_WRITTEN = [
         lambda *args: head_by_head(*args, join=sum),
         "heads added",
     ),
+    ("multi_head", merged_by(lambda x, W, b: x.amax(1) @ W + b), "largest of the heads"),
+    (
+        "multi_head",
+        weighed(lambda scores, future: plain_weights(scores, future).mean(1, keepdim=True)),
+        "weights averaged over the heads",
+    ),
+    ("qkv_attention", blended(lambda q, k, v, d: k), "not blended"),
+    # Two at once.
+    (
+        "qkv_attention",
+        blended(lambda q, k, v, d: torch.softmax(q @ k.T, 0) @ v),
+        ("no scaling", "softmax over the wrong axis"),
+    ),
+    (
+        "multi_head",
+        lambda *args: with_sdpa(*args, scale=1.0),
+        ("no scaling", "no causal mask"),
+    ),
 ]
 
 
@@ -761,6 +779,15 @@ def right_merge(x):
 
 def plain_weights(scores, future):
     return scores.masked_fill(future, -torch.inf).softmax(-1)
+
+
+def four_mistakes(queries, keys, values, d_k):
+    return torch.softmax(-(keys @ queries.T), dim=0) @ values / len(values)
+
+
+def five_mistakes(queries, keys, values, d_k):
+    weights = torch.softmax((keys @ queries.T).tril(), dim=0).softmax(-1)
+    return weights.T @ values / len(values)
 
 
 UNKNOWN = [
@@ -786,10 +813,18 @@ UNKNOWN = [
         blended(lambda q, k, v, d: F.scaled_dot_product_attention(q, k[:-1], v[:-1])),
         "numbers are wrong",
     ),
-    (  # two mistakes at once
-        "qkv_attention",
-        blended(lambda q, k, v, d: torch.softmax(q @ k.T, 0) @ v),
-        "numbers are wrong",
+    ("qkv_attention", blended(four_mistakes), "numbers are wrong"),
+    ("qkv_attention", blended(five_mistakes), "numbers are wrong"),
+    *(
+        ("qkv_attention", blended(code), "numbers are wrong")
+        for code in (
+            lambda q, k, v, d: torch.softmax((q @ k.T).tanh() / d**0.5, -1) @ v,
+            lambda q, k, v, d: torch.softmax(q @ k.T / (d + 1) ** 0.5, -1) @ v,
+            lambda q, k, v, d: torch.softmax(q @ k.T / d**0.5, -1).flip(0) @ v,
+            lambda q, k, v, d: torch.softmax(q @ k.T / d**0.5, -1) @ (v - v.mean(0)),
+            lambda q, k, v, d: torch.softmax(q @ k.T / d**0.5, -1).cumsum(-1) @ v,
+            lambda q, k, v, d: torch.softmax(-torch.cdist(q, k), -1) @ v,
+        )
     ),
     (
         "qkv_attention",
@@ -817,7 +852,17 @@ UNKNOWN = [
     ),
     (
         "multi_head",
-        weighed(lambda scores, future: plain_weights(scores, future).mean(1, keepdim=True)),
+        weighed(lambda scores, future: plain_weights(scores.tanh(), future)),
+        "numbers are wrong",
+    ),
+    (
+        "multi_head",
+        weighed(lambda s, future: (-s.mT).tril(-1).softmax(1).softmax(-2).mT / 3),
+        "the future is visible",
+    ),
+    (
+        "multi_head",
+        weighed(lambda scores, future: plain_weights(scores, future).roll(1, dims=1)),
         "numbers are wrong",
     ),
     (
@@ -825,13 +870,8 @@ UNKNOWN = [
         weighed(lambda scores, future: plain_weights(scores, future | future.T.tril(-2))),
         "numbers are wrong",
     ),
-    (  # two mistakes at once
-        "multi_head",
-        lambda *args: with_sdpa(*args, scale=1.0),
-        "numbers are wrong",
-    ),
     # The errors are those of .T on a batch, and of heads that are not side by side.
     ("multi_head", keys_kept_together, "RuntimeError"),
-    ("multi_head", merged_by(lambda x, W, b: x.amax(1) @ W + b), "RuntimeError"),
+    ("multi_head", merged_by(lambda x, W, b: x.prod(1) @ W + b), "RuntimeError"),
     ("multi_head", lambda *args: torch.zeros(()), "one single number"),
 ]

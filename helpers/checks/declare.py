@@ -3,6 +3,7 @@ because a mistake is the same mistake whichever of them it is made with."""
 
 import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,22 +51,46 @@ class Probe:
 class Mistake:
     """The code that makes a mistake, and a sentence to the student.
 
+    advice: why it is wrong, in one sentence or none; then, as its last sentence, what to try.
     code: called like the exercise. Where it has a parameter `exp`, it is tried with every
-        way of writing exp below.
+        way of writing exp below. None if the mistake is one of stages.
     also: other code for the same mistake.
     shows: finds the mistake by something that no single code can say; used in place of code.
         It gets what engine.Seen holds and returns a bool.
+    stages: wrong forms, each a dict from stage to form, see stages.py: in place of code.
+    world: an experiment (see experiments.py) in which this mistake does no harm. It is found
+        by that, alone or together with mistakes in stages; used in place of the numbers.
+    variant: takes a Probe, returns another one; this mistake is found there only, because
+        on the probes themselves it raises what others raise too.
+    combined: is it looked for together with other mistakes in stages?
+    alone: like stages, but these forms are never looked for together with others.
+    source: where it was seen, or why it is made.
     """
 
     name: str
-    code: Callable
+    code: Callable | None
     advice: str
     also: tuple[Callable, ...] = ()
     shows: Callable | None = None
+    stages: tuple[dict, ...] = ()
+    world: Callable | None = None
+    variant: Callable | None = None
+    combined: bool = True
+    alone: tuple[dict, ...] = ()
+    source: str = ""
 
-    def forms(self, exps=None):
-        """Every function that makes this mistake, with each of these ways of writing exp."""
-        for code in (self.code, *self.also):
+    @property
+    def choices(self):
+        """All its wrong forms in stages."""
+        return (*self.stages, *self.alone)
+
+    def why_and_try(self):
+        *why, advice = re.split(r"(?<=[.?!]) (?=[A-Z])", self.advice)
+        return " ".join(why), advice
+
+    def codes(self, exps=None):
+        """Every function of code and also, with each of these ways of writing exp."""
+        for code in (self.code, *self.also) if self.code else ():
             if "exp" in inspect.signature(code).parameters:
                 yield from (partial(code, exp=exp) for exp in exps or EXPS)
             else:
@@ -78,7 +103,11 @@ class Exercise:
     "weights", "context" (a blend of the inputs), "values" (a blend of values) or "random",
     for facts that hold of every right answer of that kind.
     right: a function, or a class for an exercise about a class.
-    probes: a function, so that data/ is read when it is needed and not at import."""
+    probes: a function, so that data/ is read when it is needed and not at import.
+    staged: the right answer in stages, if it has stages; of a class its formula.  made: makes
+    of a formula in stages what is checked.  formula_args: takes a Probe, returns the arguments
+    of the formula there, or None where something else is looked at.
+    """
 
     name: str
     signature: str
@@ -86,6 +115,19 @@ class Exercise:
     right: Callable
     probes: Callable
     mistakes: tuple[Mistake, ...]
+    staged: Callable | None = None
+    made: Callable = lambda formula: formula
+    formula_args: Callable = lambda probe: probe.args
+
+    def called(self, name):
+        """The same exercise under another name."""
+        return replace(self, name=name, signature=self.signature.replace(self.name, name, 1))
+
+    def forms(self, mistake):
+        """Every code that makes this mistake here."""
+        yield from mistake.codes()
+        for choice in mistake.choices:
+            yield self.made(self.staged.with_(choice))
 
     @property
     def is_class(self):
@@ -117,31 +159,15 @@ def of_python(scores, dim=-1):
     return scores.clone().apply_(math.exp)
 
 
+def less_column_max(scores, dim=-1):
+    """A maximum of each row, taken from the columns: keepdim=True is missing."""
+    return (scores - scores.amax(-1)).exp()
+
+
 def soft(scores, exp=stable, dim=-1):
     """Softmax with this exp."""
     exps = exp(scores, dim)
     return exps / exps.sum(dim, keepdim=True)
-
-
-def overflow(code, *others):
-    """The mistake of an exp that overflows, in torch and in Python's own numbers.
-
-    code: the right answer with a parameter `exp`, which comes last.  others: other right
-    answers, which overflow to other numbers.
-    """
-    name = "naive exp overflow"
-    advice = "Correct formula, but exp overflows: subtract the LARGEST score of the row first."
-
-    def python(*args):
-        return code(*args, of_python)
-
-    def natural(code):
-        return lambda *args: code(*args, naive)
-
-    return (
-        Mistake(name, natural(code), advice, also=tuple(map(natural, others))),
-        Mistake(name, python, advice, shows=lambda seen: seen.overflows_like(python)),
-    )
 
 
 # --- what a mistake can show: relations of the student's numbers to the right ones ---

@@ -9,8 +9,11 @@ from dataclasses import replace
 
 import torch
 
-from . import lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06
+from . import lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06, stages
 from .declare import Mistake
+from .sources import SOURCES
+
+IN_PLACE = "input changed in place"
 
 
 def _in_every_exercise(exercise):
@@ -48,28 +51,40 @@ def _in_every_exercise(exercise):
     one_query = Mistake(
         "always the query 1",
         lambda inputs, i: right(inputs, 1),
-        "You used inputs[1] (journey) as the query for every i: use inputs[i].",
+        "You used inputs[1] (journey) as the query for every i. Use inputs[i].",
+        source=SOURCES["always the query 1"],
     )
     return (
-        *((one_query,) if "(inputs, i)" in exercise.signature else ()),
+        *((one_query,) if "(inputs, i)" in exercise.signature and not exercise.staged else ()),
         *(
-            [Mistake("numbers rounded", roundings[0], lesson_03.ROUNDED, also=roundings[1:])]
+            [
+                Mistake(
+                    "numbers rounded",
+                    roundings[0],
+                    stages.ROUNDED.advice,
+                    also=roundings[1:],
+                    source="christophM/interpretable-ml-book#234 (exp of exact beside rounded "
+                    "numbers)",
+                )
+            ]
             if roundings
             else []
         ),
         Mistake(
-            "input changed in place",
+            IN_PLACE,
             then(in_place),
             "Writing x[0] = ..., += and names that end in _ change the caller's tensor, and "
             "its views are no copies. Make a new tensor, or start with .clone().",
             shows=lambda seen: any(result.changed for result in seen.mine),
+            source="PyTorch documentation, Tensor Views; += and names with _ are in place",
         ),
         Mistake(
             "accumulates into torch.empty",
             then(into_empty),
-            "torch.empty is uninitialised memory; assign with = or start from torch.zeros.",
+            "torch.empty is uninitialised memory. Assign with =, or start from torch.zeros.",
             # NaN has many causes; that zeros cure it shows this one.
             shows=lambda seen: seen.cured_by_zeros,
+            source="documentation of torch.empty; huggingface/torchMoji#11",
         ),
     )
 
@@ -98,3 +113,17 @@ EXERCISES = {
         lesson_06.MULTI_HEAD,
     )
 }
+
+# Broken code in the lessons, to be repaired: checked like the exercise of the same answer, but
+# under a name of its own.
+REPAIRS = {
+    name: EXERCISES[like].called(name)
+    for name, like in {
+        "repair_weights": "attention_weights",
+        "repair_context": "context_vector",
+        "repair_qkv": "qkv_attention",
+        "repair_causal": "CausalAttention",
+        "repair_heads": "multi_head",
+    }.items()
+}
+CHECKED = EXERCISES | REPAIRS

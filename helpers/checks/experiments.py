@@ -2,6 +2,8 @@
 differs there is what was wrong with it."""
 
 import math
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -15,6 +17,20 @@ class World(TorchFunctionMode):
 
     def call(self, func, name, args, kwargs):
         return func(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Both:
+    """Several worlds at once: called like one of them."""
+
+    worlds: tuple
+
+    @contextmanager
+    def __call__(self):
+        with ExitStack() as stack:
+            for world in self.worlds:
+                stack.enter_context(world())
+            yield
 
 
 class EmptyIsZero(World):

@@ -1,46 +1,49 @@
 """Lesson 03: context vectors."""
 
+from dataclasses import replace
+from operator import attrgetter
+
 import torch
 
 from .. import attention
-from .declare import (
-    Exercise,
-    Mistake,
-    Probe,
-    is_one_row,
-    is_prefix,
-    naive,
-    overflow,
-    soft,
-    stable,
-)
+from . import stages
+from .declare import Exercise, Mistake, Probe, is_one_row, is_prefix, naive, soft, stable
+from .experiments import low_is_lowest, plus_is_minus
 from .lesson_01 import ONE_BASED
-from .lesson_02 import TWICE
 from .probes import FAR, LARGE, of_inputs, of_query
 from .results import close
+from .sources import SOURCES
+from .stages import Staged, by, dot, hide, masked_later, varied, wrong
 
-NO_SOFTMAX = "A weighted average can not exceed its inputs: you used scores, not weights."
-RESIDUAL = "You added the input back: that is a residual connection, a later and separate step."
-EQUAL = "That is the plain mean: blend with the weights that softmax makes of the scores."
-ROUNDED = "Keep full precision; round only when printing."
-
-
-def _query(inputs, i, exp=stable):
-    """Weights of word i."""
-    return soft(inputs @ inputs[i], exp)
+# --- the context of one word ---
 
 
-def _written_over(inputs, i, weights):
-    context = inputs[i]
-    for j in range(len(inputs)):
-        context += weights[j] * inputs[j]
-    return context
+def _asks(query):
+    """query: takes at, returns the word that asks (d,)."""
+    return lambda at: (query(at)[None], at.inputs, at.inputs)
 
 
-def _added_to(inputs, i, weights):
-    context = inputs[i]
-    context += weights @ inputs
-    return context
+CONTEXT_STAGES = Staged(
+    ("inputs", "i"),
+    (
+        ("project", _asks(lambda at: at.inputs[at.i])),
+        ("score", dot),
+        ("scale", stages.unscaled),
+        ("mask", stages.nothing_hidden),
+        ("exp", lambda at: stable),
+        ("normalise", stages.weigh),
+        ("blend", stages.blend),
+    ),
+    lambda at: at.contexts[0],
+)
+
+
+def _itself(at):
+    """True for the word that asks."""
+    return torch.arange(at.scores.shape[-1]) == at.i
+
+
+OTHERS_STAGES = CONTEXT_STAGES.with_({"mask": hide(_itself)})
 
 
 def _cell_run_twice(code):
@@ -50,50 +53,107 @@ def _cell_run_twice(code):
         "A whole number of times the right answer: what you add to was not reset to zeros. Set "
         "it to torch.zeros inside the function.",
         shows=lambda seen: seen.adds_up,
+        source="a cell is run again while its total is still there",
     )
 
 
-def _blending(weigh, right):
-    """Mistakes in blending words by their weights, whichever words take part.
+def _onto_the_query(staged):
+    """Contexts, added to what is a view of the inputs: in a loop, or at once."""
+    weights = replace(staged, gives=lambda at: at.weights[0])
 
-    weigh(inputs, i, exp): the weights (n,).  right(inputs, i): the right answer (d,).
-    """
+    def in_a_loop(inputs, i, exp=stable):
+        shares = weights.with_(stages.exp_is(exp))(inputs, i)
+        context = inputs[i]
+        for j in range(len(inputs)):
+            context += shares[j] * inputs[j]
+        return context
+
+    def at_once(inputs, i, exp=stable):
+        shares = weights.with_(stages.exp_is(exp))(inputs, i)
+        context = inputs[i]
+        context += shares @ inputs
+        return context
+
+    return in_a_loop, at_once
+
+
+SCALED_ALREADY = wrong(
+    "scale",
+    "scaled before softmax",
+    "This simplified version has no scaling yet. Use the scores as they are.",
+    stages.by_root,
+    by(lambda at: 3**0.5),
+    source=SOURCES["scaled before softmax"],
+)
+
+
+IN_NORMALISE = (
+    stages.SIGMOID_DIVIDED,
+    stages.LESS_ABOVE_ONLY,
+    stages.ONE_ADDED,
+)
+
+
+def _of_one_word(staged):
+    """Mistakes in the context of one word, whichever words take part. staged: the right one."""
+    in_a_loop, at_once = _onto_the_query(staged)
     return (
-        Mistake(
+        wrong(
+            "blend",
             "added over the embedding",
-            lambda inputs, i, exp=stable: (weigh(inputs, i, exp)[:, None] * inputs).sum(1),
-            "You added within each word; add over the words (dim 0).",
+            "You added within each word. Add over the words (dim 0).",
+            lambda at: (at.weights[0][:, None] * at.values).sum(1)[None],
+            source="alecwangcq/show-attend-and-tell#6 (summed over the wrong axis)",
         ),
-        Mistake(
-            "mean instead of sum",
-            lambda inputs, i, exp=stable: (weigh(inputs, i, exp)[:, None] * inputs).mean(0),
-            "mean divides by the number of words again; the weights already sum to 1.",
-        ),
-        Mistake(
+        stages.MEAN,
+        wrong(
+            "blend",
             "added the query back",
-            lambda inputs, i, exp=stable: inputs[i] + weigh(inputs, i, exp) @ inputs,
-            RESIDUAL,
+            stages.RESIDUAL.advice,
+            lambda at: stages.blend(at) + at.inputs[at.i],
+            source="a published walk-through adds it back",
         ),
-        _cell_run_twice(lambda inputs, i: 2 * right(inputs, i)),
+        _cell_run_twice(lambda inputs, i: 2 * staged(inputs, i)),
         Mistake(
             "accumulator is a view of the query",
-            lambda inputs, i, exp=stable: _written_over(inputs, i, weigh(inputs, i, exp)),
+            in_a_loop,
             "inputs[i] is a view of inputs: += overwrote your data. Start from torch.zeros(...).",
-            also=(lambda inputs, i, exp=stable: _added_to(inputs, i, weigh(inputs, i, exp)),),
+            also=(at_once,),
+            source="PyTorch documentation, Tensor Views",
         ),
         Mistake(
             "zip truncates unequal vectors",
-            lambda inputs, i: right(inputs, i)[:2],
+            lambda inputs, i: staged(inputs, i)[:2],
             "Your result ends too early: zip stops at the shorter list, and a loop over a fixed "
-            "count drops the rest too, without a word.",
+            "count drops the rest too. Run the loop over all numbers.",
             shows=lambda seen: seen.always(is_prefix) and not seen.always(close),
+            source="a published walk-through: 9 numbers become 2",
         ),
-        Mistake(
-            "weights rounded to 2 decimals first",
-            lambda inputs, i, exp=stable: weigh(inputs, i, exp).round(decimals=2) @ inputs,
-            ROUNDED,
+        stages.ROUNDED,
+        stages.WINNER,
+        stages.TWICE,
+        wrong(
+            "project",
+            "1-based index",
+            ONE_BASED,
+            _asks(lambda at: at.inputs[at.i + 1]),
+            _asks(lambda at: at.inputs[at.i - 1]),
+            source=SOURCES["1-based index"],
         ),
-        *overflow(lambda inputs, i, exp: weigh(inputs, i, exp) @ inputs),
+        wrong(
+            "project",
+            "always the query 1",
+            "You used inputs[1] (journey) as the query for every i. Use inputs[i].",
+            _asks(lambda at: at.inputs[1]),
+            source=SOURCES["always the query 1"],
+        ),
+        stages.SIGN_FLIPPED,
+        stages.AVERAGED,
+        SCALED_ALREADY,
+        stages.SIGMOID,
+        *IN_NORMALISE,
+        stages.OVERFLOW,
+        stages.overflow_of_python(staged),
     )
 
 
@@ -104,58 +164,44 @@ CONTEXT = Exercise(
     attention.context_vector,
     of_query,
     (
-        Mistake(
-            "scores instead of weights",
-            lambda inputs, i: (inputs @ inputs[i]) @ inputs,
-            NO_SOFTMAX,
+        *varied(
+            [stages.NO_SOFTMAX],
+            {
+                stages.NO_SOFTMAX.name: (
+                    stages.NO_SOFTMAX.name,
+                    "A weighted average can not exceed its inputs, but you used scores. Use "
+                    "weights, after softmax.",
+                )
+            },
         ),
-        Mistake(
-            "took the winner",
-            lambda inputs, i: inputs[(inputs @ inputs[i]).argmax()],
-            "You picked the top word; the context is a blend of ALL words.",
-        ),
-        *_blending(_query, attention.context_vector),
-        Mistake(
-            "1-based index",
-            lambda inputs, i, exp=stable: _query(inputs, i + 1, exp) @ inputs,
-            ONE_BASED,
-            also=(lambda inputs, i, exp=stable: _query(inputs, i - 1, exp) @ inputs,),
-        ),
-        Mistake("all weights equal", lambda inputs, i: inputs.mean(0), EQUAL),
-        Mistake(
-            "softmax twice",
-            lambda inputs, i, exp=stable: soft(_query(inputs, i, exp), exp) @ inputs,
-            TWICE,
-        ),
-        Mistake(
-            "divided by the sum",
-            lambda inputs, i: (inputs @ inputs[i] / (inputs @ inputs[i]).sum()) @ inputs,
-            "No exp: use softmax, a negative score gives a negative weight here.",
-        ),
-        Mistake(
-            "scaled before softmax",
-            lambda inputs, i, exp=stable: (
-                soft(inputs @ inputs[i] / inputs.shape[-1] ** 0.5, exp) @ inputs
-            ),
-            "You scaled the scores by a root; this simplified version has no scaling yet.",
-            also=(lambda inputs, i, exp=stable: soft(inputs @ inputs[i] / 3**0.5, exp) @ inputs,),
+        *_of_one_word(CONTEXT_STAGES),
+        stages.LOGARITHM,
+        stages.NO_EXP_BELOW,
+        stages.OVER_ONE_NUMBER,
+        replace(stages.NOT_BLENDED, stages=({"blend": lambda at: at.inputs[at.i][None]},)),
+        stages.ALL_EQUAL,
+        *varied(
+            [stages.BY_SUM], {stages.BY_SUM.name: ("divided by the sum", stages.BY_SUM.advice)}
         ),
     ),
+    staged=CONTEXT_STAGES,
 )
 
 
-def _table(inputs, exp=stable):
-    """Weights of all words."""
-    return soft(inputs @ inputs.T, exp)
+# --- the contexts of all words ---
 
-
-def _by_sum_of_column(exps):
-    return exps / exps.sum(-1)
-
-
-def less_column_max(scores, dim=-1):
-    return (scores - scores.amax(-1)).exp()
-
+SELF_STAGES = Staged(
+    ("inputs",),
+    (
+        ("project", lambda at: (at.inputs,) * 3),
+        ("score", dot),
+        ("scale", stages.unscaled),
+        ("exp", lambda at: stable),
+        ("normalise", stages.weigh),
+        ("blend", stages.blend),
+    ),
+    attrgetter("contexts"),
+)
 
 SELF = Exercise(
     "self_attention",
@@ -164,111 +210,92 @@ SELF = Exercise(
     attention.self_attention,
     lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (LARGE,))),
     (
+        # Scores are symmetric here: softmax over the queries gives the transpose.
         Mistake(
             "weights transposed",
-            lambda inputs, exp=stable: _table(inputs, exp).T @ inputs,
-            "You blended with the COLUMNS of the weights (a .T, dim=0, or keepdim=True missing): "
-            "output i must blend with ROW i.",
-            also=(lambda inputs: _by_sum_of_column(naive(inputs @ inputs.T)) @ inputs,),
-        ),
-        Mistake(
-            "keepdim forgotten",
-            lambda inputs: _by_sum_of_column(stable(inputs @ inputs.T)) @ inputs,
-            "A sum or maximum over dim 1 has shape (n,), and (n, n) with (n,) pairs it with the "
-            "columns: use keepdim=True.",
-            also=(
-                lambda inputs: soft(inputs @ inputs.T, less_column_max) @ inputs,
-                lambda inputs: _by_sum_of_column(less_column_max(inputs @ inputs.T)) @ inputs,
+            None,
+            "You blended with the COLUMNS of the weights (a .T, dim=0, or keepdim=True missing). "
+            "Blend with ROW i for output i.",
+            stages=(
+                *stages.TRANSPOSED.stages,
+                {"normalise": lambda at: naive(at.scores) / naive(at.scores).sum(-1)},
             ),
+            source=SOURCES["weights transposed"],
         ),
+        stages.KEEPDIM,
         Mistake(
             "attention between features",
-            lambda inputs, exp=stable: inputs @ soft(inputs.T @ inputs, exp),
-            "inputs.T @ inputs compares the COORDINATES; inputs @ inputs.T compares the words.",
+            None,
+            "inputs.T @ inputs compares the COORDINATES. Compare the words: inputs @ inputs.T.",
+            stages=(
+                {
+                    "score": stages.of_coordinates,
+                    "blend": lambda at: at.values @ at.weights,
+                },
+            ),
+            source=SOURCES["attention between features"],
         ),
-        Mistake(
-            "scores instead of weights",
-            lambda inputs: (inputs @ inputs.T) @ inputs,
-            "Softmax is missing: a context must stay inside the range of the inputs.",
+        *varied(
+            [stages.NO_SOFTMAX],
+            {
+                stages.NO_SOFTMAX.name: (
+                    stages.NO_SOFTMAX.name,
+                    "A context must stay inside the range of the inputs. Apply softmax to the "
+                    "scores first.",
+                )
+            },
         ),
         Mistake(
             "one context copied",
             lambda inputs: attention.context_vector(inputs, 1).expand_as(inputs),
-            "All rows are equal: each word needs its OWN weights.",
+            "All rows are equal. Give each word its OWN weights.",
             shows=lambda seen: seen.always(is_one_row),
+            source=SOURCES["one context copied"],
         ),
-        Mistake(
-            "rows divided by sum",
-            lambda inputs: (
-                ((inputs @ inputs.T) / (inputs @ inputs.T).sum(-1, keepdim=True)) @ inputs
-            ),
-            "No exp: use softmax.",
-        ),
-        Mistake(
-            "residual added",
-            lambda inputs, exp=stable: inputs + _table(inputs, exp) @ inputs,
-            "That is a residual connection: a later step.",
-        ),
-        Mistake(
-            "scaled",
-            lambda inputs, exp=stable: (
-                soft(inputs @ inputs.T / inputs.shape[-1] ** 0.5, exp) @ inputs
-            ),
-            "No scaling in the simplified version.",
-            also=(lambda inputs, exp=stable: soft(inputs @ inputs.T / 3**0.5, exp) @ inputs,),
-        ),
-        *overflow(lambda inputs, exp: _table(inputs, exp) @ inputs),
-        Mistake("all weights equal", lambda inputs: inputs.mean(0).expand_as(inputs), EQUAL),
-        Mistake(
-            "softmax over the whole matrix",
-            lambda inputs, exp=stable: soft(inputs @ inputs.T, exp, dim=(0, 1)) @ inputs,
-            "The whole matrix sums to 1: every ROW must (normalise along dim=-1).",
-        ),
+        stages.BY_SUM,
+        stages.RESIDUAL,
+        *varied([SCALED_ALREADY], {SCALED_ALREADY.name: ("scaled", SCALED_ALREADY.advice)}),
+        stages.OVERFLOW,
+        stages.overflow_of_python(SELF_STAGES),
+        stages.GLOBAL_MAX,
+        stages.ALL_EQUAL,
+        stages.WHOLE_MATRIX,
         _cell_run_twice(lambda inputs: 2 * attention.self_attention(inputs)),
-        Mistake(
-            "softmax twice",
-            lambda inputs, exp=stable: soft(_table(inputs, exp), exp) @ inputs,
-            TWICE,
-        ),
+        stages.TWICE,
+        stages.ROUNDED,
+        stages.SIGMOID,
+        *IN_NORMALISE,
+        stages.LOGARITHM,
+        stages.NO_EXP_BELOW,
+        stages.OVER_ONE_NUMBER,
+        stages.COLUMNS_TOO,
+        replace(stages.NOT_BLENDED, stages=(stages.OWN_VALUE,)),
+        stages.SIGN_FLIPPED,
+        stages.AVERAGED,
+        stages.MEAN,
+        stages.WINNER,
     ),
+    staged=SELF_STAGES,
 )
 
 
-def _masked(inputs, i, value, exp=stable):
-    scores = inputs @ inputs[i]
-    scores[i] = value
-    return soft(scores, exp) @ inputs
+# --- the context of one word, from the others ---
 
 
-def _low(size):
-    return lambda inputs, i: _masked(inputs, i, -float(size))
+def _only(place):
+    """True at one place. place: takes at; it raises IndexError where there is no such word."""
+
+    def hidden(at):
+        mask = torch.zeros(at.scores.shape[-1], dtype=torch.bool)
+        mask[place(at)] = True
+        return mask
+
+    return hidden
 
 
-def _others(inputs, i, exp=stable):
-    """Weights of all words but i; that of i is 0."""
-    scores = inputs @ inputs[i]
-    scores[i] = -torch.inf
-    return soft(scores, exp)
-
-
-def _zeroed(inputs, i, exp=stable):
-    """Weights of all words, then that of i set to 0."""
-    weights = _query(inputs, i, exp)
-    weights[i] = 0
-    return weights
-
-
-def _hid(inputs, i, hidden):
-    scores = inputs @ inputs[i]
-    scores[hidden] = -torch.inf
-    return soft(scores) @ inputs
-
-
-def _hid_zero_scores(inputs, i):
-    scores = inputs @ inputs[i]
-    scores[i] = 0
-    scores[scores == 0] = -torch.inf
-    return soft(scores) @ inputs
+def _hid_zero_scores(at):
+    scores = at.scores.masked_fill(_itself(at), 0)
+    return scores.masked_fill(scores == 0, -torch.inf)
 
 
 def _hid_key(inputs, i):
@@ -292,87 +319,119 @@ OTHERS = Exercise(
         Probe("4 words with scores near -4000000, i = 2", (FAR, 2), may_fail=True),
     ],
     (
-        Mistake(
+        wrong(
+            "mask",
             "masked with 0",
-            lambda inputs, i, exp=stable: _masked(inputs, i, 0.0, exp),
-            'exp(0) = 1, so a score of 0 is not "nothing": use minus infinity.',
+            stages.ZERO_SCORE,
+            hide(_itself, 0.0),
+            source="HKUST-KnowComp/MnemonicReader#7 (scores[:, i, i] = 0)",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "a number not low enough",
-            _low(10),  # stands for all that are lower
-            "Another score can be lower still: use minus infinity.",
-            also=tuple(map(_low, range(1, 10))),
+            "Another score can be lower still. Use minus infinity.",
+            *(hide(_itself, -float(size)) for size in (10, *range(1, 10))),
+            combined=False,
+            source=SOURCES["a number not low enough"],
         ),
-        Mistake(
+        wrong(
+            "mask",
+            "a number not low enough",
+            "Another score can be lower still. Use minus infinity.",
+            hide(_itself, -35.0),
+            world=low_is_lowest,
+            source=SOURCES["a number not low enough"],
+        ),
+        masked_later(
             "mask after softmax",
-            lambda inputs, i, exp=stable: _zeroed(inputs, i, exp) @ inputs,
-            "The weights no longer sum to 1: hide the score BEFORE softmax (or divide by the "
-            "sum again).",
+            "The weights no longer sum to 1. Hide the score BEFORE softmax (or divide by the sum "
+            "again).",
+            _itself,
+            stages.as_they_are,
+            source=SOURCES["mask after softmax"],
         ),
-        Mistake(
+        wrong(
+            "mask",
             "nothing hidden",
-            lambda inputs, i, exp=stable: _query(inputs, i, exp) @ inputs,
-            "Word i still takes part: give its score minus infinity before softmax.",
+            "Word i still takes part. Set its score to minus infinity before softmax.",
+            stages.nothing_hidden,
+            source="the exercise before, copied unchanged",
         ),
-        Mistake(
+        wrong(
+            "mask",
+            "+inf",
+            stages.PLUS_INFINITY,
+            hide(_itself, torch.inf),
+            world=plus_is_minus,
+            source=SOURCES["+inf"],
+        ),
+        wrong(
+            "mask",
             "hid the wrong word",
-            lambda inputs, i: _hid(inputs, i, i + 1),
-            "You hid another word: Python counts from 0, the word to hide is inputs[i].",
-            also=(
-                lambda inputs, i: _hid(inputs, i, i - 1),
-                lambda inputs, i: _hid(inputs, i, 0),
-                lambda inputs, i: _hid(inputs, i, 1),
-                lambda inputs, i: _hid(inputs, i, -1),
+            "You hid another word: Python counts from 0. Hide the word inputs[i].",
+            *(
+                hide(_only(place))
+                for place in (
+                    lambda at: at.i + 1,
+                    lambda at: at.i - 1,
+                    lambda at: 0,
+                    lambda at: 1,
+                    lambda at: -1,
+                )
             ),
+            source="people count words from 1, Python from 0",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "only itself left",
-            lambda inputs, i: inputs[i],
-            "Upside down: you hid the OTHERS. Only the score of word i becomes minus infinity.",
+            "Upside down: word i is all that is left. Set its score to MINUS infinity, and no "
+            "other score.",
+            hide(lambda at: ~_itself(at)),
+            source="the condition j == i in place of j != i",
         ),
-        Mistake(
+        masked_later(
             "softmax, mask, softmax",
-            lambda inputs, i, exp=stable: soft(_zeroed(inputs, i, exp), exp) @ inputs,
             "The second softmax turns the zero into exp(0) = 1. Divide by the sum instead.",
+            _itself,
+            stages.softmax_again,
+            source=SOURCES["softmax, mask, softmax"],
         ),
-        Mistake(
+        wrong(
+            "mask",
             "masked where the score is 0",
+            "A real score can be 0. Hide by position, not by value.",
             _hid_zero_scores,
-            "A real score can be 0: hide by position, not by value.",
+            source="score set to 0 first, then every 0 hidden",
         ),
         Mistake(
             "score removed, word kept",
             _score_removed,
-            "One weight less than words: remove row i from the inputs as well, or set its "
-            "score to minus infinity.",
+            "There is one weight less than words. Remove row i from the inputs as well, or set "
+            "its score to minus infinity.",
+            source="score i dropped, its row of the inputs kept",
         ),
         Mistake(
             "query removed too",
             _hid_key,
-            "After removing row i, inputs[i] is the next word: take the query first.",
+            "After removing row i, inputs[i] is the next word. Take the query first.",
+            source="row i deleted first, then inputs[i] is the next word",
         ),
         Mistake(
             "scores instead of weights",
-            lambda inputs, i: _hid_score_zero(inputs, i) @ inputs,
-            NO_SOFTMAX,
+            None,
+            "A weighted average can not exceed its inputs, but you used scores. Use weights, "
+            "after softmax.",
+            stages=({"mask": hide(_itself, 0.0), "normalise": lambda at: at.scores},),
+            source=SOURCES["scores instead of weights"],
         ),
-        Mistake(
-            "took the winner",
-            lambda inputs, i: inputs[_others(inputs, i).argmax()],
-            "You picked the top word; the context is a blend of ALL the others.",
-        ),
-        *_blending(_others, attention.context_of_others),
+        *_of_one_word(OTHERS_STAGES),
         Mistake(
             "all weights equal",
-            lambda inputs, i: inputs.mean(0),
-            EQUAL,
-            also=(lambda inputs, i: (inputs.sum(0) - inputs[i]) / (len(inputs) - 1),),
+            None,
+            stages.ALL_EQUAL.advice,
+            stages=(*stages.ALL_EQUAL.stages, {"normalise": stages.evenly}),
+            source=SOURCES["all weights equal"],
         ),
     ),
+    staged=OTHERS_STAGES,
 )
-
-
-def _hid_score_zero(inputs, i):
-    scores = inputs @ inputs[i]
-    scores[i] = 0
-    return scores

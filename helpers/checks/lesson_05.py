@@ -2,118 +2,47 @@
 
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 import torch
 from torch.nn import functional as F
 
 from .. import attention
-from .declare import Exercise, Mistake, Probe, global_max, overflow, soft, stable
+from . import stages
+from .declare import Exercise, Mistake, Probe, naive, soft, stable
 from .experiments import (
     FillsInPlace,
     LooksBack,
     TurnsTheLastTwo,
     ZeroTimesInfinityIsZero,
-    low_is_lowest,
     plus_is_minus,
 )
-from .lesson_02 import FLIPPED, TWICE
-from .lesson_04 import MASK, WRONG_ROLES, Attention, future, past, seeded, wrong
-from .modules import in_modules, keeping, keeping_mistakes, module_of, outputs_like, training
+from .lesson_04 import QKV_STAGES, seeded
+from .modules import formula_args, keeping, keeping_mistakes, module_of, outputs_like, training
 from .probes import sentence
 from .results import Observed, close, numbers_of
+from .sources import SOURCES
+from .stages import Staged, future, hide, masked_later, past, the_future, wrong
 
-AFTER_SOFTMAX = (
-    "The zeros are right but rows no longer sum to 1: mask BEFORE softmax, or divide each row by "
-    "its sum again."
-)
-ZERO_SCORE = 'exp(0) = 1, so a score of 0 is not "nothing": fill with minus infinity.'
-NOT_LOW = "Another score can be lower still: fill with minus infinity."
+# --- causal_weights ---
 
 
-# --- scores with a part hidden ---
+def _weights_of(takes, mask):
+    """Weights of scores that are given, with a mask."""
+    return Staged(
+        takes,
+        (
+            ("score", lambda at: at.scores),
+            ("scale", stages.by_root),
+            ("mask", mask),
+            ("exp", lambda at: stable),
+            ("normalise", stages.weigh),
+        ),
+        attrgetter("weights"),
+    )
 
 
-def hide(scores, hidden, value=-torch.inf):
-    return scores.masked_fill(hidden, value)
-
-
-def _hiding(hidden, value=-torch.inf):
-    """Causal weights with something else hidden. hidden: takes scores, returns a mask."""
-
-    def code(scores, d_k, exp=stable):
-        scores = scores / d_k**0.5
-        return soft(hide(scores, hidden(scores), value), exp)
-
-    return code
-
-
-def _filled(value):
-    """Hidden by a number after the scores are scaled."""
-    return lambda scores, d_k: _hiding(future, value)(scores, d_k)
-
-
-def _filled_first(value):
-    """Hidden by a number before the scores are scaled."""
-    return lambda scores, d_k: soft(hide(scores, future(scores), value) / d_k**0.5)
-
-
-def _scaled(divisor):
-    """Causal weights with another scale. divisor: takes scores and d_k."""
-
-    def code(scores, d_k, exp=stable):
-        return soft(hide(scores / divisor(scores, d_k), future(scores)), exp)
-
-    return code
-
-
-_causal = _hiding(future)
-_open = _hiding(lambda scores: torch.tensor(False))
-
-
-def _zeroed(scores, d_k, exp=stable):
-    return _open(scores, d_k, exp) * past(scores)
-
-
-def _exp_then_zeroed(scores, d_k, exp):
-    exps = exp(scores / d_k**0.5, -1) * past(scores)
-    return exps / exps.sum(-1, keepdim=True)
-
-
-def _zeroed_then_divided(scores, d_k, exp):
-    weights = _zeroed(scores, d_k, exp)
-    return weights / weights.sum(-1, keepdim=True)
-
-
-def _dropped(scores, d_k):
-    scores = scores / d_k**0.5
-    scores.masked_fill(future(scores), -torch.inf)
-    return soft(scores)
-
-
-def _added(value):
-    return lambda scores, d_k: soft(scores / d_k**0.5 + future(scores) * value)
-
-
-def _hid_zero_scores(scores, d_k, exp=stable):
-    kept = scores.tril()
-    return soft(hide(kept, kept == 0) / d_k**0.5, exp)
-
-
-def _hid_queries(after):
-    return _hiding(lambda scores: (torch.arange(scores.shape[-1]) > after)[:, None])
-
-
-def _over_queries(scores, d_k, exp=stable):
-    return soft(hide(scores / d_k**0.5, future(scores)), exp, dim=-2)
-
-
-def _uniform(scores, d_k):
-    counts = past(scores).to(scores.dtype).expand(scores.shape)
-    return counts / counts.sum(-1, keepdim=True)
-
-
-def _global_max(scores, d_k):
-    return _causal(scores, d_k, global_max)
+CAUSAL_STAGES = _weights_of(("scores", "d_k"), stages.causal)
 
 
 def _tables():
@@ -168,164 +97,124 @@ def _scores():
     return [*first, replace(last, may_fail=True)]
 
 
-LOW = (10, *range(1, 10), 20, 50, 100, 500, 1000, 1e4, 1e5, 1e6)
-# Filled after scaling, before it, and added: each gives other numbers.
-LOWS = [fill(-float(size)) for fill in (_filled, _filled_first, _added) for size in LOW]
+def _zeroed_and_divided(hidden):
+    """Right, but that exp overflows: hidden after exp, or after softmax, and divided again."""
 
-LOW_BY_NUMBERS = Mistake("a number not low enough", LOWS[0], NOT_LOW, also=tuple(LOWS[1:]))
+    def exps(at):
+        kept = naive(at.scores).masked_fill(hidden(at), 0)
+        return kept / kept.sum(-1, keepdim=True)
 
-_masking = (
-    Mistake(
-        "masked_fill result dropped",
-        _dropped,
-        "masked_fill returns a NEW tensor: assign it, or use masked_fill_. Without it the future "
-        "is visible.",
-        shows=lambda seen: seen.cured_by(FillsInPlace),
-    ),
-    Mistake(
-        "mask * -inf added",
-        _added(-torch.inf),
-        "0 * -inf is NaN: use masked_fill, not multiplication.",
-        shows=lambda seen: seen.cured_by(ZeroTimesInfinityIsZero),
-    ),
-    Mistake("no mask", _open, "The future is visible: mask what is above the diagonal."),
-    Mistake("mask after softmax", _zeroed, AFTER_SOFTMAX),
-    Mistake(
-        "masked with 0",
-        _hiding(future, 0.0),
-        ZERO_SCORE,
-    ),
-    LOW_BY_NUMBERS,
-    Mistake(
-        "a number not low enough",
-        _filled(-35.0),
-        NOT_LOW,
-        shows=lambda seen: seen.cured_by(low_is_lowest),
-    ),
-    Mistake(
-        "mask upside down",
-        _hiding(past),
-        "Upside down: you hid the PAST. True in the mask must mean that the key comes after the "
-        "query: above the diagonal.",
-    ),
-    Mistake(
-        "mask upside down, diagonal kept",
-        _hiding(lambda scores: past(scores, -1)),
-        "Upside down: word 0 sees everything, the last word only itself.",
-    ),
-    Mistake(
-        "diagonal masked too",
-        _hiding(lambda scores: future(scores, 0)),
-        "A word may see itself: use diagonal=1. Row 0 has nothing left: 0 / 0 is NaN.",
-    ),
-    Mistake(
-        "one step too generous",
-        _hiding(lambda scores: future(scores, 2)),
-        "Off by one: each word sees the NEXT word, the very one to predict. Use diagonal=1.",
-    ),
-    Mistake(
-        "+inf",
-        _filled(torch.inf),
-        "exp of plus infinity is infinite, and inf / inf is NaN: it must be MINUS infinity.",
-        shows=lambda seen: seen.cured_by(plus_is_minus),
-    ),
-    Mistake(
-        "softmax, mask, softmax",
-        lambda scores, d_k, exp=stable: soft(_zeroed(scores, d_k, exp), exp),
-        "The second softmax turns the zeros into exp(0) = 1. Divide by the row sum instead.",
-    ),
-    Mistake(
-        "mask as a row vector of queries",
-        _hid_queries(0),
-        "You masked QUERIES (rows); hide KEYS (columns), others in each row.",
-        also=tuple(map(_hid_queries, (1, 2))),
-    ),
-    Mistake(
-        "masked where tril(S)==0",
-        _hid_zero_scores,
-        "A real score can be 0: build the mask from positions, not from values.",
-    ),
-    Mistake(
+    def weights(at):
+        kept = soft(at.scores, naive).masked_fill(hidden(at), 0)
+        return kept / kept.sum(-1, keepdim=True)
+
+    return tuple(
+        {"mask": stages.nothing_hidden, "exp": lambda at: naive, "normalise": form}
+        for form in (exps, weights)
+    )
+
+
+def _overflow(staged, hidden):
+    return (
+        replace(stages.OVERFLOW, stages=(*stages.OVERFLOW.stages, *_zeroed_and_divided(hidden))),
+        stages.overflow_of_python(staged),
+    )
+
+
+def _columns(hidden):
+    """Softmax over columns, hidden before or after."""
+
+    def normalise(at):
+        return soft(at.scores, at.exp, dim=-2).masked_fill(hidden(at), 0)
+
+    return Mistake(
         "softmax over columns",
-        _over_queries,
-        "Columns sum to 1: normalise over the keys (dim=-1).",
-        also=(lambda scores, d_k, exp=stable: soft(scores / d_k**0.5, exp, -2) * past(scores),),
-    ),
-    Mistake(
-        "mask only, scores unused",
-        _uniform,
-        "You averaged the past evenly: the scores were not used.",
-    ),
-    Mistake(
-        "softmax twice",
-        lambda scores, d_k, exp=stable: soft(_causal(scores, d_k, exp), exp),
-        TWICE,
-        also=(
-            lambda scores, d_k, exp=stable: soft(
-                hide(_open(scores, d_k, exp), future(scores)), exp
-            ),
+        None,
+        "Columns sum to 1. Normalise over the keys (dim=-1).",
+        stages=(
+            *stages.OVER_THE_QUERIES.stages,
+            {"mask": stages.nothing_hidden, "normalise": normalise},
         ),
+        source="the printed solution 3.2 of rasbt/LLMs-from-scratch",
+    )
+
+
+def _twice(hidden):
+    """Softmax twice, hidden before the first or between them."""
+
+    def normalise(at):
+        return soft(stages.weigh(at).masked_fill(hidden(at), -torch.inf))
+
+    return replace(
+        stages.TWICE,
+        stages=(
+            *stages.TWICE.stages,
+            {"mask": stages.nothing_hidden, "normalise": normalise},
+        ),
+    )
+
+
+NOT_NORMALISED = (
+    "not normalised",
+    "These rows do not sum to 1. Divide each by its own sum.",
+)
+IN_MASKED_WEIGHTS = (
+    stages.NEVER_BELOW_0,
+    stages.SIGMOID_DIVIDED,
+    stages.LESS_ABOVE_ONLY,
+    stages.ONE_ADDED,
+    replace(
+        stages.OVER_ONE_NUMBER,
+        stages=({"mask": stages.nothing_hidden} | stages.OVER_ONE_NUMBER.stages[0],),
     ),
-    Mistake(
+    # Another mistake beside these leaves nothing but NaN.
+    replace(stages.OVER_ONE_NUMBER, combined=False),
+    replace(stages.COLUMNS_TOO, combined=False),
+)
+# Mistakes in weights, wherever the future is hidden.
+IN_CAUSAL_WEIGHTS = (
+    *stages.IN_CAUSAL_MASK,
+    *stages.low_numbers(the_future),
+    *stages.IN_SCALE,
+    stages.AFTER_SOFTMAX,
+    stages.GLOBAL_MAX,
+    _columns(the_future),
+    _twice(the_future),
+    stages.WHOLE_MATRIX,
+    stages.KEEPDIM,
+    stages.SIGMOID,
+    *IN_MASKED_WEIGHTS,
+    *stages.varied([stages.ONLY_EXPS], {"not divided by the sum": NOT_NORMALISED}),
+)
+# Mistakes of an answer that gives weights.
+IN_GIVEN_WEIGHTS = (
+    wrong(
+        "score",
         "sign flipped",
-        lambda scores, d_k, exp=stable: _causal(-scores, d_k, exp),
-        FLIPPED,
+        stages.FLIPPED,
+        lambda at: -at.scores,
+        source=SOURCES["sign flipped"],
     ),
-    Mistake(
+    wrong(
+        "normalise",
         "weights transposed",
-        lambda scores, d_k, exp=stable: _causal(scores, d_k, exp).mT,
-        "Your matrix is the transpose: row = query, column = key.",
-    ),
-    Mistake(
-        "not normalised",
-        lambda scores, d_k: (scores / d_k**0.5).exp() * past(scores),
-        "These rows do not sum to 1: divide each by its own sum.",
-        also=(lambda scores, d_k: stable(hide(scores / d_k**0.5, future(scores))),),
+        "Your matrix is the transpose. Make row = query, column = key.",
+        lambda at: stages.weigh(at).mT,
+        source=SOURCES["weights transposed"],
     ),
     Mistake(
         "still scores",
-        lambda scores, d_k: hide(scores / d_k**0.5, future(scores)),
-        "These are the masked scores: softmax comes next.",
-        also=(lambda scores, d_k: hide(scores, future(scores)),),
+        None,
+        "These are the masked scores. Apply softmax to them.",
+        stages=stages.NO_SOFTMAX.stages,
+        source=SOURCES["still scores"],
     ),
-    Mistake(
-        "subtracted the global max",
-        _global_max,
-        "Subtract each ROW's maximum, not the global one: other rows underflow to 0 / 0.",
-    ),
-)
-
-_scaling = (
-    Mistake(
-        "no scaling",
-        _scaled(lambda scores, d_k: 1),
-        "The scores are not divided by sqrt(d_k): they are too far apart for large d_k.",
-    ),
-    Mistake(
-        "divided by d_k, root forgotten",
-        _scaled(lambda scores, d_k: d_k),
-        "Divide by the square ROOT of d_k.",
-    ),
-    Mistake(
-        "multiplied by sqrt(d_k)",
-        _scaled(lambda scores, d_k: d_k**-0.5),
-        "You multiplied by sqrt(d_k): divide by it.",
-    ),
-    Mistake(
-        "parentheses forgotten",
-        _scaled(lambda scores, d_k: d_k / 2),
-        "d_k ** 1/2 is (d_k ** 1) / 2: write d_k ** 0.5.",
-    ),
-    Mistake(
-        "scaled by the number of words",
-        _scaled(lambda scores, d_k: scores.shape[-1] ** 0.5),
-        "A count of words is not d_k, which is the size of a key.",
-        also=(_scaled(lambda scores, d_k: scores.shape[-1]),),
-    ),
-    Mistake(
-        "scaled after softmax",
-        lambda scores, d_k, exp=stable: _causal(scores, 1, exp) / d_k**0.5,
-        "You divided the weights by sqrt(d_k): divide the SCORES, before softmax.",
+    wrong(
+        "normalise",
+        "log_softmax",
+        "These are the logarithms of the weights. Return the weights.",
+        lambda at: at.scores.log_softmax(-1),
+        source=SOURCES["log_softmax"],
     ),
 )
 
@@ -335,78 +224,59 @@ CAUSAL = Exercise(
     "weights",
     attention.causal_weights,
     _scores,
-    (
-        *_masking,
-        *_scaling,
-        *overflow(_causal, _exp_then_zeroed, _zeroed_then_divided),
-    ),
+    (*IN_CAUSAL_WEIGHTS, *IN_GIVEN_WEIGHTS, *_overflow(CAUSAL_STAGES, the_future)),
+    staged=CAUSAL_STAGES,
 )
 
 
-# --- a window ---
+# --- window_weights ---
 
 
-def _windowed(hidden, value=-torch.inf, divisor=lambda d_k: d_k**0.5):
-    """Weights with something hidden. hidden: takes scores and the window, returns a mask."""
-
-    def code(scores, d_k, window, exp=stable):
-        return soft(hide(scores / divisor(d_k), hidden(scores, window), value), exp)
-
-    return code
-
-
-def _outside(scores, window):
+def outside(at):
     """What the window hides: the future, and what is too old."""
-    return future(scores) | past(scores, -window)
+    return future(at.scores) | past(at.scores, -at.window)
 
 
-def _window_zeroed(before, after):
-    """Something is hidden before softmax, something else set to 0 after it."""
-
-    def code(scores, d_k, window, exp=stable):
-        weights = _windowed(before)(scores, d_k, window, exp)
-        return weights.masked_fill(after(scores, window), 0)
-
-    return code
+def _too_old(at):
+    return past(at.scores, -at.window)
 
 
-def _nothing(scores, window):
-    return torch.zeros(scores.shape, dtype=torch.bool)
+def _hidden(mask):
+    """mask: takes scores and the window, returns what is hidden."""
+    return hide(lambda at: mask(at.scores, at.window))
 
 
-def _future(scores, window):
-    return future(scores)
+WINDOW_STAGES = _weights_of(("scores", "d_k", "window"), hide(outside))
 
 
-def _old(scores, window):
-    return past(scores, -window)
+def _and_itself(at):
+    return future(at.scores, 0) | _too_old(at)
 
 
-def _window_dropped(scores, d_k, window):
-    scores = scores / d_k**0.5
-    scores.masked_fill(_outside(scores, window), -torch.inf)
-    return soft(scores)
+def _other_block(at):
+    block = torch.arange(at.scores.shape[-1]) // at.window
+    return block[:, None] != block
 
 
-def _window_last_dropped(scores, d_k, window):
-    scores = hide(scores / d_k**0.5, future(scores))
-    scores.masked_fill(_old(scores, window), -torch.inf)
-    return soft(scores)
+def _last_dropped(at):
+    scores = stages.causal(at)
+    scores.masked_fill(_too_old(at), -torch.inf)
+    return scores
 
 
-def _old_with_zero(scores, d_k, window, exp=stable):
-    scores = hide(scores / d_k**0.5, _old(scores, window), 0.0)
-    return soft(hide(scores, future(scores)), exp)
+def _old_with_zero(at):
+    return at.scores.masked_fill(_too_old(at), 0.0).masked_fill(the_future(at), -torch.inf)
 
 
-def _uniform_window(scores, d_k, window):
-    seen = (~_outside(scores, window)).to(scores.dtype)
-    return seen / seen.sum(-1, keepdim=True)
-
-
-def _window_zeroed_then_divided(scores, d_k, window, exp):
-    exps = hide(exp(scores / d_k**0.5, -1), _outside(scores, window), 0.0)
-    return exps / exps.sum(-1, keepdim=True)
+def _half_later(name, advice, weigh, **more):
+    """All of it hidden after softmax, or one half before and the other after."""
+    versions = (
+        (outside, stages.nothing_hidden),
+        (_too_old, stages.causal),
+        (the_future, hide(_too_old)),
+    )
+    mistakes = [masked_later(name, advice, h, weigh, before, **more) for h, before in versions]
+    return replace(mistakes[0], stages=tuple(m.stages[0] for m in mistakes))
 
 
 def _windows():
@@ -414,7 +284,7 @@ def _windows():
     return [
         Probe(f"{first}, window = 2", (*one, 2)),
         Probe(f"{second}, window = 3", (*two, 3)),
-        Probe(f"{third}, window = 2", (*three, 2)),
+        Probe(f"{third}, window = 4", (*three, 4)),  # the last word sees all
         Probe(f"{fourth}, window = 1", (*four, 1), may_fail=True),
     ]
 
@@ -426,140 +296,163 @@ WINDOW = Exercise(
     attention.window_weights,
     _windows,
     (
-        Mistake(
+        wrong(
+            "mask",
             "masked_fill result dropped",
-            _window_dropped,
-            "masked_fill returns a NEW tensor: assign it, or use masked_fill_.",
-            also=(_window_last_dropped,),
-            shows=lambda seen: seen.cured_by(FillsInPlace),
+            stages.DROPPED,
+            stages.dropped(outside),
+            _last_dropped,
+            world=FillsInPlace,
+            source=SOURCES["masked_fill result dropped"],
         ),
-        Mistake(
+        wrong(
+            "mask",
             "mask * -inf added",
-            lambda s, d_k, w: soft(s / d_k**0.5 + _outside(s, w) * -torch.inf),
-            "0 * -inf is NaN: use masked_fill, not multiplication.",
-            shows=lambda seen: seen.cured_by(ZeroTimesInfinityIsZero),
+            stages.TIMES_INFINITY,
+            stages.added(outside, -torch.inf),
+            world=ZeroTimesInfinityIsZero,
+            source=SOURCES["mask * -inf added"],
         ),
-        Mistake(
+        wrong(
+            "mask",
             "sign of the diagonal",
-            lambda s, d_k, w: _windowed(lambda s, w: future(s) | past(s, w))(s, d_k, w),
-            "What is too old lies to the LEFT of the diagonal: tril(diagonal=-window).",
-            shows=lambda seen: seen.cured_by(LooksBack),
+            "What is too old lies to the LEFT of the diagonal. Use tril(diagonal=-window).",
+            _hidden(lambda s, w: future(s) | past(s, w)),
+            world=LooksBack,
+            source="huggingface/transformers#41228 (+ sliding_window in place of -)",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "the window not applied",
-            _windowed(_future),
-            "This is plain causal attention: hide also what lies `window` or more words back.",
+            "This is plain causal attention. Hide also what lies `window` or more words back.",
+            stages.causal,
+            source="pytorch/executorch#21384",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "no mask",
-            _windowed(_nothing),
-            "Nothing is hidden: hide the future, and what lies `window` or more words back.",
+            "Nothing is hidden (no word is in the future AND too old: join the masks with |). "
+            "Hide the future, and what lies `window` or more words back.",
+            stages.nothing_hidden,
+            source="lucidrains/local-attention#5 (the two masks joined by and, not or)",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "the future not hidden",
-            _windowed(_old),
-            "The future is visible: the window looks back only, hide what is above the diagonal.",
-            also=(_windowed(lambda s, w: past(s, -w) | future(s, w)),),
+            "The future is visible: the window looks back only. Hide what is above the diagonal.",
+            hide(_too_old),
+            _hidden(lambda s, w: past(s, -w) | future(s, w)),
+            source="keras-team/keras#22814 (a band on both sides unless a causal mask is added)",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "window one too wide",
-            _windowed(lambda s, w: future(s) | past(s, -w - 1)),
-            "Off by one: each word sees window + 1 words. It counts among them itself.",
+            "Off by one: each word sees window + 1 words. Count the word itself among them.",
+            _hidden(lambda s, w: future(s) | past(s, -w - 1)),
+            source="huggingface/transformers#39408, ml-explore/mlx-lm#390",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "window one too narrow",
-            _windowed(lambda s, w: future(s) | past(s, -w + 1)),
-            "Off by one: each word sees window - 1 words. With window = 1 it sees itself.",
+            "Off by one: each word sees window - 1 words. Let it see itself with window = 1.",
+            _hidden(lambda s, w: future(s) | past(s, -w + 1)),
+            source="huggingface/transformers#47010 (< in place of <=)",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "the past hidden instead",
-            _windowed(lambda s, w: past(s, -1) | future(s, w)),
-            "Upside down: your window looks into the future.",
-            also=(_windowed(lambda s, w: past(s, -1)),),
+            "Upside down: your window looks into the future. Let it look back.",
+            _hidden(lambda s, w: past(s, -1) | future(s, w)),
+            _hidden(lambda s, w: past(s, -1)),
+            source="tril and triu exchanged",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "the window hidden instead",
-            _windowed(lambda s, w: ~past(s, -w)),
-            "You hid the window and kept what is older: hide what lies `window` or more words "
+            "You hid the window and kept what is older. Hide what lies `window` or more words "
             "back.",
-            also=(_windowed(lambda s, w: ~_outside(s, w)),),
+            _hidden(lambda s, w: ~past(s, -w)),
+            hide(lambda at: ~outside(at)),
+            source="True read as: may be seen",
         ),
-        Mistake(
+        wrong(
+            "mask",
             "diagonal masked too",
-            _windowed(lambda s, w: future(s, 0) | past(s, -w)),
-            "A word may see itself: use diagonal=1 for the future.",
+            "A word may see itself. Use diagonal=1 for the future.",
+            hide(_and_itself),
+            source=SOURCES["diagonal masked too"],
         ),
-        Mistake(
+        wrong(
+            "mask",
             "one step too generous",
-            _windowed(lambda s, w: future(s, 2) | past(s, -w)),
             "Off by one: each word sees the NEXT word. Use diagonal=1 for the future.",
+            _hidden(lambda s, w: future(s, 2) | past(s, -w)),
+            source=SOURCES["one step too generous"],
         ),
-        Mistake(
+        _half_later(
             "mask after softmax",
-            _window_zeroed(_nothing, _outside),
-            AFTER_SOFTMAX,
-            also=(_window_zeroed(_future, _old), _window_zeroed(_old, _future)),
+            stages.MASK_LATER,
+            stages.as_they_are,
+            source=SOURCES["mask after softmax"],
         ),
-        Mistake(
+        _half_later(
             "softmax, mask, softmax",
-            lambda s, d_k, w, exp=stable: soft(
-                _window_zeroed(_nothing, _outside)(s, d_k, w, exp), exp
-            ),
-            "The second softmax turns the zeros into exp(0) = 1. Divide by the row sum instead.",
-            also=(
-                lambda s, d_k, w, exp=stable: soft(
-                    _window_zeroed(_future, _old)(s, d_k, w, exp), exp
-                ),
-            ),
+            stages.MASK_BETWEEN,
+            stages.softmax_again,
+            source=SOURCES["softmax, mask, softmax"],
         ),
-        Mistake("masked with 0", _windowed(_outside, 0.0), ZERO_SCORE, also=(_old_with_zero,)),
-        Mistake(
+        wrong(
+            "mask",
+            "masked with 0",
+            stages.ZERO_SCORE,
+            hide(outside, 0.0),
+            _old_with_zero,
+            source=SOURCES["masked with 0"],
+        ),
+        wrong(
+            "mask",
             "+inf",
-            lambda s, d_k, w: _windowed(_outside, torch.inf)(s, d_k, w),
-            "exp of plus infinity is infinite, and inf / inf is NaN: it must be MINUS infinity.",
-            shows=lambda seen: seen.cured_by(plus_is_minus),
+            stages.PLUS_INFINITY,
+            hide(outside, torch.inf),
+            world=plus_is_minus,
+            source=SOURCES["+inf"],
         ),
-        Mistake(
-            "a number not low enough",
-            lambda s, d_k, w: _windowed(_outside, -10.0)(s, d_k, w),
-            NOT_LOW,
-            shows=lambda seen: seen.cured_by(low_is_lowest),
+        stages.low_numbers(outside)[-1],
+        stages.large_number(outside),
+        stages.ones_added(outside),
+        stages.nan_replaced(_and_itself),
+        stages.MASKED_QUERIES,
+        stages.where_tril_is_0(outside),
+        stages.where_triu_is_not_0(outside),
+        wrong(
+            "mask",
+            "blocks instead of a window",
+            "You cut the sentence into blocks of `window` words. Move the window with each word.",
+            hide(lambda at: _other_block(at) | the_future(at)),
+            hide(_other_block),
+            source="maxjcohen/transformer#12, mit-han-lab/duo-attention#3 (chunks taken for a "
+            "window)",
         ),
-        Mistake(
-            "no scaling",
-            _windowed(_outside, divisor=lambda d_k: 1),
-            "The scores are not divided by sqrt(d_k): they are too far apart for large d_k.",
-        ),
-        Mistake(
-            "divided by d_k, root forgotten",
-            _windowed(_outside, divisor=lambda d_k: d_k),
-            "Divide by the square ROOT of d_k.",
-        ),
-        Mistake(
-            "multiplied by sqrt(d_k)",
-            _windowed(_outside, divisor=lambda d_k: d_k**-0.5),
-            "You multiplied by sqrt(d_k): divide by it.",
-        ),
-        Mistake(
-            "softmax over columns",
-            lambda s, d_k, w, exp=stable: soft(hide(s / d_k**0.5, _outside(s, w)), exp, -2),
-            "Columns sum to 1: normalise over the keys (dim=-1).",
-        ),
-        Mistake(
-            "softmax twice",
-            lambda s, d_k, w, exp=stable: soft(_windowed(_outside)(s, d_k, w, exp), exp),
-            TWICE,
-        ),
-        Mistake(
+        wrong(
+            "normalise",
             "mask only, scores unused",
-            _uniform_window,
-            "You averaged the words in the window evenly: the scores were not used.",
+            "You averaged the words in the window evenly. Make the weights from the scores.",
+            stages.evenly,
+            source=SOURCES["mask only, scores unused"],
         ),
-        *overflow(
-            _windowed(_outside),
-            _window_zeroed_then_divided,
-        ),
+        *stages.IN_SCALE,
+        stages.AFTER_SOFTMAX,
+        _columns(outside),
+        _twice(outside),
+        stages.WHOLE_MATRIX,
+        stages.GLOBAL_MAX,
+        stages.SIGMOID,
+        *IN_MASKED_WEIGHTS,
+        *stages.varied([stages.ONLY_EXPS], {"not divided by the sum": NOT_NORMALISED}),
+        *IN_GIVEN_WEIGHTS,
+        *_overflow(WINDOW_STAGES, outside),
     ),
+    staged=WINDOW_STAGES,
 )
 
 
@@ -684,6 +577,15 @@ def _same_coins(weights, p):
         return _keep(weights, p)
 
 
+def _minus_infinity(factor):
+    def code(weights, p, training):
+        if not training:
+            return weights
+        return weights.masked_fill(~_keep(weights, p), -torch.inf) * factor(p)
+
+    return code
+
+
 _dropout = _drop(_keep, _inverse)
 
 DROPOUT = Exercise(
@@ -696,66 +598,109 @@ DROPOUT = Exercise(
         Mistake(
             "no rescaling",
             _drop(_keep, lambda p: 1),
-            "Survivors must be multiplied by 1 / (1 - p), so that the expected sum stays 1.",
+            "The expected sum must stay 1. Multiply survivors by 1 / (1 - p).",
+            source="Srivastava 2014 rescales in evaluation only",
         ),
         Mistake(
             "p taken as keep probability",
             _drop(_wrong_coins, _inverse),
-            "p is the share to DROP: 1 - p is the share that survives.",
+            "p is the share to DROP. Let a share of 1 - p survive.",
             also=tuple(
                 _drop(_wrong_coins, factor)
                 for factor in (lambda p: 1 / p, lambda p: 1, lambda p: p, lambda p: 1 - p)
             ),
+            source="TensorFlow's keep_prob is torch's 1 - p",
         ),
         Mistake(
             "rescaled by 1/p",
             _drop(_keep, lambda p: 1 / p),
-            "The factor is 1 / (1 - p), not 1 / p: few are dropped, little is made up for.",
+            "Where few are dropped, little is made up for. Use the factor 1 / (1 - p), not 1 / p.",
+            source="lmjohns3/theanets#123, rasbt/LLMs-from-scratch#431",
         ),
         Mistake(
             "multiplied by 1 - p",
             _drop(_keep, lambda p: 1 - p),
-            "Survivors must GROW: divide by 1 - p.",
+            "Survivors must GROW. Divide by 1 - p.",
             also=(_drop(_keep, lambda p: p),),
+            source="the factor of evaluation (Srivastava 2014) used in training",
         ),
         Mistake(
             "left on in evaluation",
             _always(_dropout),
-            "Dropout is still on in evaluation: without training, return the weights as they are.",
+            "Dropout is still on in evaluation. Return the weights as they are if training is "
+            "False.",
             also=(
                 _always(_drop(_keep, lambda p: 1)),
                 _drop(_keep, _inverse, lambda weights, p: weights * _keep(weights, p)),
             ),
+            source="delip/PyTorchNLPBook#28 (F.dropout has training=True), karpathy/nanoGPT#240",
         ),
         Mistake(
             "off in training, on in evaluation",
             lambda weights, p, training: _dropout(weights, p, not training),
-            "The wrong way round: drop in training, return the weights as they are otherwise.",
+            "The wrong way round. Drop in training, and return the weights as they are otherwise.",
+            source="`if training: return weights`, the condition reversed",
         ),
         Mistake(
             "nothing dropped",
             lambda weights, p, training: weights * 1,
-            "In training, some weights must become 0.",
+            "Set a share p of the weights to 0 in training.",
+            source="facebookresearch/xformers#122",
         ),
         Mistake(
             "rescaled in evaluation",
             _drop(_keep, lambda p: 1, lambda weights, p: weights * (1 - p)),
-            "Here the survivors grow in training; in evaluation the weights stay as they are.",
+            "Here the survivors grow in training only. Return the weights as they are in "
+            "evaluation.",
             also=(
                 _drop(_keep, _inverse, lambda weights, p: weights * (1 - p)),
                 _drop(_keep, _inverse, lambda weights, p: weights / (1 - p)),
                 _drop(_keep, lambda p: 1, lambda weights, p: weights / (1 - p)),
+                _drop(_keep, lambda p: 1, lambda weights, p: weights * p),
+                _drop(_keep, _inverse, lambda weights, p: weights * p),
             ),
+            source="karpathy/convnetjs#61 and #106; expected in keras-team/keras#3305",
+        ),
+        Mistake(
+            "rescaled twice",
+            _drop(_keep, lambda p: _inverse(p) ** 2),
+            "F.dropout divides by 1 - p itself. Divide only once.",
+            source="teelinsan/KerasDropconnect#1 (the built-in dropout rescales, which is not "
+            "expected)",
+        ),
+        Mistake(
+            "p not passed on",
+            lambda weights, p, training: F.dropout(weights, training=training),
+            "F.dropout and nn.Dropout drop one half unless they get p. Give it to them: "
+            "F.dropout(weights, p, training).",
+            source="p=0.5 is the default in torch.nn.functional.dropout; 0.5 fixed in "
+            "mp2893/retain#1",
+        ),
+        Mistake(
+            "filled with minus infinity",
+            _minus_infinity(_inverse),
+            "Minus infinity is for scores, before softmax. Set a dropped weight to 0.",
+            also=(_minus_infinity(lambda p: 1),),
+            source="facebookresearch/fairseq#351 (dropped weights set to -inf), without the "
+            "second softmax",
+        ),
+        Mistake(
+            "randn instead of rand",
+            _drop(lambda weights, p: torch.randn(weights.shape) >= p, _inverse),
+            "torch.randn draws around 0, so p is not the share that is dropped. Use torch.rand.",
+            source="one letter; torch.rand is from 0 to 1, torch.randn is not",
         ),
         Mistake(
             "rows divided by their sum again",
             lambda weights, p, training: F.normalize(_dropout(weights, p, training), p=1.0, dim=-1),
-            "Every survivor grows by the same factor 1 / (1 - p); a row sums to 1 only on average.",
+            "A row sums to 1 only on average. Use the same factor 1 / (1 - p) for every survivor.",
+            source="proposed in huggingface/transformers#31468, asked in "
+            "karpathy/ng-video-lecture#30",
         ),
         Mistake(
             "dropout before softmax",
             _softmax_after(lambda w, p: F.dropout(w, p), always=True),
-            "Dropping a SCORE sets it to 0, and exp(0) = 1: drop the weights, after softmax.",
+            "Dropping a SCORE sets it to 0, and exp(0) = 1. Drop the weights, after softmax.",
             also=(
                 _softmax_after(lambda w, p: F.dropout(w, p)),
                 _softmax_after(lambda w, p: w * _keep(w, p), always=True),
@@ -763,25 +708,29 @@ DROPOUT = Exercise(
                 _softmax_after(lambda w, p: F.dropout(w.log(), p)),
                 _softmax_after(lambda w, p: w.log() * _keep(w, p)),
             ),
+            source="asked in dmlc/dgl#1016; Parakeet#74",
         ),
         Mistake(
             "whole rows dropped",
             _drop(_coins(0, 1), _inverse),
-            "One coin for each row drops a whole query: toss one coin for each weight.",
+            "One coin for each row drops a whole query. Toss one coin for each weight.",
             also=(_drop(_coins(0, 1), lambda p: 1),),
+            source="torch.rand(n, 1) or rand(len(w))[:, None]",
         ),
         Mistake(
             "whole columns dropped",
             _drop(_coins(1, 0), _inverse),
-            "One coin for each column drops a word for every query: toss one coin for each weight.",
+            "One coin for each column drops a word for every query. Toss one coin for each weight.",
             also=(_drop(_coins(1, 0), lambda p: 1),),
+            source="keras-team/keras#9841 (noise_shape of one row)",
         ),
         Mistake(
             "same mask at each call",
             _drop(_same_coins, _inverse),
-            "Every call drops the same weights: toss new coins at each call, and set no seed "
+            "Every call drops the same weights. Toss new coins at each call, and set no seed "
             "inside the function.",
             also=(_drop(_same_coins, lambda p: 1),),
+            source="a seed put inside, to have the same numbers again",
         ),
     ),
 )
@@ -797,34 +746,12 @@ class _Right(attention.CausalAttention):
         super().__init__(d_in, d_out, context_length, dropout=0.0)
 
 
-def _with(weigh, d_k=lambda inputs, keys: keys.shape[-1]):
-    """A formula from inputs and matrices. weigh: takes scores and d_k."""
-
-    def formula(inputs, W_query, W_key, W_value):
-        queries, keys = inputs @ W_query, inputs @ W_key
-        return weigh(queries @ keys.mT, d_k(inputs, keys)) @ (inputs @ W_value)
-
-    return formula
-
-
-_formula = _with(_causal)
-
-
-def _over_batch(scores, d_k, exp=stable):
-    return soft(hide(scores / d_k**0.5, future(scores)), exp, dim=0)
-
-
-def _only_for_one(turned):
-    def formula(inputs, W_query, W_key, W_value):
-        queries, keys = inputs @ W_query, inputs @ W_key
-        return _causal(queries @ turned(keys), keys.shape[-1]) @ (inputs @ W_value)
-
-    return formula
+CAUSAL_QKV = QKV_STAGES.with_({"mask": stages.causal})
 
 
 def _two_sizes(inputs, W_query, W_key, W_value):
     n, _ = inputs.shape
-    return _formula(inputs, W_query, W_key, W_value) * n / n
+    return CAUSAL_QKV(inputs, W_query, W_key, W_value) * n / n
 
 
 class _Unregistered(_Right):
@@ -838,7 +765,7 @@ class _Unregistered(_Right):
 class _Long(_Right):
     def weights(self, inputs):
         scores = attention.scaled_scores(self.W_query(inputs), self.W_key(inputs))
-        return soft(hide(scores, self.mask))
+        return soft(scores.masked_fill(self.mask, -torch.inf))
 
 
 _SIZES = (4, 5, 7)
@@ -907,60 +834,82 @@ CAUSAL_CLASS = Exercise(
     _Right,
     class_probes,
     (
-        *keeping_mistakes(_formula),
+        *keeping_mistakes(CAUSAL_QKV),
         Mistake(
             "mask not registered",
             _Unregistered,
-            'Register the mask: self.register_buffer("mask", ...). As a plain attribute it stays '
-            "behind when the module moves to another device.",
+            "A plain attribute stays behind when the module moves to another device. Register the "
+            'mask: self.register_buffer("mask", ...).',
             shows=lambda seen: bool(seen.fact("tensors that .to() leaves behind")),
+            source="LAION-AI/temporal-embedding-aggregation#58 (attn_mask stays on the CPU)",
         ),
         Mistake(
             "sequence length fixed",
             _Long,
-            "It fails for fewer words than context_length: slice the mask, mask[:n, :n].",
+            "It fails for fewer words than context_length. Slice the mask: mask[:n, :n].",
             shows=_full_length_works,
+            source="facebookresearch/xformers#66",
         ),
-        Mistake(
+        wrong(
+            "score",
             "keys.T",
-            module_of(_Right, _only_for_one(lambda keys: keys.T)),
-            "keys.T, .t() and transpose(0, 1) work for one sentence only; for a batch too: "
-            "keys.transpose(-2, -1).",
-            also=(
-                module_of(_Right, _only_for_one(lambda keys: keys.t())),
-                module_of(_Right, _only_for_one(lambda keys: keys.transpose(0, 1))),
-            ),
-            shows=lambda seen: seen.cured_by(TurnsTheLastTwo),
+            "keys.T, .t() and transpose(0, 1) work for one sentence only. Use keys.transpose(-2, "
+            "-1), for a batch too.",
+            lambda at: at.queries @ at.keys.T,
+            lambda at: at.queries @ at.keys.t(),
+            lambda at: at.queries @ at.keys.transpose(0, 1),
+            world=TurnsTheLastTwo,
+            source="a published walk-through; torch deprecates .T for more than 2 dims",
         ),
         Mistake(
             "one sentence only",
             module_of(_Right, _two_sizes),
-            "It works for one sentence and fails for a batch (b, n, d_in): count dimensions from "
+            "It works for one sentence and fails for a batch (b, n, d_in). Count dimensions from "
             "the end, as in inputs.shape[-2].",
             shows=_one_sentence_works,
+            source="n, d = inputs.shape fails for a batch",
         ),
-        *in_modules(
-            _Right,
-            [m for m in (*_masking, *_scaling) if m is not LOW_BY_NUMBERS],
-            _with,
+        # What this gives is what a right answer that divides again gives.
+        *stages.varied(IN_CAUSAL_WEIGHTS, without=[stages.NEVER_BELOW_0.name]),
+        stages.VALUES_SCALED,
+        stages.SIGN_FLIPPED,
+        stages.AVERAGED,
+        stages.NORMALISED_Q_AND_K,
+        stages.TRANSPOSED,
+        stages.MEAN,
+        stages.ALL_EQUAL,
+        stages.WINNER,
+        stages.NOT_BLENDED,
+        stages.ONE_FOR_ALL,
+        stages.RETURNED,
+        wrong(
+            "normalise",
+            "still scores",
+            "You blended with the masked scores. Apply softmax to them first.",
+            lambda at: at.scores,
+            source=SOURCES["still scores"],
         ),
-        *in_modules(
-            _Right,
-            (
-                Mistake(
-                    "scaled by the embedding size",
-                    _with(_causal, d_k=lambda inputs, keys: inputs.shape[-1]),
-                    "You divided by the root of d_in, the size of a WORD; d_k is the size of a "
+        *stages.varied(
+            [stages.BY_EMBEDDING],
+            {
+                stages.BY_EMBEDDING.name: (
+                    stages.BY_EMBEDDING.name,
+                    "You divided by the root of d_in, the size of a WORD. Use d_k, the size of a "
                     "KEY, here d_out.",
-                ),
-                Mistake(
-                    "softmax over the batch",
-                    _with(_over_batch),
-                    "dim=0 of a batch is the sentences: normalise over the keys (dim=-1).",
-                ),
-                *wrong(partial(Attention, mask=MASK["causal"]), "project", *WRONG_ROLES),
-                overflow(lambda *args: _with(partial(_causal, exp=args[-1]))(*args[:-1]))[0],
-            ),
+                )
+            },
         ),
+        wrong(
+            "normalise",
+            "softmax over the batch",
+            "dim=0 of a batch is the sentences. Normalise over the keys (dim=-1).",
+            stages.over(0),
+            source=SOURCES["softmax over the batch"],
+        ),
+        *stages.IN_ROLES,
+        stages.OVERFLOW,
     ),
+    staged=CAUSAL_QKV,
+    made=partial(module_of, _Right),
+    formula_args=formula_args,
 )

@@ -1,64 +1,58 @@
 """Lesson 06: attention in several heads.
 
-As in lesson 04, each table holds the forms of one stage. A tensor of the heads is
-(b, num_heads, n, head_dim); b sentences of n words.
+A tensor of the heads is (b, num_heads, n, head_dim); b sentences of n words.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from dataclasses import replace
+from operator import attrgetter
 
 import torch
 from torch.nn.functional import multi_head_attention_forward
 
 from .. import attention
-from .declare import Exercise, Mistake, Probe, overflow, soft, stable
-from .lesson_04 import (
-    BLEND,
-    COUNTED,
-    MASK,
-    NORMALISE,
-    PROJECT,
-    SCALE,
-    SCORE,
-    WRONG_ROLES,
-    WRONG_SCALE,
-    WRONG_WEIGHTS,
-    attend,
-    exact,
-    future,
-    mistake,
-    past,
-    plainly,
-    wrong,
-)
+from . import stages
+from .declare import Exercise, Mistake, Probe, stable
+from .lesson_04 import exact
+from .lesson_05 import IN_MASKED_WEIGHTS
 from .probes import sentence
-from .results import attempt, call_ours, same
+from .sources import SOURCES
+from .stages import Staged, by, dot, hide, past, roles, the_future, wrong
 
 VIEW = (
-    "view(b, num_heads, n, head_dim) cuts the sentence into pieces: use "
-    "view(b, n, num_heads, head_dim), then transpose(1, 2)."
+    "view(b, num_heads, n, head_dim) cuts the sentence into pieces. Use view(b, n, num_heads, "
+    "head_dim), then transpose(1, 2)."
 )
-NO_TRANSPOSE = "Without transpose(1, 2) the heads of one word attend to each other, not the words."
+NO_TRANSPOSE = (
+    "The heads of one word attend to each other, not the words. Exchange words and heads: "
+    "transpose(1, 2)."
+)
 GLUED = (
-    "You put words of one head beside each other: transpose(1, 2) back to "
-    "(b, n, num_heads, head_dim) first, then reshape to (b, n, d_out)."
+    "You put words of one head beside each other. Use transpose(1, 2) back to (b, n, num_heads, "
+    "head_dim) first, then reshape to (b, n, d_out)."
 )
 NOT_CONTIGUOUS = (
-    "transpose changes the order without moving a number, and view needs them in order: "
+    "transpose changes the order without moving a number, and view needs them in order. Use "
     ".contiguous().view(...) or .reshape(...)."
 )
 ALONG_WORDS = (
-    "You put the heads below each other, as if they were more words: put them side by side, "
-    "along the LAST dim."
+    "You put the heads below each other, as if they were more words. Put them side by side, along "
+    "the LAST dim."
 )
-NOT_AVERAGED = "Heads are put side by side, not averaged."
-NOT_ADDED_UP = "Heads are put side by side, not added."
-ALL_HEADS = "All heads are wanted, side by side."
-REPLACED = "Each head replaced the one before: put them side by side."
-STILL_4 = "Still 4 dims: num_heads and head_dim become one, d_out."
-DEALT = "A head has head_dim numbers in a row: view(b, n, num_heads, head_dim)."
-MIXED_UP = "num_heads and head_dim are mixed up: view(b, n, num_heads, head_dim)."
+NOT_AVERAGED = "Put the heads side by side, do not average them."
+NOT_ADDED_UP = "Put the heads side by side, do not add them."
+NOT_LARGEST = "You kept the largest number of all heads. Put the heads side by side."
+NOT_ALIKE = "All heads are the same. Give head h the numbers from h * head_dim on."
+STEPS = "Head h starts at h * head_dim. Use x[..., h * head_dim : (h + 1) * head_dim]."
+CUT_FIRST = "Cut first, then transpose: view(b, n, num_heads, head_dim).transpose(1, 2)."
+HEADS_BEFORE = (
+    "With (num_heads, b, n, head_dim) a view mixes up sentences and heads. Make it (b, n, "
+    "num_heads, head_dim) first."
+)
+ALL_HEADS = "Put all heads side by side."
+REPLACED = "Each head replaced the one before. Put them side by side."
+STILL_4 = "There are still 4 dims. Make num_heads and head_dim one, d_out."
+DEALT = "A head has head_dim numbers in a row. Use view(b, n, num_heads, head_dim)."
+MIXED_UP = "Use view(b, n, num_heads, head_dim): first num_heads, then head_dim."
 
 
 # --- stages ---
@@ -72,6 +66,12 @@ def _cut(x, num_heads):
 def _cut_wrongly(x, num_heads):
     """(b, n, head_dim, num_heads)"""
     return x.unflatten(-1, (-1, num_heads))
+
+
+def _slices(x, num_heads, step):
+    """head_dim numbers of each word for each head. step: from one head's first to the next's."""
+    head_dim = x.shape[-1] // num_heads
+    return torch.stack([x[..., step * k : step * k + head_dim] for k in range(num_heads)], dim=1)
 
 
 SPLIT = {
@@ -90,6 +90,17 @@ SPLIT = {
     "all to each": lambda x, num_heads: x[:, None].expand(-1, num_heads, -1, -1),
     "one": lambda x, num_heads: x[:, None],
     "not at all": lambda x, num_heads: x,
+    "first head to all": lambda x, num_heads: (
+        _cut(x, num_heads)[:, :, :1].transpose(1, 2).expand(-1, num_heads, -1, -1)
+    ),
+    "slices from k on": lambda x, num_heads: _slices(x, num_heads, step=1),
+    "slices from k * num_heads on": lambda x, num_heads: _slices(x, num_heads, step=num_heads),
+    "transposed, then cut": lambda x, num_heads: x.transpose(1, 2).reshape(
+        len(x), num_heads, x.shape[1], -1
+    ),
+    "transposed, then cut, transposed again": lambda x, num_heads: (
+        x.transpose(1, 2).reshape(len(x), x.shape[1], num_heads, -1).transpose(1, 2)
+    ),
     "first head": lambda x, num_heads: _cut(x, num_heads)[:, None, :, 0],
     "2 heads": lambda x, num_heads: _cut(x, 2).transpose(1, 2),
     "2 numbers": lambda x, num_heads: x.view(*x.shape[:2], num_heads, 2).transpose(1, 2),
@@ -110,110 +121,15 @@ MERGE = {
     "transpose(1, 3)": lambda x, b, n: x.transpose(1, 3).reshape(b, n, -1),
     "first head": lambda x, b, n: x[:, 0],
     "last head": lambda x, b, n: x[:, -1],
+    "largest": lambda x, b, n: x.amax(1),
+    "heads before the batch": lambda x, b, n: x.transpose(0, 1).reshape(b, n, -1),
+    "words before the batch": lambda x, b, n: x.permute(1, 2, 0, 3).reshape(b, n, -1),
     "transposed only": lambda x, b, n: x.transpose(1, 2),
     "not at all": lambda x, b, n: x,
     "first sentence": lambda x, b, n: x[0].transpose(0, 1).flatten(1),
     "batch lost": lambda x, b, n: x.transpose(1, 2).reshape(n, -1),
     "batch and words exchanged": lambda x, b, n: x.transpose(1, 2).flatten(2).transpose(0, 1),
 }
-
-
-def _hidden(diagonal, upper=True, value=-torch.inf):
-    """What is on and above the diagonal, or on and below it, has this score."""
-
-    part = future if upper else past
-    return lambda scores, at: scores.masked_fill(part(scores, diagonal), value)
-
-
-def _low(number):
-    """A low number hides the scores, after they are scaled or before."""
-
-    def before(scores, at):
-        return _hidden(1, value=number / SCALE["right"](at))(scores, at)
-
-    return _hidden(1, value=number), before
-
-
-def _mask_of_words(at):
-    return attention.causal_mask(at.inputs.shape[1])
-
-
-MASK = MASK | {
-    "low": _hidden(1, value=-1e9),
-    "zero": _hidden(1, value=0.0),
-    "infinite": _hidden(1, value=torch.inf),
-    "upside down": _hidden(0, upper=False),
-    "upside down, diagonal kept": _hidden(-1, upper=False),
-    "diagonal too": _hidden(0),
-    "too generous": _hidden(2),
-    "ones added": lambda scores, at: scores + torch.ones_like(scores).triu(1),
-    "made for n words": lambda scores, at: scores.masked_fill(_mask_of_words(at), -torch.inf),
-    "made for n words, in place": lambda scores, at: scores.masked_fill_(
-        _mask_of_words(at), -torch.inf
-    ),
-}
-# What .T does to a tensor of 4 dims, without its warning.
-SCORE = SCORE | {".T": lambda queries, keys: queries @ keys.permute(3, 2, 1, 0)}
-NORMALISE = NORMALISE | {
-    "over the heads": lambda scores, exp: soft(scores, exp, dim=1),
-    "over the batch": lambda scores, exp: soft(scores, exp, dim=0),
-    "over batch and heads": lambda scores, exp: soft(scores, exp, dim=(0, 1)),
-    "masked after": lambda scores, exp: soft(scores, exp).tril(),
-    "masked between": lambda scores, exp: soft(soft(scores, exp).tril(), exp),
-    "0 for NaN": lambda scores, exp: soft(scores, exp).nan_to_num(0.0),
-}
-SCALE = SCALE | {
-    "d_out": lambda at: (at.keys.shape[-1] * at.num_heads) ** 0.5,
-    "d_out, no root": lambda at: at.keys.shape[-1] * at.num_heads,
-    "head_dim of one head": lambda at: (at.keys.shape[-1] / at.num_heads) ** 0.5,
-    "heads": lambda at: at.num_heads**0.5,
-    "heads, no root": lambda at: at.num_heads,
-    "batch": lambda at: len(at.inputs) ** 0.5,
-}
-OUTPUT = {
-    "right": lambda x, W_out, b_out: x @ W_out + b_out,
-    "none": lambda x, W_out, b_out: x,
-    "no bias": lambda x, W_out, b_out: x @ W_out,
-    "transposed": lambda x, W_out, b_out: x @ W_out.T + b_out,
-    "transposed, no bias": lambda x, W_out, b_out: x @ W_out.T,
-}
-
-
-def _each(split):
-    """Queries, keys and values split alike."""
-    return lambda *qkv, num_heads: tuple(split(x, num_heads) for x in qkv)
-
-
-def _all_but_values(form):
-    def split(queries, keys, values, num_heads):
-        queries, keys = (SPLIT["right"](x, num_heads) for x in (queries, keys))
-        return queries, keys, SPLIT[form](values, num_heads)
-
-    return split
-
-
-@dataclass(frozen=True)
-class MultiHead:
-    """multi_head in stages."""
-
-    project: Callable = PROJECT["qkv"]
-    split: Callable = _each(SPLIT["right"])
-    score: Callable = SCORE["right"]
-    scale: Callable = SCALE["right"]
-    mask: Callable = MASK["causal"]
-    normalise: Callable = NORMALISE["right"]
-    blend: Callable = BLEND["right"]
-    merge: Callable = MERGE["right"]
-    output: Callable = OUTPUT["right"]
-
-    def __call__(self, inputs, W_query, W_key, W_value, W_out, b_out, num_heads, exp=stable):
-        projected = self.project(inputs, W_query, W_key, W_value)
-        queries, keys, values = self.split(*projected, num_heads=num_heads)
-        at = SimpleNamespace(
-            inputs=inputs, queries=queries, keys=keys, values=values, num_heads=num_heads
-        )
-        merged = self.merge(attend(self, at, exp), *inputs.shape[:2])
-        return self.output(merged, W_out, b_out)
 
 
 # --- probes ---
@@ -241,11 +157,12 @@ def _batches_of_heads():
 
 
 # In the first sentence the first two numbers of a word make its scores: near -4000000 for the
-# first two words, below every number that somebody may take for low, and near 1000 for the last.
+# first word, below every number that somebody may take for low, near 4000000 for the second, with
+# the last word 250 above it, which -100 does not hide, and near 1000 for the last.
 # The second sentence shows what an exp that overflows hides in the first.
 STRONG = torch.tensor(
     [
-        [[-4000.0, 2000.0, 0.5], [-4000.0, 2000.5, -1.0], [1.0, 2001.0, 1.5]],
+        [[-4000.0, 2000.0, 0.5], [4000.0, 2000.5, -1.0], [1.0, 2000.625, 1.5]],
         [[0.5, -1.5, 1.25], [-1.0, 2.0, 0.75], [1.5, 0.5, -1.0]],
     ],
     dtype=torch.float64,
@@ -253,20 +170,22 @@ STRONG = torch.tensor(
 
 
 def _strong_matrices():
-    """2 heads of 4 numbers, so that sqrt(head_dim) is exact."""
-    query, key, value = (exact(3, 8, step=step).double() for step in (5, 3, 7))
+    """4 heads of 4 numbers, so that the roots of head_dim and of d_out are exact."""
+    query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
     for matrix, row in ((query, 0), (key, 1)):
         matrix[:, ::4] = 0
         matrix[:2] = 0
         matrix[row, ::4] = 1
     value[:2] = 0
-    return query, key, value, exact(8, 8, step=5).double(), exact(8, step=3).double()
+    return query, key, value, exact(16, 16, step=5).double(), exact(16, step=3).double()
 
 
 def _sentences():
     generator = torch.Generator().manual_seed(123)
     first = [torch.rand(3, 4, generator=generator) for _ in range(3)]
-    second = (exact(4, 6, step=step).double() for step in (5, 7, 3))
+    second = (exact(7, 12, step=step).double() for step in (5, 7, 3))
+    words = exact(2, 5, 7, step=3, unit=4).double()
+    words[1, 2] = 0  # scores of exactly 0
     return [
         Probe(
             "the sentence, 2 heads",
@@ -275,16 +194,16 @@ def _sentences():
         Probe(
             "2 sentences of 5 words, 3 heads",
             (
-                exact(2, 5, 4, step=7, unit=4).double(),
+                words,
                 *second,
-                exact(6, 6).double(),
-                exact(6, step=3).double(),
+                exact(12, 12).double(),
+                exact(12, step=3).double(),
                 3,
             ),
         ),
         Probe(
-            "2 sentences, one with scores near 1000 and -4000000, 2 heads",
-            (STRONG, *_strong_matrices(), 2),
+            "2 sentences, one with scores near 1000 and 4000000, 4 heads",
+            (STRONG, *_strong_matrices(), 4),
         ),
         # 2 of everything: what raises elsewhere shows its numbers here.
         Probe(
@@ -303,13 +222,19 @@ def _sentences():
 # --- split_heads and merge_heads ---
 
 
-def _merging(*rows):
-    """Mistakes of merge_heads: name, advice, wrong forms."""
+def mistake(name, advice, *codes, **more):
+    """A Mistake that is made by several codes."""
+    code, *also = codes
+    return Mistake(name, code, advice, also=tuple(also), **more)
+
+
+def _merging(name, advice, *forms, **more):
+    """A mistake of merge_heads. forms: of MERGE."""
 
     def sized(merge):
         return lambda x: merge(x, len(x), x.shape[2])
 
-    return tuple(mistake(name, advice, *map(sized, forms)) for name, advice, *forms in rows)
+    return mistake(name, advice, *(sized(MERGE[form]) for form in forms), **more)
 
 
 SPLITTING = Exercise(
@@ -324,51 +249,97 @@ SPLITTING = Exercise(
             VIEW,
             SPLIT["by view"],
             SPLIT["by view, then transposed"],
+            source=SOURCES["split by view without transpose"],
         ),
         mistake(
             "transpose left out",
-            "You have (b, n, num_heads, head_dim): exchange words and heads with transpose(1, 2).",
+            "You have (b, n, num_heads, head_dim). Exchange words and heads with transpose(1, 2).",
             SPLIT["not transposed"],
+            source=SOURCES["transpose left out"],
         ),
-        mistake("numbers dealt out in turn", DEALT, SPLIT["dealt out"]),
+        mistake(
+            "numbers dealt out in turn",
+            DEALT,
+            SPLIT["dealt out"],
+            source=SOURCES["numbers dealt out in turn"],
+        ),
         mistake(
             "num_heads and head_dim mixed up",
             MIXED_UP,
             SPLIT["sizes mixed up"],
             SPLIT["sizes mixed up, not transposed"],
+            source="both orders multiply to d_out, and nothing raises",
         ),
         mistake(
             "wrong dimensions exchanged",
-            "Only dim 1 and dim 2 change places: view(...).transpose(1, 2).",
+            "Only dim 1 and dim 2 change places. Use view(...).transpose(1, 2).",
             SPLIT["transpose(2, 3)"],
             SPLIT["transpose(1, 3)"],
             SPLIT["transpose(0, 1)"],
+            source=SOURCES["wrong dimensions exchanged"],
         ),
         mistake(
             "heads before the batch",
-            "The batch comes first: stack the heads along dim 1.",
+            "The batch comes first. Put the heads along dim 1.",
             SPLIT["heads first"],
+            source="torch.stack puts the new dim first",
         ),
         mistake(
             "batch lost",
-            "Only the first sentence is left: keep dim 0, the batch, as it is.",
+            "Only the first sentence is left. Keep dim 0, the batch, as it is.",
             SPLIT["first sentence"],
+            source=SOURCES["batch lost"],
         ),
         mistake(
             "every head gets all numbers",
-            "d_out is shared out: a head gets d_out / num_heads numbers of each word.",
+            "d_out is shared out. Give a head d_out / num_heads numbers of each word.",
             SPLIT["all to each"],
             SPLIT["one"],
+            source=SOURCES["every head gets all numbers"],
         ),
-        mistake("only the first head", "All heads are wanted, along dim 1.", SPLIT["first head"]),
         mistake(
-            "not split", "This is x as it was: give each head its own numbers.", SPLIT["not at all"]
+            "only the first head",
+            "Return all heads, along dim 1.",
+            SPLIT["first head"],
+            source=SOURCES["only the first head"],
         ),
-        mistake("always 2 heads", "The number of heads is num_heads.", SPLIT["2 heads"]),
+        mistake(
+            "not split",
+            "This is x as it was. Give each head its own numbers.",
+            SPLIT["not at all"],
+            source="view returns a new tensor; x itself was returned",
+        ),
+        mistake(
+            "one projection for all heads",
+            NOT_ALIKE,
+            SPLIT["first head to all"],
+            source=SOURCES["one projection for all heads"],
+        ),
+        mistake(
+            "slices do not step by head_dim",
+            STEPS,
+            SPLIT["slices from k on"],
+            SPLIT["slices from k * num_heads on"],
+            source=SOURCES["slices do not step by head_dim"],
+        ),
+        mistake(
+            "transposed before it was cut",
+            CUT_FIRST,
+            SPLIT["transposed, then cut"],
+            SPLIT["transposed, then cut, transposed again"],
+            source=SOURCES["transposed before it was cut"],
+        ),
+        mistake(
+            "always 2 heads",
+            "Use num_heads as the number of heads.",
+            SPLIT["2 heads"],
+            source="the sentence is shown with 2 heads",
+        ),
         mistake(
             "always 2 numbers for a head",
-            "head_dim is d_out / num_heads.",
+            "Use d_out / num_heads as head_dim.",
             SPLIT["2 numbers"],
+            source="the example has head_dim 2",
         ),
     ),
 )
@@ -379,45 +350,66 @@ MERGING = Exercise(
     "scores",
     attention.merge_heads,
     _batches_of_heads,
-    _merging(
-        ("merged without transposing back", GLUED, MERGE["not transposed"]),
-        ("view after transpose", NOT_CONTIGUOUS, MERGE["view"]),
-        ("heads averaged", NOT_AVERAGED, MERGE["average"]),
-        ("heads added", NOT_ADDED_UP, MERGE["sum"]),
-        ("concatenated along tokens", ALONG_WORDS, MERGE["along the words"]),
-        (
+    (
+        _merging(
+            "merged without transposing back",
+            GLUED,
+            "not transposed",
+            source=SOURCES["merged without transposing back"],
+        ),
+        _merging(
+            "view after transpose", NOT_CONTIGUOUS, "view", source=SOURCES["view after transpose"]
+        ),
+        _merging("heads averaged", NOT_AVERAGED, "average", source=SOURCES["heads averaged"]),
+        _merging("heads added", NOT_ADDED_UP, "sum", source=SOURCES["heads added"]),
+        _merging(
+            "largest of the heads", NOT_LARGEST, "largest", source=SOURCES["largest of the heads"]
+        ),
+        _merging(
+            "merged with the heads before the batch",
+            HEADS_BEFORE,
+            "heads before the batch",
+            "words before the batch",
+            source=SOURCES["merged with the heads before the batch"],
+        ),
+        _merging(
+            "concatenated along tokens",
+            ALONG_WORDS,
+            "along the words",
+            source=SOURCES["concatenated along tokens"],
+        ),
+        _merging(
             "concatenated along the batch",
-            "You made more sentences of the heads: put them side by side, along the LAST dim.",
-            MERGE["along the batch"],
+            "You made more sentences of the heads. Put them side by side, along the LAST dim.",
+            "along the batch",
+            source="torch.cat has dim=0 as its default",
         ),
-        (
+        _merging(
             "numbers dealt out in turn",
-            "The numbers of a head stay together: all of head 0, then all of head 1.",
-            MERGE["dealt out"],
+            "The numbers of a head stay together. Put all of head 0 first, then all of head 1.",
+            "dealt out",
+            source=SOURCES["numbers dealt out in turn"],
         ),
-        (
+        _merging(
             "wrong dimensions exchanged",
             "Exchange heads and words, dim 1 and dim 2: transpose(1, 2).",
-            MERGE["transpose(2, 3)"],
-            MERGE["transpose(1, 3)"],
+            "transpose(2, 3)",
+            "transpose(1, 3)",
+            source=SOURCES["wrong dimensions exchanged"],
         ),
-        ("only the first head", ALL_HEADS, MERGE["first head"]),
-        (
-            "only the last head",
-            REPLACED,
-            MERGE["last head"],
+        _merging(
+            "only the first head", ALL_HEADS, "first head", source=SOURCES["only the first head"]
         ),
-        (
-            "not merged",
-            STILL_4,
-            MERGE["not at all"],
-            MERGE["transposed only"],
+        _merging("only the last head", REPLACED, "last head", source=SOURCES["only the last head"]),
+        _merging(
+            "not merged", STILL_4, "not at all", "transposed only", source=SOURCES["not merged"]
         ),
-        (
+        _merging(
             "batch lost",
             "Keep dim 0, the batch, as it is: the result is (b, n, d_out).",
-            MERGE["first sentence"],
-            MERGE["batch lost"],
+            "first sentence",
+            "batch lost",
+            source=SOURCES["batch lost"],
         ),
     ),
 )
@@ -425,27 +417,84 @@ MERGING = Exercise(
 # --- multi_head ---
 
 
-def _over(name, advice, *normalise):
-    """Softmax along another dim: with minus infinity all hidden ones can meet, and give NaN."""
-    masks = (MASK["causal"], MASK["low"])
-    return mistake(
-        name, advice, *(MultiHead(normalise=f, mask=m) for f in normalise for m in masks)
-    )
+def each(split):
+    """Queries, keys and values split alike."""
+    return lambda at: tuple(split(x, at.num_heads) for x in (at.queries, at.keys, at.values))
+
+
+def _split(name):
+    return {"split": each(SPLIT[name])}
+
+
+def _merge(name):
+    merge = MERGE[name]
+    return {"merge": lambda at: merge(at.contexts, *at.inputs.shape[:2])}
+
+
+def _all_but_values(form):
+    def split(at):
+        queries, keys = (SPLIT["right"](x, at.num_heads) for x in (at.queries, at.keys))
+        return queries, keys, SPLIT[form](at.values, at.num_heads)
+
+    return {"split": split}
+
+
+def _masked(mask):
+    return {"mask": mask}
+
+
+def _mask_of_words(at):
+    return attention.causal_mask(at.inputs.shape[1])
+
+
+MULTI_HEAD_STAGES = Staged(
+    ("inputs", "W_query", "W_key", "W_value", "W_out", "b_out", "num_heads"),
+    (
+        ("project", roles("qkv")),
+        ("split", each(SPLIT["right"])),
+        ("score", dot),
+        ("scale", stages.by_root),
+        ("mask", stages.causal),
+        ("exp", lambda at: stable),
+        ("normalise", stages.weigh),
+        ("blend", stages.blend),
+        *_merge("right").items(),
+        ("output", lambda at: at.contexts @ at.W_out + at.b_out),
+    ),
+    attrgetter("contexts"),
+)
+NO_OUTPUT = {"output": lambda at: at.contexts}
+LOW = _masked(hide(the_future, -1e9))
+
+
+def staged(name, advice, *choices, **more):
+    return Mistake(name, None, advice, stages=choices, **more)
+
+
+def _over(name, advice, *dims, **more):
+    """Softmax along other dims: with minus infinity all hidden ones can meet, and give NaN."""
+    forms = [{"normalise": stages.over(*dim)} for dim in dims]
+    return staged(name, advice, *forms, alone=tuple(form | LOW for form in forms), **more)
 
 
 def _heads_among_themselves():
     """Each mask and each way to merge that can follow a split without transpose."""
-    for mask in ("made for n words", "made for n words, in place", "causal", "low", "none"):
-        for merge in ("right", "not transposed", "as the heads say"):
-            split = _each(SPLIT["not transposed"])
-            yield plainly(MultiHead(split=split, mask=MASK[mask], merge=MERGE[merge]))
+    masks = (
+        {},
+        _masked(lambda at: at.scores.masked_fill(_mask_of_words(at), -torch.inf)),
+        _masked(lambda at: at.scores.masked_fill_(_mask_of_words(at), -torch.inf)),
+        LOW,
+        _masked(stages.nothing_hidden),
+    )
+    merges = ({}, _merge("not transposed"), _merge("as the heads say"))
+    return [_split("not transposed") | mask | merge for mask in masks for merge in merges]
 
 
 def _mask_of_words_across_batch(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
     """nn.MultiheadAttention, which takes the first dim for the words."""
     d_out = W_query.shape[1]
     return multi_head_attention_forward(
-        *PROJECT["qkv"](inputs, W_query, W_key, W_value),
+        *(inputs @ W for W in (W_query, W_key, W_value)),
         d_out,
         num_heads,
         torch.eye(d_out, dtype=inputs.dtype).repeat(3, 1),
@@ -456,40 +505,41 @@ def _mask_of_words_across_batch(inputs, W_query, W_key, W_value, W_out, b_out, n
     )[0]
 
 
-def _misfit(name, advice, *forms):
-    """Not d_out numbers in a row, which is what W_out takes. Without W_out they are seen; with
-    it many mistakes raise the same error, and an experiment with a W_out that fits tells which
-    one it is."""
-    bare = [replace(form, output=OUTPUT["none"]) for form in forms]
+def _fitting(rows_of):
+    """A W_out for rows of other sizes: with the right one many mistakes raise the same error.
 
-    def shows(seen):
-        probe = seen.probes[1]
-        if not isinstance(seen.mine[1].outcome.error, RuntimeError):
-            return False
+    rows_of: takes d_out and num_heads.
+    """
+
+    def variant(probe):
         *rest, W_out, b_out, num_heads = probe.args
-        for form, without in zip(forms, bare, strict=True):
-            rows = without(*probe.args).shape[-1]
-            fitting = torch.cat([k * W_out for k in range(1, num_heads + 1)])[:rows]
-            args = (*rest, fitting, b_out, num_heads)
-            if same(seen.ask(1, args=args), attempt(form, replace(probe, args=args), call_ours)):
-                return True
-        return False
+        fitting = torch.cat([k * W_out for k in range(1, num_heads + 1)])
+        rows = rows_of(len(W_out), num_heads)
+        return replace(probe, args=(*rest, fitting[:rows], b_out, num_heads))
 
-    code, *also = map(plainly, forms)
+    return variant
+
+
+_for_one_head = _fitting(lambda d_out, num_heads: d_out // num_heads)
+_for_whole_heads = _fitting(lambda d_out, num_heads: d_out * num_heads)
+
+
+def _misfit(name, advice, variant, *choices, **more):
+    """Not d_out numbers in a row, which is what W_out takes: seen without W_out, or with one
+    that fits."""
     return (
-        mistake(name, advice, *bare),
-        Mistake(name, code, advice, also=tuple(also), shows=shows),
+        staged(name, advice, alone=tuple(choice | NO_OUTPUT for choice in choices), **more),
+        staged(name, advice, *choices, variant=variant, **more),
     )
 
 
-def _merged(*merges):
-    return (MultiHead(merge=MERGE[merge]) for merge in merges)
-
-
-_across_batch = MultiHead(
-    split=_each(SPLIT["batch and words exchanged"]), merge=MERGE["batch and words exchanged"]
+_across_batch = _split("batch and words exchanged") | _merge("batch and words exchanged")
+_in_turn = _split("dealt out")
+VALUES_NOT_SPLIT = (
+    "values not split",
+    "Use split_heads for the values too, as for queries and keys.",
 )
-_one_head = MultiHead(split=_each(SPLIT["one"]))
+NEEDS_NO_SCORES = "the values need no scores, so they seem done"
 
 MULTI_HEAD = Exercise(
     "multi_head",
@@ -499,217 +549,294 @@ MULTI_HEAD = Exercise(
     _sentences,
     (
         # Split.
-        mistake(
+        staged(
             "split by view without transpose",
             VIEW,
-            MultiHead(split=_each(SPLIT["by view"])),
-            MultiHead(split=_each(SPLIT["by view"]), merge=MERGE["not transposed"]),
+            _split("by view"),
+            _split("by view") | _merge("not transposed"),
+            source=SOURCES["split by view without transpose"],
         ),
-        mistake("transpose left out", NO_TRANSPOSE, *_heads_among_themselves()),
-        mistake(
+        staged(
+            "transpose left out",
+            NO_TRANSPOSE,
+            *_heads_among_themselves()[:2],
+            alone=tuple(_heads_among_themselves()[2:]),
+            source=SOURCES["transpose left out"],
+        ),
+        staged(
             "numbers dealt out in turn",
             DEALT,
-            MultiHead(split=_each(SPLIT["dealt out"])),
-            MultiHead(split=_each(SPLIT["dealt out"]), merge=MERGE["dealt out"]),
+            _in_turn,
+            _in_turn | _merge("dealt out"),
+            source=SOURCES["numbers dealt out in turn"],
         ),
-        mistake(
+        staged(
             "heads not split",
-            "This is ONE head of full width.",
-            _one_head,
-            replace(_one_head, scale=SCALE["head_dim of one head"]),
+            "Cut the ONE wide head into num_heads heads.",
+            _split("one"),
+            _split("one") | {"scale": by(lambda at: (at.d_k / at.num_heads) ** 0.5)},
+            source="num_heads is taken and not used",
+        ),
+        staged(
+            "one projection for all heads",
+            NOT_ALIKE,
+            _split("first head to all"),
+            source=SOURCES["one projection for all heads"],
+        ),
+        staged(
+            "slices do not step by head_dim",
+            STEPS,
+            _split("slices from k on"),
+            _split("slices from k * num_heads on"),
+            source=SOURCES["slices do not step by head_dim"],
+        ),
+        staged(
+            "transposed before it was cut",
+            CUT_FIRST,
+            _split("transposed, then cut"),
+            _split("transposed, then cut, transposed again"),
+            source=SOURCES["transposed before it was cut"],
         ),
         *_misfit(
-            "values not split",
-            "The values need split_heads too, like queries and keys.",
-            MultiHead(split=_all_but_values("one")),
+            *VALUES_NOT_SPLIT,
+            _for_whole_heads,
+            _all_but_values("one"),
+            source=NEEDS_NO_SCORES,
         ),
-        mistake(
-            "values not split",
-            "The values need split_heads too, like queries and keys.",
-            plainly(MultiHead(split=_all_but_values("not at all"))),
+        staged(
+            *VALUES_NOT_SPLIT,
+            _all_but_values("not at all"),
+            combined=False,
+            source=NEEDS_NO_SCORES,
         ),
         *_misfit(
             "every head gets all numbers",
-            "d_out is shared out: a head gets d_out / num_heads numbers of each word.",
-            MultiHead(split=_each(SPLIT["all to each"])),
+            "d_out is shared out. Give a head d_out / num_heads numbers of each word.",
+            _for_whole_heads,
+            _split("all to each"),
+            source=SOURCES["every head gets all numbers"],
         ),
-        mistake(
+        Mistake(
             "batch_first forgotten",
-            "The batch was taken for the words: nn.MultiheadAttention expects (n, b, d) unless "
-            "batch_first=True.",
-            _across_batch,
-            replace(_across_batch, mask=MASK["none"]),
             _mask_of_words_across_batch,
+            "The batch was taken for the words: nn.MultiheadAttention expects (n, b, d). Set "
+            "batch_first=True.",
+            stages=(_across_batch, _across_batch | _masked(stages.nothing_hidden)),
+            source="aipixel/AEMatter#3",
         ),
         # Roles, score and scale.
-        *wrong(MultiHead, "project", *WRONG_ROLES),
-        mistake(
+        *stages.IN_ROLES,
+        staged(
             ".T on a batch",
-            ".T reverses ALL dims of a tensor: use transpose(-2, -1).",
-            *(MultiHead(score=SCORE[".T"], mask=MASK[mask]) for mask in ("causal", "none")),
-        ),
-        *wrong(
-            MultiHead,
-            "scale",
-            (
-                "scaled by sqrt(d_model)",
-                "d_k is the size of a key of ONE head, d_out / num_heads, not d_out.",
-                SCALE["d_out"],
-                SCALE["d_out, no root"],
-            ),
-            ("no scaling", "1/sqrt(head_dim) is missing.", SCALE["none"]),
-            (
-                "always sqrt(2)",
-                "sqrt(2) is right for keys of 2 numbers only: d_k is head_dim, d_out / num_heads.",
-                SCALE["sqrt(2)"],
-            ),
-            *WRONG_SCALE,
-            (
-                "scaled by sqrt(h)",
-                "The number of heads is not d_k: it must be sqrt(head_dim).",
-                SCALE["heads"],
-                SCALE["heads, no root"],
-            ),
-            (
-                "scaled by the embedding size",
-                "You divided by the root of the size of a WORD; d_k is head_dim.",
-                SCALE["d_in"],
-            ),
-            (
-                "scaled by the number of words",
-                COUNTED,
-                SCALE["keys counted"],
-                SCALE["keys counted, no root"],
-            ),
-            ("scaled by the size of the batch", COUNTED, SCALE["batch"]),
-        ),
-        # Mask.
-        *wrong(
-            MultiHead,
-            "mask",
-            (
-                "no causal mask",
-                "A word sees the words after it: hide the scores above the diagonal.",
-                MASK["none"],
-            ),
-            ("masked with 0", "exp(0) = 1: use minus infinity.", MASK["zero"]),
-            (
-                "mask upside down",
-                "Upside down: you hid the words BEFORE. The words after are to be hidden.",
-                MASK["upside down"],
-            ),
-            (
-                "mask upside down, diagonal kept",
-                "Upside down: the first word sees all, the last one only itself.",
-                MASK["upside down, diagonal kept"],
-            ),
-            (
-                "diagonal masked too",
-                "A word may see itself: use diagonal=1. Row 0 has nothing left, 0/0 = NaN.",
-                MASK["diagonal too"],
-            ),
-            (
-                "one step too generous",
-                "Off by one: each word sees the NEXT word, the very one to predict.",
-                MASK["too generous"],
-            ),
-            (
-                "mask of ones added",
-                "The mask was added to the scores as a number 1: it must be minus infinity.",
-                MASK["ones added"],
-            ),
-        ),
-        mistake(
-            "a number not low enough",
-            "Another score can be lower still: use minus infinity.",
+            ".T reverses ALL dims of a tensor. Use transpose(-2, -1).",
             *(
-                plainly(MultiHead(mask=mask))
-                for number in (-100, -10, -5, -2, -1)
-                for mask in _low(number)
+                # What .T does to a tensor of 4 dims, without its warning.
+                {"score": lambda at: at.queries @ at.keys.permute(3, 2, 1, 0)} | mask
+                for mask in ({}, _masked(stages.nothing_hidden))
             ),
+            source="flrngel/Self-Attentive-tensorflow#3 (transpose turned all dims)",
         ),
-        mistake(
-            "+inf",
-            "exp of infinity is infinite, and inf / inf is NaN: it must be MINUS infinity.",
-            plainly(MultiHead(mask=MASK["infinite"])),
+        stages.SIGN_FLIPPED,
+        stages.AVERAGED,
+        stages.NORMALISED_Q_AND_K,
+        *stages.IN_SCALE,
+        wrong(
+            "scale",
+            "scaled by sqrt(d_model)",
+            "d_k is the size of a key of ONE head, not d_out. Use d_out / num_heads as d_k.",
+            by(lambda at: (at.d_k * at.num_heads) ** 0.5),
+            by(lambda at: at.d_k * at.num_heads),
+            source="omihub777/ViT-CIFAR#11, chelsea0x3b/dfdx#171",
         ),
-        mistake(
+        wrong(
+            "scale",
+            "scaled by sqrt(h)",
+            "The number of heads is not d_k. Divide by sqrt(head_dim).",
+            by(lambda at: at.num_heads**0.5),
+            by(lambda at: at.num_heads),
+            source="tenstorrent/tt-metal#56789",
+        ),
+        wrong(
+            "scale",
+            "scaled by the embedding size",
+            "You divided by the root of the size of a WORD. Use head_dim as d_k.",
+            by(lambda at: at.inputs.shape[-1] ** 0.5),
+            source=SOURCES["scaled by the embedding size"],
+        ),
+        wrong(
+            "scale",
+            "scaled by the size of the batch",
+            stages.COUNTED,
+            by(lambda at: len(at.inputs) ** 0.5),
+            source="shape[0] was right without a batch",
+        ),
+        stages.AFTER_SOFTMAX,
+        stages.VALUES_SCALED,
+        # Mask.
+        *stages.varied(
+            stages.IN_CAUSAL_MASK,
+            {
+                "no mask": (
+                    "no causal mask",
+                    "A word sees the words after it. Hide the scores above the diagonal.",
+                )
+            },
+        ),
+        *stages.low_numbers(the_future, sizes=(100, 10, 5, 2, 1)),
+        staged(
             "bool mask handed to the wrong function",
             "scaled_dot_product_attention: True = MAY attend; nn.MultiheadAttention: True = may "
             "NOT. Use ~mask.",
-            MultiHead(mask=MASK["upside down"], normalise=NORMALISE["0 for NaN"]),
+            {
+                "mask": hide(lambda at: past(at.scores)),
+                "normalise": lambda at: stages.weigh(at).nan_to_num(0.0),
+            },
+            source="rasbt/LLMs-from-scratch#1061",
         ),
         # Weights.
-        *wrong(MultiHead, "normalise", *WRONG_WEIGHTS),
-        *overflow(MultiHead()),
+        wrong(
+            "normalise",
+            "weights averaged over the heads",
+            "Each head blends with its own weights. Keep the heads apart: average nothing over "
+            "dim 1.",
+            lambda at: stages.weigh(at).mean(1, keepdim=True),
+            source="nn.MultiheadAttention returns the weights averaged (average_attn_weights=True)",
+        ),
+        stages.TWICE,
+        stages.WHOLE_MATRIX,
+        stages.ONLY_EXPS,
+        stages.SIGMOID,
+        *IN_MASKED_WEIGHTS,
+        stages.GLOBAL_MAX,
+        stages.OVERFLOW,
+        stages.overflow_of_python(MULTI_HEAD_STAGES),
         _over(
             "softmax over the heads",
-            "Softmax over dim 1 = heads; it must be the keys (dim -1).",
-            NORMALISE["over the heads"],
+            "Softmax ran over dim 1, the heads. Run it over the keys (dim -1).",
+            (1,),
+            source="CAMMA-public/rendezvous-in-time#3",
         ),
         _over(
             "softmax over the queries",
-            "Softmax over the queries; it must be the keys (dim -1).",
-            NORMALISE["over the queries"],
+            "Softmax ran over the queries. Run it over the keys (dim -1).",
+            (-2,),
+            source="labmlai/annotated_deep_learning_paper_implementations#146",
         ),
         _over(
             "softmax over the batch",
-            "Softmax ran over the batch; it must be the keys (dim -1).",
-            NORMALISE["over the batch"],
-            NORMALISE["over batch and heads"],
+            "Softmax ran over the batch. Run it over the keys (dim -1).",
+            (0,),
+            (0, 1),
+            source=SOURCES["softmax over the batch"],
         ),
-        mistake(
-            "mask after softmax",
-            "The rows no longer sum to 1: hide the scores BEFORE softmax.",
-            MultiHead(mask=MASK["none"], normalise=NORMALISE["masked after"]),
-        ),
-        mistake(
-            "softmax, mask, softmax",
-            "The second softmax turns the zeros into exp(0) = 1. Divide by the sum instead.",
-            MultiHead(mask=MASK["none"], normalise=NORMALISE["masked between"]),
-        ),
-        *wrong(
-            MultiHead,
-            "blend",
-            (
-                "weights transposed",
-                "Row i must blend with ROW i of the weights: weights @ values.",
-                BLEND["transposed"],
-            ),
-        ),
+        stages.TRANSPOSED,
+        stages.MEAN,
+        stages.ALL_EQUAL,
+        stages.WINNER,
+        stages.NOT_BLENDED,
+        stages.ONE_FOR_ALL,
         # Merge and output.
-        *wrong(
-            MultiHead,
-            "merge",
-            ("merged without transposing back", GLUED, MERGE["not transposed"]),
-            ("view after transpose", NOT_CONTIGUOUS, MERGE["view"]),
-            (
-                "merged with numbers in turn",
-                "The numbers of a head stay together: all of head 0, then all of head 1.",
-                MERGE["dealt out"],
-            ),
+        staged(
+            "merged without transposing back",
+            GLUED,
+            _merge("not transposed"),
+            source=SOURCES["merged without transposing back"],
         ),
-        *_misfit("heads averaged", NOT_AVERAGED, *_merged("average")),
-        *_misfit("heads added", NOT_ADDED_UP, *_merged("sum")),
-        *_misfit("only the first head", ALL_HEADS, *_merged("first head")),
-        *_misfit("only the last head", REPLACED, *_merged("last head")),
-        *_misfit("concatenated along tokens", ALONG_WORDS, *_merged("along the words")),
-        *_misfit("not merged", STILL_4, *_merged("not at all", "transposed only")),
-        *wrong(
-            MultiHead,
+        staged(
+            "view after transpose",
+            NOT_CONTIGUOUS,
+            _merge("view"),
+            combined=False,
+            source=SOURCES["view after transpose"],
+        ),
+        staged(
+            "wrong dimensions exchanged",
+            "You exchanged other dimensions than heads and words. Exchange these: transpose(1, 2).",
+            _merge("transpose(2, 3)"),
+            _merge("transpose(1, 3)"),
+            source="every transpose of two dimensions looks alike",
+        ),
+        staged(
+            "merged with numbers in turn",
+            "The numbers of a head stay together. Put all of head 0 first, then all of head 1.",
+            _merge("dealt out"),
+            source="permute(0, 2, 3, 1): the heads moved to the end",
+        ),
+        *_misfit(
+            "heads averaged",
+            NOT_AVERAGED,
+            _for_one_head,
+            _merge("average"),
+            source=SOURCES["heads averaged"],
+        ),
+        *_misfit(
+            "heads added", NOT_ADDED_UP, _for_one_head, _merge("sum"), source=SOURCES["heads added"]
+        ),
+        *_misfit(
+            "largest of the heads",
+            NOT_LARGEST,
+            _for_one_head,
+            _merge("largest"),
+            source=SOURCES["largest of the heads"],
+        ),
+        staged(
+            "merged with the heads before the batch",
+            HEADS_BEFORE,
+            _merge("heads before the batch"),
+            _merge("words before the batch"),
+            source=SOURCES["merged with the heads before the batch"],
+        ),
+        *_misfit(
+            "only the first head",
+            ALL_HEADS,
+            _for_one_head,
+            _merge("first head"),
+            source=SOURCES["only the first head"],
+        ),
+        *_misfit(
+            "only the last head",
+            REPLACED,
+            _for_one_head,
+            _merge("last head"),
+            source=SOURCES["only the last head"],
+        ),
+        *_misfit(
+            "concatenated along tokens",
+            ALONG_WORDS,
+            _for_one_head,
+            _merge("along the words"),
+            source=SOURCES["concatenated along tokens"],
+        ),
+        *_misfit(
+            "not merged",
+            STILL_4,
+            _for_one_head,
+            _merge("not at all"),
+            _merge("transposed only"),
+            source=SOURCES["not merged"],
+        ),
+        staged(
+            "out_proj forgotten",
+            "The last step, which mixes the heads, is missing. Use @ W_out + b_out.",
+            NO_OUTPUT,
+            source="jwallbridge/translob#4, awf/functional-transformer#8",
+        ),
+        wrong(
             "output",
-            (
-                "out_proj forgotten",
-                "The last step is missing: @ W_out + b_out, which mixes the heads.",
-                OUTPUT["none"],
-            ),
-            ("bias of out_proj forgotten", "b_out is missing.", OUTPUT["no bias"]),
-            (
-                "W_out transposed",
-                "W_out is used as it is: @ W_out, without .T (nn.Linear keeps it transposed).",
-                OUTPUT["transposed"],
-                OUTPUT["transposed, no bias"],
-            ),
+            "bias of out_proj forgotten",
+            "Add b_out.",
+            lambda at: at.contexts @ at.W_out,
+            source="matrix written by hand, the bias of nn.Linear left out",
+        ),
+        wrong(
+            "output",
+            "W_out transposed",
+            "nn.Linear keeps W_out transposed, but here it is as it is used. Use @ W_out, without "
+            ".T.",
+            lambda at: at.contexts @ at.W_out.T + at.b_out,
+            lambda at: at.contexts @ at.W_out.T,
+            source="AaltoML/SUQ#2 (a .T of the projection missing)",
         ),
     ),
+    staged=MULTI_HEAD_STAGES,
 )

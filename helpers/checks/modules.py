@@ -7,13 +7,12 @@ and value, each (d_in, d_out).
 """
 
 import re
-from dataclasses import replace
 from itertools import permutations
 
 import torch
 from torch import nn
 
-from .declare import Mistake, naive, stable
+from .declare import Mistake
 from .experiments import NotesWhatIsDrawn, NotesWhatMeets
 from .results import Observed, close, numbers_of
 
@@ -111,7 +110,20 @@ def outputs_like(right):
                 result = other if close(other, wanted) else result
         return result
 
+    outputs.of_formula = True
     return outputs
+
+
+def formula_args(probe):
+    """See declare.Exercise: inputs and matrices, where outputs are measured."""
+    if probe.measure is drawn_after:
+        inputs, sizes, seed = probe.args
+        generator = torch.Generator().manual_seed(seed)
+        return (inputs, *(torch.rand(sizes, generator=generator) for _ in range(3)))
+    if hasattr(probe.measure, "of_formula"):
+        inputs, _, matrices = probe.args
+        return (inputs, *matrices)
+    return None
 
 
 def drawn_after(cls, inputs, sizes, seed):
@@ -218,19 +230,8 @@ def module_of(right, form):
             layers = (self.W_query, self.W_key, self.W_value)
             return form(inputs, *(W.weight.T if isinstance(W, nn.Linear) else W for W in layers))
 
+    Module.formula = staticmethod(form)
     return Module
-
-
-def in_modules(right, mistakes, formula=lambda form: form):
-    """Mistakes in a formula as mistakes in a class.
-
-    formula: makes of a form of a mistake one that takes inputs and matrices. Not with the
-    maximum of a whole batch, where a long word leaves NaN of every mistake.
-    """
-    for mistake in mistakes:
-        forms = mistake.forms(exps=(stable, naive))
-        code, *also = (module_of(right, formula(form)) for form in forms)
-        yield replace(mistake, code=code, also=tuple(also))
 
 
 def keeping_mistakes(form):
@@ -300,40 +301,47 @@ def keeping_mistakes(form):
             "Call super().__init__() in the first line of __init__: it makes the class a module.",
             also=(PlainNoSuper,),
             shows=lambda seen: seen.raises(AttributeError, "before Module.__init__() call"),
+            source="torch's own message: before Module.__init__() call",
         ),
         Mistake(
             "Python list of layers",
             Listed,
-            "A Python list hides what is in it: use nn.ModuleList (for Parameters "
+            "A Python list hides what is in it. Use nn.ModuleList (for Parameters "
             "nn.ParameterList), or give each a name of its own.",
             shows=lambda seen: bool(seen.fact("matrices in a Python list")),
+            source="pytorch/pytorch#715, shenwzh3/RGAT-ABSA#9",
         ),
         Mistake(
             "plain tensors as weights",
             Plain,
-            "parameters() does not find them: wrap each matrix in nn.Parameter (or use nn.Linear).",
+            "parameters() does not find your matrices. Wrap each of them in nn.Parameter (or use "
+            "nn.Linear).",
             also=(Buffers,),
             shows=lambda seen: bool(seen.fact("matrices in plain tensors")),
+            source="a page on PyTorch's internals (engineermaxxing)",
         ),
         Mistake(
             "requires_grad=False left",
             Frozen,
-            "The matrices are frozen: without requires_grad=False they can be trained.",
+            "The matrices are frozen. Remove requires_grad=False, so that they can be trained.",
             shows=lambda seen: bool(seen.fact("matrices that are frozen")),
+            source="a published walk-through leaves it, with a TODO",
         ),
         Mistake(
             "new random weights in forward",
             Drawing,
-            "The matrices are drawn in forward, new ones at each call: create them once, in "
+            "The matrices are drawn in forward, new ones at each call. Create them once, in "
             "__init__.",
             shows=lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")),
+            source="torch.rand moved into forward with the formula",
         ),
         Mistake(
             "gradient cut",
             Cut,
-            "A gradient does not come through: .data, .detach(), .item(), .numpy(), torch.tensor() "
-            "and torch.no_grad() cut the way back, and nothing is learned.",
+            "A gradient does not come through, and nothing is learned. Remove what cuts the way "
+            "back: .data, .detach(), .item(), .numpy(), torch.tensor() or torch.no_grad().",
             also=(CutInside,),
             shows=lambda seen: seen.fact("matrices that learn") in (0, 1, 2),
+            source=".data, .detach() or .item() taken from examples for printing",
         ),
     )

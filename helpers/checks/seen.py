@@ -1,8 +1,11 @@
 """What is known of an answer, and what else can be asked of it."""
 
+import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+
+import torch
 
 from .declare import returned
 from .experiments import EmptyIsZero
@@ -50,24 +53,41 @@ class Seen:
 
     # --- experiments ---
 
+    def on(self, probes):
+        """What is seen of the answer on other probes."""
+        right = [attempt(self.exercise.right, probe, call_ours) for probe in probes]
+        mine = [attempt(self.answer, probe, self.call) for probe in probes]
+        return Seen(self.exercise, self.answer, self.call, probes, right, mine)
+
+    def part(self, positions):
+        """What is seen on these of the probes."""
+        rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
+        return Seen(self.exercise, self.answer, self.call, *rows)
+
     def ask(self, k, world=nullcontext, **changes):
         """The Result of the answer on probe k with these changes, in this world."""
         return attempt(self.answer, replace(self.probes[k], **changes), self.call, world)
 
+    def in_world(self, world, k):
+        """The Result of probe k in this world."""
+        if (world, k) not in self._worlds:
+            self._worlds[world, k] = self.ask(k, world)
+        return self._worlds[world, k]
+
     def all_in(self, world):
         """The Results of all probes in this world."""
-        if world not in self._worlds:
-            self._worlds[world] = [self.ask(k, world) for k in range(len(self.mine))]
-        return self._worlds[world]
+        return [self.in_world(world, k) for k in range(len(self.mine))]
 
     def cured_by(self, world):
         """Is everything right in this world that is not right in ours, whatever becomes of the
         arguments?"""
 
-        def right(results):
-            return all(self.is_right(k, replace(r, changed={})) for k, r in enumerate(results))
+        def is_right(k, result):
+            return self.is_right(k, replace(result, changed={}))
 
-        return right(self.all_in(world)) and not right(self.mine)
+        wrong = [k for k, result in enumerate(self.mine) if not is_right(k, result)]
+        first = sorted(range(len(self.mine)), key=lambda k: k not in wrong)
+        return bool(wrong) and all(is_right(k, self.in_world(world, k)) for k in first)
 
     @property
     def without_empty(self):
@@ -79,6 +99,56 @@ class Seen:
         """Do zeros in place of torch.empty make a wrong result right?"""
         results = self.without_empty
         return bool(results) and any(same(results[k], self.right[k]) for k in self.wrong)
+
+    def _other(self, k, args):
+        """What the answer and the right one give on probe k with other arguments, as numbers;
+        None if one of them gives none."""
+        probe = replace(self.probes[k], args=args)
+        mine = attempt(self.answer, probe, self.call).numbers
+        right = attempt(self.exercise.right, probe, call_ours).numbers
+        return None if mine is None or right is None else (mine, right)
+
+    def ignored(self):
+        """The name of an argument that makes no difference on any probe, or None."""
+        asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
+        names = inspect.signature(self.exercise.right).parameters
+        for j, name in enumerate(names):
+            if asked and all(self._ignores(k, j) for k in asked):
+                return name
+        return None
+
+    def _ignores(self, k, j):
+        """Does argument j make no difference on probe k, where it must make one?"""
+        args = self.probes[k].args
+        if j >= len(args):  # one with a default
+            return False
+        x = args[j]
+        if torch.is_tensor(x):
+            changed = x * 1.25 + x.roll(1, -1)
+        else:
+            changed = x - 1 if x > 1 else x + 1
+        other = self._other(k, (*args[:j], changed, *args[j + 1 :]))
+        return (
+            other is not None
+            and close(other[0], self.mine[k].numbers)
+            and not close(other[1], self.right[k].numbers)
+        )
+
+    def looks_ahead(self, k):
+        """Does the last word change what comes before it on probe k, which it must not?"""
+        inputs, *rest = self.probes[k].args
+        changed = inputs.clone()
+        changed[..., -1, :] = changed[..., -1, :] * 1.25 + 0.5
+        other = self._other(k, (changed, *rest))
+        if other is None or other[1].dim() < 2:
+            return False
+        mine, right = (
+            close(after[..., :-1, :], before[..., :-1, :])
+            for after, before in zip(
+                other, (self.mine[k].numbers, self.right[k].numbers), strict=True
+            )
+        )
+        return right and not mine
 
     # --- relations ---
 

@@ -6,7 +6,7 @@ import inspect
 from torch import nn
 
 from . import words
-from .exercises import EXERCISES
+from .exercises import CHECKED
 from .results import kind
 from .session import own_functions
 
@@ -53,14 +53,14 @@ def misuse(name, answer):
             "check: the name of the exercise comes first, then your function.",
             'Write it like this: check("softmax", my_softmax).',
         )
-    if name not in EXERCISES:
-        near = difflib.get_close_matches(name, EXERCISES, n=1, cutoff=0.5)
+    if name not in CHECKED:
+        near = difflib.get_close_matches(name, CHECKED, n=1, cutoff=0.5)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         return (
             f"check: there is no exercise {words.shorten(repr(name), 40)}.{hint}",
-            f"The exercises are {', '.join(EXERCISES)}.",
+            f"The exercises are {', '.join(CHECKED)}.",
         )
-    exercise = EXERCISES[name]
+    exercise = CHECKED[name]
     return (_of_class if exercise.is_class else _of_function)(exercise, answer)
 
 

@@ -1,0 +1,154 @@
+"""Which wrong stages together give exactly these numbers? Every set of up to three is tried.
+
+Sets share what they compute, and what has the same shape is computed as one batch, so that
+thousands of sets cost a few hundred operations.
+"""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy
+import torch
+
+from .results import rows_close
+from .stages import take
+
+LIMIT = 3  # wrong stages in one answer
+# What no later stage looks at.
+DONE_WITH = {"scale": ("queries", "keys"), "normalise": ("scores",), "blend": ("weights", "values")}
+
+
+@dataclass(frozen=True)
+class Move:
+    """One wrong form of a mistake. choice: from stage to form."""
+
+    mistake: object
+    choice: dict
+
+
+def moves_of(exercise):
+    """All moves of an exercise, in the order in which the mistakes are declared."""
+    return [
+        Move(mistake, choice)
+        for mistake in exercise.mistakes
+        if mistake.combined and not mistake.world
+        for choice in mistake.stages
+    ]
+
+
+def sets_that_give(numbers, staged, moves, args, limit):
+    """Sets of at most `limit` moves, in different stages, that give these numbers for these
+    arguments: tuples of positions in moves in the order of the stages, the smallest first."""
+    found = []
+    for chosen, results in results_of_sets(staged, moves, args, limit):
+        if results.shape[1:] == numbers.shape:
+            found += chosen[rows_close(results, numbers).numpy()].tolist()
+    return sorted((tuple(m for m in row if m >= 0) for row in found), key=lambda x: (len(x), x))
+
+
+# --- all sets at once ---
+
+
+@dataclass
+class _Batch:
+    """Sets whose states have the same shapes. chosen: (k, limit) positions of moves, -1 for
+    none.  made: what the stages made, by name, each (k, ...).  fixed: what is the same for all:
+    the arguments, exp, d_k."""
+
+    chosen: numpy.ndarray
+    made: dict = field(default_factory=dict)
+    fixed: dict = field(default_factory=dict)
+
+    def key(self):
+        shapes = ((name, x.shape[1:], x.dtype) for name, x in self.made.items())
+        return (self.fixed.get("exp"), self.fixed.get("d_k"), *shapes)
+
+
+def results_of_sets(staged, moves, args, limit):
+    """Yields pairs: chosen (k, limit), positions of moves, and results (k, ...). Sets of which
+    a stage raises are left out."""
+    stages = [stage for stage, _ in staged.forms]
+    # One row more, of False, for position -1.
+    covers = [[stage in move.choice for stage in stages] for move in moves]
+    covers = numpy.array([*covers, [False] * len(stages)])
+    start = dict(zip(staged.takes, args, strict=True))
+    batches = [_Batch(numpy.full((1, limit), -1), fixed=start)]
+    for s, (stage, right) in enumerate(staged.forms):
+        after = []
+        for batch in batches:
+            for rows, move, chosen in _branches(batch.chosen, s, covers):
+                form = right if move is None else moves[move].choice[stage]
+                after += _taken(batch, rows, chosen, stage, form)
+        batches = _joined(after)
+    for batch in batches:
+        yield batch.chosen, _mapped(staged.gives, batch.fixed, batch.made)
+
+
+def _branches(chosen, s, covers):
+    """How the sets of a batch go on at stage s: (rows, move or None for the right form, chosen
+    with the move added)."""
+    moves = numpy.where(covers[chosen, s], chosen, -1).max(axis=1)
+    for move in numpy.unique(moves[moves >= 0]):  # begun at an earlier stage
+        rows = numpy.flatnonzero(moves == move)
+        yield rows, move, chosen[rows]
+    free = moves == -1
+    yield numpy.flatnonzero(free), None, chosen[free]
+    count = (chosen >= 0).sum(axis=1)
+    covered = covers[chosen].any(axis=1)
+    for move in numpy.flatnonzero(covers[:, s] & ~covers[:, :s].any(axis=1)):
+        fits = free & (count < chosen.shape[1]) & ~(covered & covers[move]).any(axis=1)
+        rows = numpy.flatnonzero(fits)
+        longer = chosen[rows].copy()
+        longer[numpy.arange(len(rows)), count[rows]] = move
+        yield rows, move, longer
+
+
+def _taken(batch, rows, chosen, stage, form):
+    """The batch of these rows after a form of a stage: a list of one, or none if it raises."""
+    if not len(rows):
+        return []
+    made = {name: x[rows] for name, x in batch.made.items()}
+    try:
+        # exp is a function, whatever came before it.
+        new = _mapped(form, batch.fixed, {} if stage == "exp" else made)
+    except Exception:  # with these shapes it raises for every set
+        return []
+    state = SimpleNamespace()
+    take(state, stage, new)
+    for name in DONE_WITH.get(stage, ()):
+        made.pop(name, None)
+    fixed = dict(batch.fixed)
+    for name, x in vars(state).items():
+        (made if torch.is_tensor(x) else fixed)[name] = x
+    return [_Batch(chosen, made, fixed)]
+
+
+def _mapped(form, fixed, made):
+    """What a form makes for every row of made: tensors (k, ...), or something that is the same
+    for all of them."""
+    names = list(made)
+
+    def of_one(*tensors):
+        return form(SimpleNamespace(**{**fixed, **dict(zip(names, tensors, strict=True))}))
+
+    if not names:
+        new = of_one()
+        if torch.is_tensor(new):
+            return new[None]
+        return tuple(x[None] for x in new) if isinstance(new, tuple) else new
+    return torch.vmap(of_one)(*made.values())
+
+
+def _joined(batches):
+    groups = {}
+    for batch in batches:
+        groups.setdefault(batch.key(), []).append(batch)
+    return [_join(*group) for group in groups.values()]
+
+
+def _join(first, *others):
+    if not others:
+        return first
+    batches = (first, *others)
+    made = {name: torch.cat([batch.made[name] for batch in batches]) for name in first.made}
+    return _Batch(numpy.concatenate([batch.chosen for batch in batches]), made, first.fixed)

@@ -1,0 +1,177 @@
+"""What check() promises of several mistakes at once: every wrong stage has its name."""
+
+import random
+from itertools import combinations, product
+
+import pytest
+import torch
+from remember import remember, trust
+
+from helpers.checks import check
+from helpers.checks.exercises import EXERCISES
+from helpers.checks.results import attempt, call_ours, same
+
+TRIPLES = 500
+
+
+def in_stages(exercise):
+    return [mistake for mistake in exercise.mistakes if mistake.stages and mistake.combined]
+
+
+STAGED = [exercise for exercise in EXERCISES.values() if exercise.staged]
+# Those with mistakes in three stages: all but scaled_scores.
+OF_THREE = [e for e in STAGED if len({s for m in in_stages(e) for s in m.stages[0]}) > 2]
+
+
+@pytest.fixture(autouse=True)
+def remembering(monkeypatch):
+    remember(monkeypatch)
+    trust(monkeypatch)
+
+
+def together(choices):
+    """Are they in different stages, so that they can be made at once?"""
+    stages = [stage for choice in choices for stage in choice]
+    return len(stages) == len(set(stages))
+
+
+def random_sets(exercise, size, count):
+    """So many random sets of mistakes in different stages: (mistakes, a wrong form of each)."""
+    random_ = random.Random(0)
+    while count:
+        mistakes = random_.sample(in_stages(exercise), size)
+        choices = [random_.choice(mistake.stages) for mistake in mistakes]
+        if together(choices):
+            count -= 1
+            yield mistakes, choices
+
+
+def answer(exercise, choices):
+    return exercise.made(exercise.staged.with_(*choices))
+
+
+def as_student(exercise, choices):
+    """That answer, which shows nothing of where it comes from."""
+    code = answer(exercise, choices)
+    return type("Student", (code,), {}) if exercise.is_class else lambda *args: code(*args)
+
+
+def probes(exercise):
+    """Those on which a wrong answer is asked."""
+    return [probe for probe in exercise.probes() if not probe.if_right]
+
+
+def give_the_same(exercise, one, other):
+    return all(
+        same(attempt(one, probe, call_ours), attempt(other, probe, call_ours))
+        for probe in probes(exercise)
+    )
+
+
+def tells_nothing(exercise, code):
+    """Is all that it gives NaN, wherever it does not raise?"""
+    results = [attempt(code, probe, call_ours) for probe in probes(exercise)]
+    numbers = [result.numbers for result in results if result.numbers is not None]
+    return bool(numbers) and all(x.isnan().all() for x in numbers)
+
+
+def explains(exercise, names, code):
+    """Can mistakes of these names together give what this code gives, on every probe?"""
+    named = [[m for m in exercise.mistakes if m.name == name] for name in names]
+    if len(names) == 1:
+        forms = (form for mistake in named[0] for form in exercise.forms(mistake))
+        # One that is established by an experiment has no single form.
+        if any(m.shows for m in named[0]) or any(
+            give_the_same(exercise, form, code) for form in forms
+        ):
+            return True
+    choices = [[choice for mistake in some for choice in mistake.choices] for some in named]
+    return any(
+        together(chosen) and give_the_same(exercise, answer(exercise, chosen), code)
+        for chosen in product(*choices)
+    )
+
+
+def numbers_of_inputs(exercise):
+    """Arguments like those of the probes, with other numbers."""
+    generator = torch.Generator().manual_seed(7)
+    for probe in exercise.probes():
+        if (args := exercise.formula_args(probe)) is not None:
+            yield [
+                torch.randn(x.shape, generator=generator).to(x.dtype) if torch.is_tensor(x) else x
+                for x in args
+            ]
+
+
+def is_right_elsewhere(exercise, choices):
+    """Does it give what the right stages give, for numbers that are no probe?"""
+    wrong, right = exercise.staged.with_(*choices), exercise.staged
+    return all(
+        torch.allclose(wrong(*args), right(*args), 1e-4, 1e-5)
+        for args in numbers_of_inputs(exercise)
+    )
+
+
+def assert_explained(exercise, mistakes, choices):
+    verdict = check(exercise.name, as_student(exercise, choices))
+    names = [mistake.name for mistake in mistakes]
+    if verdict.passed:
+        # Two mistakes can make each other good, as a transpose of a transpose.
+        assert is_right_elsewhere(exercise, choices), names
+    elif not verdict.mistakes:
+        # NaN has many causes: none is claimed that is not established.
+        assert tells_nothing(exercise, answer(exercise, choices)), names
+    elif set(verdict.mistakes) != set(names):
+        assert 0 < len(verdict.mistakes) <= len(names), (names, verdict.mistakes)
+        assert explains(exercise, verdict.mistakes, answer(exercise, choices)), (
+            names,
+            verdict.mistakes,
+        )
+
+
+@pytest.mark.parametrize("exercise", STAGED, ids=lambda exercise: exercise.name)
+def test_two_wrong_stages_are_named(exercise):
+    pick = random.Random(0).choice
+    for pair in combinations(in_stages(exercise), 2):
+        choices = [pick(mistake.stages) for mistake in pair]
+        if together(choices):
+            assert_explained(exercise, pair, choices)
+
+
+@pytest.mark.parametrize("exercise", OF_THREE, ids=lambda exercise: exercise.name)
+def test_three_wrong_stages_are_named(exercise):
+    for mistakes, choices in random_sets(exercise, 3, TRIPLES):
+        assert_explained(exercise, mistakes, choices)
+
+
+class FrozenAndOverQueries(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        for name in ("W_query", "W_key", "W_value"):
+            matrix = torch.nn.Parameter(torch.rand(d_in, d_out), requires_grad=False)
+            setattr(self, name, matrix)
+
+    def forward(self, inputs):
+        queries, keys, values = (inputs @ matrix for matrix in self.parameters())
+        return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=0) @ values
+
+
+def changed_and_unscaled(inputs, W_query, W_key, W_value):
+    queries, keys, values = inputs @ W_query, inputs @ W_key, inputs @ W_value
+    inputs[0] = 0
+    return torch.softmax(queries @ keys.T, dim=-1) @ values
+
+
+@pytest.mark.parametrize(
+    "exercise, code, names",
+    [
+        (
+            "SelfAttention",
+            FrozenAndOverQueries,
+            ("requires_grad=False left", "softmax over the wrong axis"),
+        ),
+        ("qkv_attention", changed_and_unscaled, ("input changed in place", "no scaling")),
+    ],
+)
+def test_beside_what_is_no_stage_a_wrong_stage_is_named(exercise, code, names):
+    assert check(exercise, code).mistakes == names
