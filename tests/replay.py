@@ -67,7 +67,8 @@ def committed(cell):
     texts = []
     for output in cell.outputs:
         texts.append(output.text if output.output_type == "stream" else output.data["text/plain"])
-    return "".join(texts).strip()
+    # what is printed ends its line itself, what is shown does not
+    return "\n".join(text.removesuffix("\n") for text in texts).strip()
 
 
 if __name__ == "__main__":

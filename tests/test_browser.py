@@ -334,3 +334,40 @@ def test_many_sliders_stand_in_columns_of_which_none_is_cut_off(browser):
             assert parts[1]["width"] > 100
     page.set_viewport_size(usual)
     assert errors == []
+
+
+VERDICT = """
+import sys, torch
+sys.path.insert(0, ".")
+from helpers import check
+
+def twice(scores):
+    print("<b>seen</b>", "long " * 100)
+    return torch.softmax(torch.softmax(scores, 0), 0)
+
+check("softmax", twice)
+"""
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_a_verdict_is_announced_with_its_numbers_in_a_table(browser, theme):
+    page, address, folder, errors = browser
+    errors.clear()
+    write(folder / "verdict.ipynb", VERDICT)
+    open_notebook(page, address, "verdict.ipynb", theme)
+    run_all(page)
+    verdict = page.locator(".jp-RenderedHTML [role=alert]")
+    expect(verdict).to_have_count(1)
+    expect(verdict).to_contain_text("✘ softmax: softmax twice.")
+    expect(verdict).to_contain_text("Your function printed:")
+    expect(verdict).to_contain_text("<b>seen</b> long")
+    expect(verdict.locator("table caption")).to_contain_text("On the scores of journey")
+    assert verdict.locator("tr > th[scope=row]").all_text_contents() == ["yours", "right"]
+    expect(verdict.locator("td")).to_have_count(6)
+    page.set_viewport_size({"width": 800, "height": 900})
+    try:
+        wider = "e => e.scrollWidth > e.clientWidth + 1"
+        assert not page.locator(".jp-OutputArea-output").first.evaluate(wider)
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
+    assert errors == []

@@ -17,9 +17,21 @@ from execute import WIDGET, clean, client_for, lessons
 from replay import code_cells, committed, markdown_cells, replay, run, solutions
 
 from helpers import attention
+from helpers.checks.exercises import CHECKED, REPAIRS
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
+
+
+def test_what_is_shown_and_what_is_printed_stay_on_lines_of_their_own():
+    plain = {"text/plain": "✘ shown"}
+    outputs = [
+        nbformat.v4.new_output("display_data", data=plain),
+        nbformat.v4.new_output("stream", text="printed\n"),
+        nbformat.v4.new_output("execute_result", data=plain),
+    ]
+    cell = nbformat.v4.new_code_cell(outputs=outputs)
+    assert committed(cell) == "✘ shown\nprinted\n✘ shown"
 
 
 def outputs_of(cell, pictures=True):
@@ -138,21 +150,85 @@ def test_prose_is_short_and_nothing_is_fetched(path):
         assert max(map(len, cell.source.splitlines())) <= 90, "too wide for a projector"
 
 
+def exercises(path):
+    """(name, code) of each exercise, in order. code: the cell with the check, after the cell
+    that defines what it checks if that is another one."""
+    sources = [cell.source for cell in code_cells(path)]
+    found = []
+    for source in sources:
+        for name, answer in re.findall(r'(?m)^check\("(\w+)", (\w+)\)$', source):
+            own = [s for s in sources if re.search(rf"(?m)^(?:def|class) {answer}\b", s)]
+            found.append((name, "\n".join(dict.fromkeys([*own, source]))))
+    return found
+
+
+# What is broken in the code that a lesson gives to repair, in the order of the computation.
+BROKEN = {
+    "repair_weights": ("softmax over the whole matrix",),
+    "repair_context": ("zip truncates unequal vectors",),
+    "repair_qkv": ("scaled by the embedding size",),
+    "repair_causal": ("softmax over columns",),
+    "repair_heads": ("scaled by sqrt(d_model)", "merged without transposing back"),
+}
+
+
+def test_everything_that_can_be_checked_is_an_exercise_of_one_lesson():
+    names = [name for path in lessons() for name, _ in exercises(path)]
+    assert sorted(names) == sorted(CHECKED)
+    assert set(REPAIRS) == set(BROKEN)
+
+
 @each_lesson
-def test_a_folded_solution_passes_its_check_and_the_stub_is_open(path):
-    namespace, shown, texts = replay(path)
-    verdicts = [v for v in shown if hasattr(v, "passed")]
-    assert [v.passed for v in verdicts] == [None] * len(verdicts)
-    assert sum("not written yet" in text for text in texts) == len(verdicts) >= 3
-    answers = solutions(path)
-    assert len(answers) == len(verdicts)
-    stubs = [cell.source for cell in code_cells(path) if "# your code here" in cell.source]
-    for stub, answer in zip(stubs, answers, strict=True):
+def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
+    verdicts = [value for value in replay(path)[1] if hasattr(value, "passed")]
+    assert len(verdicts) >= 3
+    for (name, code), verdict in zip(exercises(path), verdicts, strict=True):
+        if name in BROKEN:
+            assert (verdict.passed, verdict.mistakes) == (False, BROKEN[name])
+            assert "..." not in code, "complete, but for its mistakes"
+        else:
+            assert verdict.passed is None, name
+            assert "# your code here" in code
+
+
+@each_lesson
+def test_the_folded_solutions_pass_and_then_the_last_cell_says_so(path):
+    namespace = replay(path)[0]
+    for (_, code), answer in zip(exercises(path), solutions(path), strict=True):
         # the same function or class, checked by the same line
         same = r"(?m)^(?:def|class|check|    def __init__)\b.*"
-        assert re.findall(same, stub) == re.findall(same, answer)
+        assert re.findall(same, code) == re.findall(same, answer)
         with contextlib.redirect_stdout(io.StringIO()):
             assert run(answer, dict(namespace)).passed is True, answer
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        run(code_cells(path)[-1].source, dict(namespace))
+    count = len(exercises(path))
+    assert f"{count} of {count} solved" in printed.getvalue()
+
+
+@each_lesson
+def test_the_last_cell_lists_all_exercises_in_their_order(path):
+    last = code_cells(path)[-1]
+    names = [name for name, _ in exercises(path)]
+    call = ast.parse(last.source).body[0].value
+    assert (call.func.id, [arg.value for arg in call.args]) == ("progress", names)
+    assert re.findall(r"(?m)^ *[✔✘…] (\w+)", committed(last)) == names
+
+
+@each_lesson
+def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
+    title = markdown_cells(path)[0].source
+    stated = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", title)
+    lesson, practice = (int(minutes or 0) for minutes in stated.groups())
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    assert f"(notebooks/{path.name}) | {lesson + practice} |" in readme
+    text = "\n".join(cell.source for cell in markdown_cells(path))
+    each = [int(minutes) for minutes in re.findall(r"\*\((\d+) minutes\)\*", text)]
+    assert len(each) == len(exercises(path))
+    if practice:
+        assert abs(sum(each) - practice) <= 3, "stated in fives"
+    else:
+        assert sum(each) < lesson
 
 
 # A lesson's own class, and the definition in helpers/attention.py: the arguments for both.
