@@ -335,12 +335,14 @@ def test_progress_is_the_same_in_a_notebook(shell, capsys):
     ]
 
 
-def test_many_names_are_wrapped(capsys):
+def test_progress_tells_one_mistake_at_a_time(capsys):
     names = tuple(f"a mistake with a long name {k}" for k in range(9))
     verdict.remember("softmax", Verdict(False, Message("✘ x: y."), names))
     progress("softmax", "softmax_with_temperature")
     lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= words.WIDTH and "name 8" in " ".join(lines)
+    assert max(map(len, lines)) <= words.WIDTH
+    assert "a mistake with a long name 0, and 8 more" in lines[1]
+    assert "name 1" not in " ".join(lines)
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,10 @@ def _row(name, verdict):
         return f"… {name}", "not written yet"
     if verdict.passed:
         return f"✔ {name}", "right"
-    return f"✘ {name}", "; ".join(verdict.mistakes) or "not right yet"
+    if not verdict.mistakes:
+        return f"✘ {name}", "not right yet"
+    first, *others = verdict.mistakes  # one at a time, as in the verdict
+    return f"✘ {name}", f"{first}, and {len(others)} more" if others else first
 
 
 def _misuse(exercises):
