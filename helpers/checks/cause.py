@@ -106,7 +106,8 @@ def _in_worlds(seen, *pairs):
     results = _unchanged(seen.all_in(worlds[0] if len(worlds) == 1 else Both(worlds)))
     if all(seen.is_right(k, result) for k, result in enumerate(results)):
         return _in_order(seen.exercise, *mistakes)
-    if not any(r.numbers is not None and r.numbers.isfinite().any() for r in results):
+    numbers = [result.numbers for result in results if result.numbers is not None]
+    if numbers and not any(x.isfinite().any() for x in numbers):
         return ()  # an experiment that ends in NaN shows nothing
     others = _explained(seen, results, LIMIT - len(worlds))
     return _in_order(seen.exercise, *mistakes, *others) if others else ()
@@ -114,7 +115,7 @@ def _in_worlds(seen, *pairs):
 
 def _in_variants(seen):
     """Where all probes raise, others may show numbers."""
-    if any(result.outcome.error is None for result in seen.mine):
+    if any(result.numbers is not None or result.stopped for result in seen.mine):
         return ()
     seen_there = [
         (variant, seen.on([*seen.probes, *map(variant, seen.probes)]))
