@@ -34,6 +34,8 @@ RunningKernel.get_message = _get_message_while_alive
 
 
 def pytest_collection_modifyitems(items):
+    # The longest file first, or one worker waits for the other at the end.
+    items.sort(key=lambda item: "test_stages.py" not in item.nodeid)
     for item in items:
         if isinstance(item, IPyNbCell):
             item.output_timeout = 60  # seconds of silence; five are too few on a busy machine
