@@ -8,7 +8,7 @@ from .declare import global_max, naive, returned
 from .exercises import IN_PLACE
 from .experiments import Both
 from .results import attempt, call_ours, same
-from .search import LIMIT, moves_of, sets_that_give
+from .search import LIMIT, moves_of, pairs_that_raise, sets_that_give
 from .stages import Staged
 
 # Mistakes in exp alone, where an exercise has no stages.
@@ -228,11 +228,8 @@ def _raising(*seen):
     ):
         return ()
     moves = moves_of(exercise)
-    pairs = (
-        pair
-        for pair in combinations(range(len(moves)), 2)
-        if _apart(*(moves[m].choice for m in pair))
-    )
+    args = next(filter(None, map(exercise.formula_args, seen[0].probes)))
+    pairs = pairs_that_raise(exercise.staged, moves, args)
     tests = [_fitting(each, each.mine) for each in seen]
     return _first_that_fits(exercise, moves, pairs, lambda code: all(fits(code) for fits in tests))
 

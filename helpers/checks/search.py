@@ -5,6 +5,7 @@ thousands of sets cost a few hundred operations.
 """
 
 from dataclasses import dataclass, field
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy
@@ -44,6 +45,17 @@ def sets_that_give(numbers, staged, moves, args, limit):
         if results.shape[1:] == numbers.shape:
             found += chosen[rows_close(results, numbers).numpy()].tolist()
     return sorted((tuple(m for m in row if m >= 0) for row in found), key=lambda x: (len(x), x))
+
+
+def pairs_that_raise(staged, moves, args):
+    """Pairs of positions of moves, in different stages, that raise for these arguments."""
+    fine = set()
+    for chosen, _ in results_of_sets(staged, moves, args, 2):
+        fine |= {frozenset(row) for row in chosen.tolist()}
+    for pair in combinations(range(len(moves)), 2):
+        first, second = (moves[m].choice for m in pair)
+        if frozenset(pair) not in fine and not first.keys() & second.keys():
+            yield pair
 
 
 # --- all sets at once ---
