@@ -10,12 +10,13 @@ from remember import remember, trust
 from helpers.checks import check
 from helpers.checks.exercises import EXERCISES
 from helpers.checks.results import attempt, call_ours, same
+from helpers.checks.search import apart
 
 TRIPLES = 500
 
 
 def in_stages(exercise):
-    return [mistake for mistake in exercise.mistakes if mistake.stages and mistake.combined]
+    return [mistake for mistake in exercise.mistakes if mistake.stages]
 
 
 STAGED = [exercise for exercise in EXERCISES.values() if exercise.staged]
@@ -29,19 +30,13 @@ def remembering(monkeypatch):
     trust(monkeypatch)
 
 
-def together(choices):
-    """Are they in different stages, so that they can be made at once?"""
-    stages = [stage for choice in choices for stage in choice]
-    return len(stages) == len(set(stages))
-
-
 def random_sets(exercise, size, count):
     """So many random sets of mistakes in different stages: (mistakes, a wrong form of each)."""
     random_ = random.Random(0)
     while count:
         mistakes = random_.sample(in_stages(exercise), size)
         choices = [random_.choice(mistake.stages) for mistake in mistakes]
-        if together(choices):
+        if apart(*choices):
             count -= 1
             yield mistakes, choices
 
@@ -87,7 +82,7 @@ def explains(exercise, names, code):
             return True
     choices = [[choice for mistake in some for choice in mistake.choices] for some in named]
     return any(
-        together(chosen) and give_the_same(exercise, answer(exercise, chosen), code)
+        apart(*chosen) and give_the_same(exercise, answer(exercise, chosen), code)
         for chosen in product(*choices)
     )
 
@@ -134,7 +129,7 @@ def test_two_wrong_stages_are_named(exercise):
     pick = random.Random(0).choice
     for pair in combinations(in_stages(exercise), 2):
         choices = [pick(mistake.stages) for mistake in pair]
-        if together(choices):
+        if apart(*choices):
             assert_explained(exercise, pair, choices)
 
 

@@ -8,7 +8,7 @@ from .declare import global_max, naive, returned
 from .exercises import IN_PLACE
 from .experiments import Both
 from .results import attempt, call_ours, same
-from .search import LIMIT, moves_of, pairs_that_raise, sets_that_give
+from .search import LIMIT, apart, moves_of, pairs_that_raise, sets_that_give
 from .stages import Staged
 
 # Mistakes in exp alone, where an exercise has no stages.
@@ -47,15 +47,10 @@ def _would_show(seen, found, mistake):
     exercise, fits = seen.exercise, _fitting(seen, seen.mine)
     if mistake.choices and all(m.choices for m in found):
         sets = product(*(m.choices for m in found), mistake.choices)
-        return not any(fits(exercise.staged.with_(*some)) for some in sets if _apart(*some))
+        return not any(fits(exercise.staged.with_(*some)) for some in sets if apart(*some))
     exp = EXP_ALONE.get(found[0].name) if len(found) == 1 else None
     codes = list(mistake.codes((exp,))) if exp else []
     return bool(codes) and not any(map(fits, codes))
-
-
-def _apart(*choices):
-    """Are these choices in different stages, so that all can be made?"""
-    return sum(map(len, choices)) == len({stage for choice in choices for stage in choice})
 
 
 def _alone(seen, variant=None):
@@ -118,7 +113,7 @@ def _in_variants(seen):
     if any(result.numbers is not None or result.stopped for result in seen.mine):
         return ()
     seen_there = [
-        (variant, seen.on([*seen.probes, *map(variant, seen.probes)]))
+        (variant, seen.also_on(map(variant, seen.probes)))
         for variant, _ in _first_with(seen.exercise, "variant")
     ]
     for variant, other in seen_there:
@@ -270,6 +265,6 @@ def _in_order(exercise, *mistakes):
     stages = [stage for stage, _ in exercise.staged.forms]
 
     def place(mistake):
-        return min((stages.index(s) for choice in mistake.stages for s in choice), default=-1)
+        return min((stages.index(s) for choice in mistake.choices for s in choice), default=-1)
 
     return tuple(sorted(mistakes, key=place))

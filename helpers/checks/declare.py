@@ -62,8 +62,7 @@ class Mistake:
         by that, alone or together with mistakes in stages; used in place of the numbers.
     variant: takes a Probe, returns another one; this mistake is found there only, because
         on the probes themselves it raises what others raise too.
-    combined: is it looked for together with other mistakes in stages?
-    alone: like stages, but these forms are never looked for together with others.
+    alone: like stages, but these forms are never looked for together with other mistakes.
     source: where it was seen, or why it is made.
     """
 
@@ -75,7 +74,6 @@ class Mistake:
     stages: tuple[dict, ...] = ()
     world: Callable | None = None
     variant: Callable | None = None
-    combined: bool = True
     alone: tuple[dict, ...] = ()
     source: str = ""
 

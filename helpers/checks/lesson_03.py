@@ -13,7 +13,7 @@ from .lesson_01 import ONE_BASED
 from .probes import FAR, LARGE, of_inputs, of_query
 from .results import close
 from .sources import SOURCES
-from .stages import Staged, by, dot, hide, masked_later, varied, wrong
+from .stages import Staged, by, dot, hide, masked_later, only_alone, varied, wrong
 
 # --- the context of one word ---
 
@@ -326,13 +326,14 @@ OTHERS = Exercise(
             hide(_itself, 0.0),
             source="HKUST-KnowComp/MnemonicReader#7 (scores[:, i, i] = 0)",
         ),
-        wrong(
-            "mask",
-            "a number not low enough",
-            "Another score can be lower still. Use minus infinity.",
-            *(hide(_itself, -float(size)) for size in (10, *range(1, 10))),
-            combined=False,
-            source=SOURCES["a number not low enough"],
+        only_alone(
+            wrong(
+                "mask",
+                "a number not low enough",
+                "Another score can be lower still. Use minus infinity.",
+                *(hide(_itself, -float(size)) for size in (10, *range(1, 10))),
+                source=SOURCES["a number not low enough"],
+            )
         ),
         wrong(
             "mask",

@@ -388,7 +388,7 @@ def _linear(sizes, bias=False):
 
 
 def _own_matrices(name, advice, *forms, **more):
-    return wrong("project", name, f"{advice} {GIVEN}", *forms, combined=False, **more)
+    return stages.only_alone(wrong("project", name, f"{advice} {GIVEN}", *forms, **more))
 
 
 def _written_over(at):

@@ -168,8 +168,8 @@ IN_MASKED_WEIGHTS = (
         stages=({"mask": stages.nothing_hidden} | stages.OVER_ONE_NUMBER.stages[0],),
     ),
     # Another mistake beside these leaves nothing but NaN.
-    replace(stages.OVER_ONE_NUMBER, combined=False),
-    replace(stages.COLUMNS_TOO, combined=False),
+    stages.only_alone(stages.OVER_ONE_NUMBER),
+    stages.only_alone(stages.COLUMNS_TOO),
 )
 # Mistakes in weights, wherever the future is hidden.
 IN_CAUSAL_WEIGHTS = (

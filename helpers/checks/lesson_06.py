@@ -605,8 +605,7 @@ MULTI_HEAD = Exercise(
         ),
         staged(
             *VALUES_NOT_SPLIT,
-            _all_but_values("not at all"),
-            combined=False,
+            alone=(_all_but_values("not at all"),),
             source=NEEDS_NO_SCORES,
         ),
         *_misfit(
@@ -745,8 +744,7 @@ MULTI_HEAD = Exercise(
         staged(
             "view after transpose",
             NOT_CONTIGUOUS,
-            _merge("view"),
-            combined=False,
+            alone=(_merge("view"),),
             source=SOURCES["view after transpose"],
         ),
         staged(

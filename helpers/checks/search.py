@@ -27,12 +27,17 @@ class Move:
     choice: dict
 
 
+def apart(*choices):
+    """Are these choices in different stages, so that all can be made?"""
+    return sum(map(len, choices)) == len({stage for choice in choices for stage in choice})
+
+
 def moves_of(exercise):
     """All moves of an exercise, in the order in which the mistakes are declared."""
     return [
         Move(mistake, choice)
         for mistake in exercise.mistakes
-        if mistake.combined and not mistake.world
+        if not mistake.world
         for choice in mistake.stages
     ]
 
@@ -53,8 +58,7 @@ def pairs_that_raise(staged, moves, args):
     for chosen, _ in results_of_sets(staged, moves, args, 2):
         fine |= {frozenset(row) for row in chosen.tolist()}
     for pair in combinations(range(len(moves)), 2):
-        first, second = (moves[m].choice for m in pair)
-        if frozenset(pair) not in fine and not first.keys() & second.keys():
+        if frozenset(pair) not in fine and apart(*(moves[m].choice for m in pair)):
             yield pair
 
 

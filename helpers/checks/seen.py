@@ -53,11 +53,13 @@ class Seen:
 
     # --- experiments ---
 
-    def on(self, probes):
-        """What is seen of the answer on other probes."""
+    def also_on(self, probes):
+        """What is seen of the answer on these probes too."""
+        probes = list(probes)
         right = [attempt(self.exercise.right, probe, call_ours) for probe in probes]
         mine = [attempt(self.answer, probe, self.call) for probe in probes]
-        return Seen(self.exercise, self.answer, self.call, probes, right, mine)
+        known = self.probes + probes, self.right + right, self.mine + mine
+        return Seen(self.exercise, self.answer, self.call, *known)
 
     def part(self, positions):
         """What is seen on these of the probes."""

@@ -76,6 +76,11 @@ def wrong(stage, name, advice, *forms, **more):
     return Mistake(name, None, advice, stages=tuple({stage: form} for form in forms), **more)
 
 
+def only_alone(mistake):
+    """The same mistake, never looked for together with others."""
+    return replace(mistake, stages=(), alone=mistake.choices)
+
+
 def varied(mistakes, named=None, without=()):
     """The same mistakes in another exercise.
 
@@ -617,7 +622,7 @@ def low_numbers(hidden, sizes=LOW):
         for form in (hide(hidden, -size), before_scaling(size), added(hidden, -size))
     ]
     return (
-        wrong("mask", name, NOT_LOW, *fills, combined=False, source=source),
+        only_alone(wrong("mask", name, NOT_LOW, *fills, source=source)),
         wrong("mask", name, NOT_LOW, hide(hidden, -35.0), world=low_is_lowest, source=source),
     )
 
