@@ -1,9 +1,12 @@
-// The page's half of explore.py: draws the controls once and patches the table in place.
+// The page's half of explore.py: draws the controls once, and patches tables and canvases in place.
 // Words of the reader enter the page as text only, never as HTML.
 
 const SLOW = 600; // ms without an answer before the page says that Python computes
 const WAIT = 15000; // ms without an answer before it says that there may be none
-const GONE = "No answer from Python. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell.";
+const MARKED = 900; // ms for which a changed cell shows that it changed
+const STEP = 900; // ms for each step of a play
+const NONE = 255; // the colour of a cell that has none
+const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
 
 function make(tag, properties = {}, ...children) {
   const node = Object.assign(document.createElement(tag), properties);
@@ -15,66 +18,122 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-function spoken(name) {
-  return name.replaceAll("_", " ");
+// A text that may be too long for its box, which can then be scrolled with the keyboard too.
+function say(node, text) {
+  setText(node, text);
+  node.tabIndex = text && node.scrollHeight > node.clientHeight ? 0 : -1;
 }
 
-// One control: its row, and a function that moves it to a value that came from elsewhere.
-function makeControl(control, changed, busy, board) {
+function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+  }
+}
+
+const spoken = (name) => name.replaceAll("_", " ");
+const inside = (x, low, high) => Math.min(high, Math.max(low, x));
+const isPress = ({ key, shiftKey, ctrlKey, metaKey }) => (key === "Enter" || key === " ") && !(shiftKey || ctrlKey || metaKey);
+// Saving the notebook and running the cell stay what they are, wherever they are pressed.
+const isCommand = ({ key, ctrlKey, metaKey, shiftKey }) =>
+  (ctrlKey || metaKey) && key.toLowerCase() === "s" || (ctrlKey || metaKey || shiftKey) && key === "Enter";
+const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+// A matrix with [row, column, value] put in.
+function edited(matrix, entries) {
+  const rows = matrix.map((row) => [...row]);
+  for (const [i, j, value] of entries) rows[i][j] = value;
+  return rows;
+}
+
+// What differs in a matrix, as edited() takes it; anything else as it is.
+function edits(old, now) {
+  if (!Array.isArray(now)) return now;
+  return now.flatMap((row, i) => row.map((value, j) => [i, j, value]).filter(([, j, value]) => value !== old[i][j]));
+}
+
+// The children of a box; moving those that are there already would take the focus from them.
+function fill(box, nodes) {
+  if (nodes.length !== box.children.length || nodes.some((node, k) => node !== box.children[k])) box.replaceChildren(...nodes);
+}
+
+// Put a patch of Python into the picture. Returns for each panel the places that changed,
+// undefined for all.
+function merge(picture, { panels, fresh, values, ...rest }) {
+  Object.assign(picture, rest);
+  picture.values ??= {};
+  for (const [name, value] of Object.entries(values)) {
+    const known = picture.values[name];
+    picture.values[name] = Array.isArray(known) && !fresh ? edited(known, value) : value;
+  }
+  if (fresh) picture.panels = panels.map(() => ({ cells: [], colours: [] }));
+  return panels.map(({ cells, ...names }, k) => {
+    const panel = Object.assign(picture.panels[k], names);
+    if (!cells) return [];
+    const colours = Uint8Array.from(atob(cells.colours), (c) => c.charCodeAt(0));
+    if (!cells.at) Object.assign(panel, { colours, cells: cells.cells });
+    else cells.at.forEach((place, n) => {
+      panel.colours[place] = colours[n];
+      if (panel.cells.length) panel.cells[place] = cells.cells[n];
+    });
+    return cells.at ?? undefined; // all
+  });
+}
+
+// --- controls: each is its row, and a function that moves it to a value from elsewhere ---
+
+function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`;
-  const { kind, labels } = control;
-  const label = make(kind === "cells" ? "span" : "label", { textContent: spoken(control.name), htmlFor: id });
+  const { kind, labels } = control, matrix = kind === "cells" || kind === "plane";
+  const label = make(matrix ? "span" : "label", { textContent: spoken(control.name), htmlFor: id });
   const row = make("div", { className: `control ${kind}` }, label);
-  let input, show;
-  if (kind === "cells") {
-    const hint = make("span", { id, textContent: "click a cell, or press Enter on it; ◥ means off" });
-    const reset = make("button", { type: "button", textContent: "reset", onclick: () => changed(control.value) });
-    row.append(make("span", {}, hint, reset));
-    board.makeSwitches(id);
-    show = board.mark;
-  } else if (kind === "choice") {
-    input = make("select", { id }, ...labels.map((text, i) => make("option", { value: i, textContent: text })));
-    show = (value) => { input.value = value; };
+  if (matrix) {
+    const words = { cells: "click a cell, or press Enter on it; ◥ means off", plane: "drag a point, or move it with the arrow keys" };
+    row.append(make("span", {},
+      make("span", { id: hint, textContent: words[kind] }),
+      make("button", { type: "button", textContent: "reset", onclick: () => changed(control.value) })));
+    return { row };
+  }
+  if (kind === "choice") {
+    const input = make("select", { id }, ...labels.map((text, i) => make("option", { value: i, textContent: text })));
     input.addEventListener("input", () => changed(Number(input.value)));
     row.append(input);
-  } else if (kind === "text" || kind === "switch") {
+    return { row, show: (value) => { input.value = value; } };
+  }
+  if (kind === "text" || kind === "switch") {
     const field = kind === "text" ? "value" : "checked";
-    input = make("input", { id, type: kind === "text" ? "text" : "checkbox" });
-    // writing a text that is already there would move the cursor
-    show = (value) => { if (input[field] !== value) input[field] = value; };
+    const input = make("input", { id, type: kind === "text" ? "text" : "checkbox" });
     input.addEventListener("input", () => changed(input[field]));
     row.append(input);
-  } else {
-    const [low, high, by] = labels ? [0, labels.length - 1, 1] : [control.low, control.high, control.by];
-    const digits = labels ? 0 : Math.max(...[low, high, by].map((x) => (String(x).split(".")[1] ?? "").length));
-    const words = (value) => (labels ? labels[value] : Number(value).toFixed(digits));
-    input = make("input", { id, type: "range", min: low, max: high, step: by });
-    const output = make("output", { htmlFor: id });
-    show = (value) => {
-      input.value = value;
-      setText(output, words(value));
-      input.setAttribute("aria-valuetext", words(value));
-    };
-    // the field keeps a value inside its limits
-    const move = (value) => { input.value = value; changed(Number(Number(input.value).toFixed(digits))); };
-    input.addEventListener("input", () => move(input.value));
-    row.append(input, output);
-    if (kind === "step") row.append(makeStepping(input, move, busy));
+    // writing a text that is already there would move the cursor
+    return { row, show: (value) => { if (input[field] !== value) input[field] = value; } };
   }
-  show(control.value);
+  const [low, high, by] = labels ? [0, labels.length - 1, 1] : [control.low, control.high, control.by];
+  const digits = labels ? 0 : Math.max(...[low, high, by].map((x) => (String(x).split(".")[1] ?? "").length));
+  const input = make("input", { id, type: "range", min: low, max: high, step: by });
+  const output = make("output", { htmlFor: id });
+  const show = (value) => {
+    const words = labels ? labels[value] : Number(value).toFixed(digits);
+    input.value = value;
+    setText(output, words);
+    set(input, { "aria-valuetext": words });
+  };
+  // the field keeps a value inside its limits
+  const move = (value) => { input.value = value; changed(Number(Number(input.value).toFixed(digits))); };
+  input.addEventListener("input", () => move(input.value));
+  row.append(input, output);
+  if (control.name === "step") row.append(makeStepping(input, move, busy));
   return { row, show };
 }
 
 function makeStepping(input, move, busy) {
   let timer = null;
-  const at = () => Number(input.value);
-  const last = () => at() >= Number(input.max);
-  const play = make("button", { type: "button", textContent: "play" });
+  const last = () => Number(input.value) >= Number(input.max);
   const stop = () => { clearInterval(timer); timer = null; setText(play, "play"); };
-  const by = (sign) => move(at() + sign * Number(input.step));
+  const by = (sign) => move(Number(input.value) + sign * Number(input.step));
+  const play = make("button", { type: "button", textContent: "play" });
   const back = make("button", { type: "button", textContent: "back", onclick: () => { stop(); by(-1); } });
   const next = make("button", { type: "button", textContent: "next", onclick: () => { stop(); by(1); } });
-  play.onclick = () => {
+  play.addEventListener("click", () => {
     if (timer) return stop();
     if (last()) move(input.min);
     setText(play, "stop");
@@ -83,267 +142,480 @@ function makeStepping(input, move, busy) {
       if (busy()) return; // show every step, also of a slow function
       by(1);
       if (last()) stop();
-    }, 900);
-  };
+    }, STEP);
+  });
   input.addEventListener("input", stop);
   return make("span", {}, back, play, next);
 }
 
-// The table: built when names or shape change, otherwise only changed cells are painted.
-function makeTable(palette, look, flip) {
-  const [colours, whiteFrom] = palette;
-  const table = make("table");
-  const painted = new WeakMap(); // cell: its colour, since the style gives it back in other words
-  let shape = "", cells = [], heads = [], sides = [], corner, held = [0, 0], on = null;
+// Vectors in a plane: a button at the head of each, dragged or moved with the arrows.
+function makePlane({ name, limit, value: start }, changed) {
+  const box = make("div", { className: "vectors" });
+  const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  set(lines, { viewBox: `${-limit} ${-limit} ${2 * limit} ${2 * limit}`, "aria-hidden": true });
+  set(box, { role: "group", "aria-label": `${spoken(name)}, each from ${-limit} to ${limit}` });
+  const axes = document.createElementNS(lines.namespaceURI, "path");
+  set(axes, { class: "axes", d: `M${-limit} 0H${limit}M0 ${-limit}V${limit}` });
+  let value = start;
+  const move = (k, x, y) => {
+    const point = [x, y].map((z) => Number(inside(z, -limit, limit).toFixed(2)));
+    changed(value.map((old, n) => (n === k ? point : old)));
+  };
+  const points = start.map((_, k) => {
+    const line = document.createElementNS(lines.namespaceURI, "path");
+    const label = make("span"), head = make("button", { type: "button" }, label);
+    const drag = (event) => {
+      if (!head.hasPointerCapture(event.pointerId)) return;
+      const { left, top, width, height } = box.getBoundingClientRect();
+      move(k, ((event.clientX - left) / width * 2 - 1) * limit, (1 - (event.clientY - top) / height * 2) * limit);
+    };
+    head.addEventListener("pointerdown", (event) => head.setPointerCapture(event.pointerId));
+    head.addEventListener("pointermove", drag);
+    head.addEventListener("keydown", (event) => {
+      const step = arrows[event.key];
+      if (!step) return;
+      event.preventDefault();
+      move(k, value[k][0] + step[1] * limit / 20, value[k][1] - step[0] * limit / 20);
+    });
+    lines.append(line);
+    return { head, label, line };
+  });
+  lines.prepend(axes);
+  box.append(lines, make("span", { className: "limit", textContent: limit }), ...points.map(({ head }) => head));
+  function show(now) {
+    value = now;
+    const taken = []; // places of names, so that none covers another
+    points.forEach(({ head, label, line }, k) => {
+      const [x, y] = value[k], left = 50 + x / limit * 50, top = 50 - y / limit * 50;
+      let free = top;
+      while (taken.some(([a, b]) => Math.abs(a - left) < 18 && Math.abs(b - free) < 4.5)) free += 1;
+      taken.push([left, free]);
+      set(line, { d: `M0 0L${x} ${-y}` });
+      // translated, which is no shift of the layout; one per cent of 320 px
+      head.style.translate = `${left * 3.2}px ${top * 3.2}px`;
+      label.style.translate = `0 ${(free - top) * 3.2 - 2}px`;
+      set(head, { "aria-label": `${head.textContent}: ${x.toFixed(2)}, ${y.toFixed(2)}` });
+    });
+  }
+  function call(names) {
+    points.forEach(({ label }, k) => setText(label, names.length === points.length ? names[k] : String(k)));
+    show(value);
+  }
+  return { box, show, call };
+}
 
-  function build(rows, columns) {
+// --- pictures of a panel: draw(panel, the places that changed), at(row, column) ---
+
+// Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
+function makeTable(palette, { look, press, choose }) {
+  const [colours, whiteFrom] = palette;
+  const box = make("div", { className: "scroll" }), table = make("table");
+  let cells = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, timer = null;
+  box.append(table);
+
+  function build({ rows, columns }) {
+    const header = (scope) => (_, k) => {
+      const button = choose && make("button", { type: "button", onclick: () => choose.choose(button.textContent, k) });
+      return make("th", { scope }, ...(button ? [button] : []));
+    };
     corner = make("th", { className: "corner" });
-    heads = columns.map(() => make("th", { scope: "col" }));
-    sides = rows.map(() => make("th", { scope: "row" }));
-    cells = rows.map((_, i) => columns.map((_, j) => {
+    heads = columns.map(header("col"));
+    sides = rows.map(header("row"));
+    width = columns.length;
+    held = 0;
+    cells = rows.flatMap((_row, i) => columns.map((_column, j) => {
       const cell = make("td", { tabIndex: i || j ? -1 : 0 });
-      cell.addEventListener("focus", () => { hold(i, j); look(i, j); });
+      cell.addEventListener("focus", () => { hold(i * width + j); look(i, j); });
       cell.addEventListener("mouseenter", () => look(i, j));
-      cell.addEventListener("click", () => flip(i, j));
+      cell.addEventListener("click", () => { look(i, j); press(i, j); });
       return cell;
     }));
-    held = [0, 0];
-    table.className = columns.length > 16 ? "tiny" : columns.length > 8 ? "dense" : "";
+    table.className = width > 8 ? "dense" : "";
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
-      make("tbody", {}, ...cells.map((row, i) => make("tr", {}, sides[i], ...row))),
+      make("tbody", {}, ...rows.map((_, i) => make("tr", {}, sides[i], ...cells.slice(i * width, (i + 1) * width)))),
     );
   }
-  function hold(i, j) {
-    cells[held[0]][held[1]].tabIndex = -1;
-    cells[i][j].tabIndex = 0;
-    held = [i, j];
+  function hold(place) {
+    cells[held].tabIndex = -1;
+    cells[place].tabIndex = 0;
+    held = place;
   }
-  table.addEventListener("mouseleave", () => look(null));
-  table.addEventListener("focusout", () => look(null));
   table.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    const target = step && cells[held[0] + step[0]]?.[held[1] + step[1]];
-    if (step) event.preventDefault();
-    if (target) target.focus();
-    const press = (event.key === "Enter" || event.key === " ") && !(event.shiftKey || event.ctrlKey || event.metaKey);
-    if (!on || !press) return;
-    event.preventDefault();
-    if (!event.repeat) flip(...held);
+    if (event.target.tagName !== "TD") return;
+    const step = arrows[event.key], [i, j] = [Math.floor(held / width), held % width];
+    if (step) {
+      event.preventDefault();
+      if (j + step[1] >= 0 && j + step[1] < width) cells[held + step[0] * width + step[1]]?.focus();
+    } else if (isPress(event)) {
+      event.preventDefault();
+      if (!event.repeat) press(i, j);
+    }
   });
 
+  function draw(panel, places) {
+    const { rows, columns, size, axes } = panel;
+    const built = heads.length !== columns.length || sides.length !== rows.length;
+    if (built) build(panel);
+    else if (named !== String([rows, columns])) {
+      // no column becomes narrower, or all that is beside it would jump
+      const wide = [corner, ...heads].map((node) => [node, node.getBoundingClientRect().width]);
+      for (const [node, pixels] of wide) node.style.minWidth = `${pixels}px`;
+    }
+    named = String([rows, columns]);
+    setText(corner, `${axes[0]} ↓  ${axes[1]} →`);
+    for (const [nodes, names, count] of [[heads, columns, size[1]], [sides, rows, size[0]]]) names.forEach((name, k) => {
+      const button = nodes[k].firstElementChild;
+      setText(button ?? nodes[k], name);
+      set(nodes[k], { title: name });
+      if (!button) return;
+      // a query is a row; where there is one row only, its columns name the words
+      const free = k < count && (nodes === sides) === (rows.length > 1) && choose.option(name, k) !== null;
+      button.disabled = !free;
+      if (free) set(button, { "aria-pressed": choose.chosen(name, k) });
+      else button.removeAttribute("aria-pressed");
+    });
+    const lit = new Set(panel.lit);
+    cells.forEach((cell, place) => {
+      const sum = Math.floor(place / width) >= size[0] || place % width >= size[1];
+      const colour = panel.colours[place];
+      const kind = (sum ? "sum" : colour === NONE ? "none" : colour >= whiteFrom ? "white" : "") + (lit.has(place) ? " lit" : "");
+      if (cell.dataset.kind !== kind) cell.dataset.kind = kind;
+    });
+    for (const place of built ? cells.keys() : places) {
+      const cell = cells[place], colour = panel.colours[place];
+      setText(cell, panel.cells[place]);
+      cell.style.backgroundColor = colour === NONE ? "" : colours[colour];
+      if (!built) cell.classList.add("changed");
+    }
+    clearTimeout(timer);
+    timer = setTimeout(() => cells.forEach((cell) => cell.classList.remove("changed")), MARKED);
+  }
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
-  function makeSwitches(hint) {
-    table.setAttribute("role", "grid");
-    table.setAttribute("aria-multiselectable", "true");
-    table.setAttribute("aria-describedby", hint);
-  }
-  function mark(value) {
-    on = value;
-    cells.forEach((row, i) => row.forEach((cell, j) => {
-      const state = on[i]?.[j];
+  function mark(on, hint) {
+    set(table, { role: "grid", "aria-multiselectable": true, "aria-describedby": hint });
+    cells.forEach((cell, place) => {
+      const state = on[Math.floor(place / width)]?.[place % width];
       if (state === undefined) cell.removeAttribute("aria-selected");
-      else if (cell.getAttribute("aria-selected") !== String(state)) cell.setAttribute("aria-selected", state);
-    }));
-  }
-
-  function patch(picture) {
-    const { rows, columns, highlights } = picture;
-    if (shape !== `${rows.length} ${columns.length}`) {
-      shape = `${rows.length} ${columns.length}`;
-      build(rows, columns);
-      if (on) mark(on);
-    }
-    setText(corner, `${picture.axes[0]} ↓  ${picture.axes[1]} →`);
-    columns.forEach((name, j) => { setText(heads[j], name); heads[j].title = name; });
-    rows.forEach((name, i) => { setText(sides[i], name); sides[i].title = name; });
-    const lit = new Set(highlights.map(([i, j]) => `${i} ${j}`));
-    cells.forEach((row, i) => row.forEach((cell, j) => {
-      setText(cell, picture.cells[i][j]);
-      const index = picture.colours[i]?.[j];
-      const kind = index === undefined ? "sum" : index < 0 ? "none" : index >= whiteFrom ? "white" : "";
-      const name = lit.has(`${i} ${j}`) ? `${kind} lit` : kind;
-      if (cell.className !== name) cell.className = name;
-      const colour = index >= 0 ? colours[index] : "";
-      if (painted.get(cell) !== colour) {
-        painted.set(cell, colour);
-        cell.style.backgroundColor = colour;
-      }
-    }));
-  }
-  return { table, patch, makeSwitches, mark };
-}
-
-// The small heads: colours only, painted in place; buttons where one can be picked.
-function makeHeads(colours, pick) {
-  const box = make("div", { className: "heads" });
-  const rgba = colours.map((c) => 0xff000000 + parseInt(c.slice(5) + c.slice(3, 5) + c.slice(1, 3), 16));
-  function patch({ heads, head }) {
-    const { children } = box;
-    // once there were many their place stays
-    if (children.length !== heads.length) box.style.minHeight = `${box.offsetHeight}px`;
-    while (children.length > heads.length) box.lastChild.remove();
-    while (children.length < heads.length) {
-      const k = children.length;
-      box.append(make(pick ? "button" : "div", { type: "button", onclick: pick && (() => pick(k)) },
-        make("span"), make("canvas")));
-    }
-    heads.forEach(([title, rows], k) => {
-      const [name, canvas] = children[k].children, width = rows[0].length, height = rows.length;
-      setText(name, title);
-      children[k].setAttribute("aria-current", k === head);
-      if (canvas.width !== width || canvas.height !== height) {
-        const size = Math.max(1, Math.round(72 / Math.max(width, height)));
-        Object.assign(canvas, { width, height });
-        Object.assign(canvas.style, { width: `${size * width}px`, height: `${size * height}px` });
-      }
-      const image = new ImageData(width, height);
-      new Uint32Array(image.data.buffer).set(rows.flat().map((index) => rgba[index] ?? 0xffffffff));
-      canvas.getContext("2d").putImageData(image, 0, 0);
+      else set(cell, { "aria-selected": state });
     });
   }
-  return { box, patch };
+  return { box, named: table, draw, mark };
 }
 
-export default {
-  render({ model, el }) {
-    const values = { ...model.get("picture").values };
-    const view = Math.random().toString(36).slice(2); // two views of a widget may ask at once
-    let turn = 0, asked = "", waiting = false, timer = null, slow = null, watched = null;
+// Colours only, a pixel for each cell; of what changed the rows are painted again.
+function makePainter(rgba, most) {
+  const canvas = make("canvas");
+  let image = null;
+  function paint({ size: [high, wide], colours }, places) {
+    if (!image || image.width !== wide || image.height !== high) {
+      const pixels = Math.max(1, Math.floor(most / Math.max(high, wide)));
+      Object.assign(canvas, { width: wide, height: high });
+      canvas.style.width = `${pixels * wide}px`; // and as high as its shape asks for, also if that is too wide
+      image = new ImageData(wide, high);
+      places = colours.keys();
+    }
+    const data = new Uint32Array(image.data.buffer);
+    let first = Infinity, last = -1;
+    for (const k of places) {
+      data[k] = rgba[colours[k]];
+      first = Math.min(first, k);
+      last = k;
+    }
+    if (last < 0) return;
+    const top = Math.floor(first / wide);
+    canvas.getContext("2d").putImageData(image, 0, 0, 0, top, wide, Math.floor(last / wide) - top + 1);
+  }
+  return { canvas, paint };
+}
 
-    const error = make("div", { className: "error", role: "alert" });
-    const cell = make("div", { className: "cell" });
-    cell.setAttribute("role", "status");
-    const caption = make("div", { className: "caption" });
-    caption.setAttribute("aria-live", "polite");
-    const printed = make("pre");
-    const low = make("span"), high = make("span"), bar = make("span", { className: "bar" });
-    const colours = model.get("palette")[0];
-    bar.style.background = `linear-gradient(to right, ${colours.filter((_, i) => i % 15 === 0).join(",")})`;
-    const list = model.get("controls");
-    const switches = list.find(({ kind }) => kind === "cells");
-    const heading = list.find(({ name, kind }) => name === "head" && ["slider", "stops", "choice"].includes(kind));
-    const board = makeTable(model.get("palette"), look, flip), { table } = board;
-    table.setAttribute("aria-label", model.get("title"));
-    const heads = makeHeads(colours, heading && pick);
+// A large matrix: one cell at a time exists, for the keyboard and for screen readers.
+function makeCanvas(rgba, { look, press }) {
+  const { canvas, paint } = makePainter(rgba, 576);
+  const held = make("div", { className: "held", tabIndex: 0 }), row = make("div", {}, held);
+  const box = make("div", { className: "pixels" }, canvas, row);
+  set(box, { role: "grid" });
+  set(row, { role: "row" });
+  set(held, { role: "gridcell" });
+  let size = [0, 0], at = [0, 0];
+  function go(i, j) {
+    at = [inside(i, 0, size[0] - 1), inside(j, 0, size[1] - 1)];
+    const [high, wide] = size.map((n) => 100 / n);
+    Object.assign(held.style, { translate: `${at[1] * 100}% ${at[0] * 100}%`, height: `${high}%`, width: `${wide}%` });
+    set(row, { "aria-rowindex": at[0] + 1 });
+    set(held, { "aria-colindex": at[1] + 1 });
+  }
+  function under(event) {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const part = [(event.clientY - top) / height, (event.clientX - left) / width];
+    return part.map((x, k) => inside(Math.floor(x * size[k]), 0, size[k] - 1));
+  }
+  box.addEventListener("mousemove", (event) => look(...under(event)));
+  box.addEventListener("click", (event) => {
+    go(...under(event));
+    held.focus({ preventScroll: true });
+    look(...at);
+    press(...at);
+  });
+  held.addEventListener("focus", () => look(...at));
+  held.addEventListener("keydown", (event) => {
+    const far = { Home: [0, -size[1]], End: [0, size[1]], PageUp: [-10, 0], PageDown: [10, 0] };
+    const step = arrows[event.key] ?? far[event.key];
+    if (!step && !isPress(event)) return;
+    event.preventDefault();
+    if (!step) return press(...at);
+    go(at[0] + step[0], at[1] + step[1]);
+    look(...at);
+  });
+  function draw(panel, places) {
+    if (String(size) !== String(panel.size)) {
+      size = panel.size;
+      set(box, { "aria-rowcount": size[0], "aria-colcount": size[1] });
+      go(0, 0);
+    }
+    paint(panel, places);
+    set(held, { "aria-label": `row ${panel.rows[at[0]]}, column ${panel.columns[at[1]]}` });
+  }
+  return { box, named: box, draw, mark() {} };
+}
 
-    const controls = new Map(list.map((control) => [
-      control.name, makeControl(control, (value) => set(control.name, value), () => timer, board),
-    ]));
-    const fields = make("fieldset", {}, ...[...controls.values()].map(({ row }) => row));
-    fields.setAttribute("aria-label", `${model.get("title")}: controls`);
-    const root = make("div", { className: "explore" },
-      make("div", { className: list.length > 6 ? "many" : "" }, fields), error,
-      make("div", { className: "views" }, make("div", { className: "scroll" }, table), heads.box),
-      make("div", { className: "key" }, low, bar, high), cell, caption, printed);
-    // otherwise the notebook takes arrows and letters typed here for its own commands
-    root.addEventListener("keydown", (event) => {
-      const { key } = event, control = event.ctrlKey || event.metaKey;
-      // but saving the notebook and running the cell stay what they are
-      const lab = control && key.toLowerCase() === "s" || (control || event.shiftKey) && key === "Enter";
-      if (!lab) event.stopPropagation();
+// A small head: colours only; a button where a head can be chosen.
+function makeHead(rgba, pick) {
+  const { canvas, paint } = makePainter(rgba, 72);
+  const title = make("span"), box = make(pick ? "button" : "div", { className: "head", type: "button", onclick: pick }, title, canvas);
+  function draw(panel, places) {
+    setText(title, panel.title);
+    set(box, { "aria-current": panel.large });
+    paint(panel, places);
+  }
+  return { box, draw, mark() {} };
+}
+
+// The value of a control that this name, the k-th, stands for; null if it is none.
+function option({ labels, low, high, by }, word, k) {
+  if (!labels) return low + k * by <= high ? low + k * by : null;
+  return labels.includes(word) ? labels.indexOf(word) : null;
+}
+
+function makeView(model, picture) {
+  const list = model.get("controls"), palette = model.get("palette"), title = model.get("title");
+  const me = Math.random().toString(36).slice(2); // two views of a widget may ask at once
+  const values = { ...picture.values }, pending = new Set(), shows = {};
+  const rgba = palette[0].map((c) => 0xff000000 + parseInt(c.slice(5) + c.slice(3, 5) + c.slice(1, 3), 16));
+  rgba[NONE] = 0xffffffff;
+  const switches = list.find(({ kind }) => kind === "cells");
+  const named = (word) => list.find((one) => one.name === word && ["slider", "stops", "choice"].includes(one.kind));
+  const heading = named("head"), asking = named("query");
+  let panels = [], turn = 0, asked = "", timer = null, slow = null, watched = null, looking = false;
+
+  const error = make("div", { className: "error", role: "alert" });
+  const cell = make("div", { className: "cell", role: "status" });
+  const caption = make("div", { className: "caption" });
+  set(caption, { "aria-live": "polite" });
+  const printed = make("pre"), hint = `explore-${me}`;
+  const views = make("div", { className: "views" }), heads = make("div", { className: "heads" });
+  const fields = make("fieldset");
+  set(fields, { "aria-label": `${title}: controls` });
+  let plane = null;
+  for (const one of list) {
+    const changed = (value) => change(one.name, value);
+    const made = makeControl(one, changed, () => timer, hint);
+    if (one.kind === "plane") plane = makePlane(one, changed);
+    fields.append(made.row);
+    shows[one.name] = one.kind === "plane" ? plane.show : one.kind === "cells" ? mark : made.show;
+  }
+  const root = make("div", { className: "explore" },
+    make("div", { className: list.length > 6 ? "many" : "" }, fields), error, views, cell, caption, printed);
+  // otherwise the notebook takes arrows and letters typed here for its own commands
+  root.addEventListener("keydown", (event) => { if (!isCommand(event)) event.stopPropagation(); });
+  // Notebook 7 looks at keys before they arrive here, unless the element that has the focus says this
+  function suppress(event) {
+    if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !isCommand(event));
+  }
+  window.addEventListener("keydown", suppress, true);
+  views.addEventListener("mouseleave", () => look(null));
+  views.addEventListener("focusout", () => look(null));
+
+  const choose = asking && {
+    option: (word, k) => option(asking, word, k),
+    chosen: (word, k) => option(asking, word, k) === values.query,
+    choose: (word, k) => change("query", option(asking, word, k)),
+  };
+  function makePanel(kind, k) {
+    if (kind === "small") {
+      const pick = () => {
+        const which = k - picture.panels.findIndex(({ small }) => small);
+        change("head", option(heading, picture.panels[k].title, which) ?? which);
+      };
+      const head = makeHead(rgba, heading && pick);
+      return { ...head, kind, figure: head.box };
+    }
+    const on = { look: (i, j) => look(k, i, j), press, choose };
+    const made = kind === "table" ? makeTable(palette, on) : makeCanvas(rgba, on);
+    const name = make("div", { className: "title" }), low = make("span"), high = make("span"), bar = make("span", { className: "bar" });
+    bar.style.background = `linear-gradient(to right, ${palette[0].filter((_, i) => i % 15 === 0).join(",")})`;
+    const figure = make("div", { className: "panel" }, name, made.box, make("div", { className: "key" }, low, bar, high));
+    return { ...made, kind, figure, draw(panel, places) {
+      const axes = kind === "canvas" ? `${panel.axes[0]} ↓  ${panel.axes[1]} →` : "";
+      setText(name, [panel.title, axes].filter(Boolean).join(": "));
+      setText(low, panel.scale[0]);
+      setText(high, panel.scale[1]);
+      set(made.named, { "aria-label": [title, panel.title].filter(Boolean).join(": ") });
+      made.draw(panel, places);
+    } };
+  }
+  function arrange() {
+    panels = picture.panels.map((panel, k) => {
+      const kind = panel.small ? "small" : panel.cells.length ? "table" : "canvas";
+      return panels[k]?.kind === kind ? panels[k] : makePanel(kind, k);
     });
+    views.classList.toggle("several", picture.panels.filter(({ small }) => !small).length > 1);
+    const large = panels.filter(({ kind }) => kind !== "small").map(({ figure }) => figure);
+    const small = panels.slice(large.length).map(({ figure }) => figure);
+    // once there were many heads their place stays
+    if (heads.children.length !== small.length) heads.style.minHeight = `${heads.getBoundingClientRect().height}px`;
+    fill(heads, small);
+    fill(views, [...(plane ? [plane.box] : []), ...large, heads]);
+  }
 
-    function set(name, value) {
-      values[name] = value;
-      controls.get(name).show(value);
-      ask();
+  function change(which, value) {
+    values[which] = value;
+    pending.add(which);
+    shows[which](value);
+    ask();
+  }
+  function mark(on) {
+    panels.forEach((panel) => panel.mark(on, hint));
+  }
+  function press(i, j) {
+    const on = switches && values[switches.name][i]?.[j];
+    if (on !== undefined) change(switches.name, edited(values[switches.name], [[i, j, !on]]));
+  }
+  // At most one question is under way; while it is, only the newest values wait.
+  function ask() {
+    if (timer) return;
+    const changes = {};
+    for (const which of pending) changes[which] = edits(picture.values[which], values[which]);
+    pending.clear();
+    asked = `${me} ${++turn}`;
+    slow = setTimeout(() => setText(cell, "Python is computing …"), SLOW);
+    timer = setTimeout(() => { answered(); gone(); }, WAIT);
+    send({ changes, turn: asked }, { iopub: { status: hurry } });
+  }
+  // After a restart the connection is closed, and sending throws.
+  function send(message, callbacks) {
+    try { model.send(message, callbacks); } catch { lost(); }
+  }
+  function gone() {
+    say(error, GONE);
+  }
+  function lost() {
+    answered();
+    pending.clear();
+    gone();
+    fields.disabled = true;
+  }
+  // The server holds an answer back until the browser has acknowledged what came before it
+  // (Nagle's algorithm), and a browser that has nothing to say does so 40 ms later. So when
+  // the kernel reports that it began, an empty message brings the acknowledgement along:
+  // without it every third key press takes 55 ms instead of 30.
+  function hurry(message) {
+    if (message.content.execution_state === "busy") send({});
+  }
+  function answered() {
+    clearTimeout(timer);
+    clearTimeout(slow);
+    timer = null;
+    if (!watched) setText(cell, "");
+  }
+
+  function draw(places) {
+    if (picture.turn === asked) answered();
+    // an older answer must not pull a control out of the hand that moves it
+    const settled = !timer && !pending.size;
+    if (settled) Object.assign(values, picture.values);
+    fields.disabled = false;
+    say(error, picture.error);
+    say(printed, picture.printed ? `printed: ${picture.printed}` : "");
+    // once there was printing its place stays, or the page would jump with every other value
+    if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
+    setText(caption, picture.caption);
+    if (!places) arrange();
+    panels.forEach((panel, k) => panel.draw(picture.panels[k], places?.[k] ?? picture.panels[k].colours.keys()));
+    plane?.call(picture.panels[0]?.rows ?? []);
+    if (settled) for (const one of list) shows[one.name](values[one.name]);
+    else if (switches) mark(values[switches.name]);
+    looking = false;
+    if (watched) look(...(isThere(...watched) ? watched : [null])); // the picture may have shrunk
+    if (pending.size) ask();
+  }
+  const isThere = (k, i, j) => i < picture.panels[k]?.rows.length && j < picture.panels[k].columns.length;
+
+  // Says where a cell is, and asks Python how its number came about: one question at a time.
+  function look(k, i, j) {
+    watched = k === null ? null : [k, i, j];
+    if (!watched) return setText(cell, "");
+    const panel = picture.panels[k], number = panel.cells[i * panel.columns.length + j];
+    const text = where(panel, i, j, number);
+    const known = i < panel.size[0] && j < panel.size[1] && (panel.explains || number === undefined);
+    // keep an explanation of the same number until the new one is here
+    if (!known || !cell.textContent.startsWith(text)) setText(cell, text);
+    if (known && !looking) {
+      looking = true;
+      send({ cell: watched });
     }
-    function flip(i, j) {
-      if (isOn(i, j) === undefined) return;
-      set(switches.name, values[switches.name].map((row, k) => row.map((on, l) => on !== (k === i && l === j))));
-    }
-    function isOn(i, j) {
-      return switches && values[switches.name][i]?.[j];
-    }
-    function pick(k) {
-      const called = heading.labels?.indexOf(model.get("picture").heads[k][0]);
-      set("head", heading.labels ? (called < 0 ? k : called) : heading.low + k * heading.by);
-    }
-    // At most one question is under way; while it is, only the newest values wait.
-    function ask() {
-      if (timer) { waiting = true; return; }
-      waiting = false;
-      asked = `${view} ${++turn}`;
-      slow = setTimeout(() => setText(cell, "Python is computing …"), SLOW);
-      timer = setTimeout(() => {
-        answered();
-        setText(error, GONE);
-        if (waiting) ask();
-      }, WAIT);
-      send({ values, turn: asked }, { iopub: { status: hurry } });
-    }
-    // After a restart the connection is closed, and sending throws.
-    function send(message, callbacks) {
-      try { model.send(message, callbacks); } catch {
-        answered();
-        waiting = false;
-        setText(error, GONE);
-      }
-    }
-    // The server holds an answer back until the browser has acknowledged what came before it
-    // (Nagle's algorithm), and a browser that has nothing to say does so 40 ms later. So when
-    // the kernel reports that it began, an empty message brings the acknowledgement along:
-    // without it every third key press takes 55 ms instead of 30.
-    function hurry(message) {
-      if (message.content.execution_state === "busy") send({});
-    }
-    function answered() {
+  }
+  function told({ cell: [k, i, j], number, text }) {
+    looking = false;
+    if (!watched || !isThere(k, i, j)) return;
+    if (String([k, i, j]) !== String(watched)) return look(...watched);
+    setText(cell, where(picture.panels[k], i, j, number) + (text && ` = ${text}`));
+  }
+  function where(panel, i, j, number) {
+    const on = switches && values[switches.name][i]?.[j];
+    const state = on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
+    return `${panel.rows[i]} · ${panel.columns[j]}${state}: ${number === "" ? "not computed yet" : number ?? "…"}`;
+  }
+
+  const probe = () => send({ whole: 1 }); // the connection was lost, or is back
+  model.on("comm_live_update", probe);
+  // where the page knows its kernel (JupyterLab, Notebook 7) it is told when that ends
+  const status = model.widget_manager?.kernel?.statusChanged;
+  const follow = (_, now) => { if (["dead", "autorestarting", "terminating"].includes(now)) lost(); };
+  status?.connect(follow);
+  draw();
+  return {
+    root, draw, told,
+    end() {
       clearTimeout(timer);
       clearTimeout(slow);
-      timer = null;
-      if (!watched) setText(cell, "");
-    }
-    function draw() {
-      const picture = model.get("picture");
-      if (picture.turn === asked) answered();
-      // an older answer must not pull a control out of the hand that moves it
-      if (!timer && !waiting) for (const [name, { show }] of controls) {
-        if (name in picture.values) { values[name] = picture.values[name]; show(values[name]); }
-      }
-      setText(error, picture.error);
-      setText(printed, picture.printed ? `printed: ${picture.printed}` : "");
-      // once there was printing its place stays, or the page would jump with every other value
-      if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
-      if (picture.cells) {
-        board.patch(picture);
-        heads.patch(picture);
-        setText(caption, picture.caption);
-        setText(low, picture.scale[0]);
-        setText(high, picture.scale[1]);
-      }
-      // the picture may have shrunk under the mouse
-      if (watched) look(...(picture.cells?.[watched[0]]?.[watched[1]] === undefined ? [null] : watched));
-      if (waiting && !timer) ask();
-    }
-    // Says where a cell is, and asks Python how its number came about.
-    function look(i, j) {
-      watched = i === null ? null : [i, j];
-      if (!watched) return setText(cell, "");
-      const picture = model.get("picture");
-      const text = place(picture, i, j);
-      const known = picture.explains && picture.colours[i]?.[j] !== undefined && picture.cells[i][j];
-      // keep an explanation of the same number until the new one is here
-      if (!known || !cell.textContent.startsWith(text)) setText(cell, text);
-      if (known) send({ cell: [i, j] });
-    }
-    function told(message) {
-      if (!watched || String(message.cell) !== String(watched) || !message.text) return;
-      setText(cell, `${place(model.get("picture"), ...watched)} = ${message.text}`);
-    }
-    function place(picture, i, j) {
-      const on = isOn(i, j), state = on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
-      return `${picture.rows[i]} · ${picture.columns[j]}${state}: ${picture.cells[i][j] || "not computed yet"}`;
-    }
-    model.on("change:picture", draw);
-    model.on("msg:custom", told);
-    draw();
-    el.append(root);
-    return () => {
-      clearTimeout(timer);
-      clearTimeout(slow);
-      model.off("change:picture", draw);
-      model.off("msg:custom", told);
-    };
-  },
+      model.off("comm_live_update", probe);
+      status?.disconnect(follow);
+      window.removeEventListener("keydown", suppress, true);
+    },
+  };
+}
+
+export default () => {
+  const picture = {}, views = new Set(); // of one widget: what it shows, and where
+  function hear({ patch, ...message }, model) {
+    if (!patch) return message.cell && views.forEach((view) => view.told(message));
+    // one was lost, as while the page was loaded: ask for everything
+    if (!patch.fresh && patch.count !== picture.count + 1) return model.send({ whole: 1 });
+    const places = merge(picture, patch);
+    views.forEach((view) => view.draw(patch.fresh ? null : places));
+  }
+  return {
+    initialize({ model }) {
+      merge(picture, model.get("picture"));
+      model.on("msg:custom", (message) => hear(message, model));
+    },
+    render({ model, el }) {
+      const view = makeView(model, picture);
+      views.add(view);
+      el.append(view.root);
+      // JupyterLab keeps every model for ever, the model its last view: leave that empty
+      return () => { views.delete(view); view.end(); view.root.remove(); };
+    },
+  };
 };

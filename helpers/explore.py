@@ -1,29 +1,42 @@
 """The live picture: the reader's own function, called again whenever a control moves.
 
-The page (explore.js) draws controls and a table. A change of a control travels as one
-message {"values", "turn"}; the answer is the synchronised trait `picture`, which every
-view of the widget patches into its table. The page has at most one question under way
-and keeps only the newest value while it waits, so a drag cannot pile up.
+The page (explore.js) draws controls, tables and canvases. A change of a control travels as
+{"changes": {name: value}, "turn"}; the answer is {"patch"}: of all that is shown only what
+differs from what was sent last, cell by cell. The page has at most one question under way
+and keeps only the newest values while it waits, so a drag cannot pile up. Whoever asks for
+the whole state (a new page, or one that missed a patch) gets the trait `picture`.
 """
 
-import copy
-import inspect
-import itertools
-import math
+import base64
+import html
+import os
+import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 
 import anywidget
 import numpy as np
-import torch
 import traitlets
+from IPython.display import display
 
-from .guard import InputError, call
-from .heatmap import View, bare, heatmap, palette
+from .controls import Matrix, brief, control, sendable
+from .guard import InputError, call, get_ipython
+from .heatmap import NONE, View, as_text, draw, palette
 
-MAX_CELLS = 64  # rows or columns; a larger table cannot be read or patched in time
+NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
+LARGEST = 512  # rows or columns; of a larger matrix a part is shown
+SOON = 0.05  # seconds for which a message waits for its answer
+SHARE = 4  # a patch names the cells that changed if they are fewer than one of so many
+
+STILL = """<div class="explore-still"><style>
+.jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
+.jp-OutputArea-child:not(:has(.explore)):has(+ .jp-OutputArea-child .explore-still) {{
+  display: none; }}
+</style>{}</div>"""
+
+_shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
 
 
 class Explore(anywidget.AnyWidget):
@@ -38,7 +51,7 @@ class Explore(anywidget.AnyWidget):
     title = traitlets.Unicode().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
     palette = traitlets.List().tag(sync=True)
-    picture = traitlets.Dict().tag(sync=True)
+    picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: _changed({}, self._sent))
 
     def __init__(self, fn, controls):
         if not callable(fn):
@@ -47,76 +60,116 @@ class Explore(anywidget.AnyWidget):
                 f"it got {type(fn).__name__}."
             )
         self._fn = fn
-        self._controls = [_control(name, short, fn) for name, short in controls.items()]
-        cells = [c["name"] for c in self._controls if c["kind"] == "cells"]
-        if len(cells) > 1:
-            raise InputError(f"{' and '.join(cells)} cannot both be the cells; one matrix can.")
-        self._lock = threading.Lock()  # in JupyterLab messages arrive on a thread of their own
-        self._view = None
+        self._controls = {name: control(name, short, fn) for name, short in controls.items()}
+        for kind in ("cells", "plane"):
+            several = [c.name for c in self._controls.values() if c.kind == kind]
+            if len(several) > 1:
+                raise InputError(
+                    f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
+                )
+        self._lock = threading.Lock()  # questions are answered one at a time, each in a thread
+        self._views = []
+        self._values = {name: c.spec["value"] for name, c in self._controls.items()}
+        self._sent = self.compute({}) | {"turn": "", "count": 0}
         colours, white_from = palette()
-        self._values = {c["name"]: c["value"] for c in self._controls}
         super().__init__(
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
-            controls=[{k: v for k, v in c.items() if k != "options"} for c in self._controls],
+            controls=[c.spec for c in self._controls.values()],
             palette=[colours, white_from],
-            picture=self.compute(self._values),
         )
         # ipykernel 7.4 sends the first message of a page to the shell that opened the comm,
         # the main one, where it waits for a cell that runs; without this to the page's own.
         vars(self.comm).pop("_reply_subshell_id", None)
-        self.on_msg(self._answer)
+        self.on_msg(self._hear)
+        _close_earlier(self)
 
     def compute(self, values):
         """The picture for these values: {control name: value; for a choice its index}.
 
-        Returns a dict that JSON can hold. After an error it is the last good picture with
-        "error" set to a sentence; nothing is raised. Values that the controls cannot have
-        are such an error, and the controls keep the values they had.
+        Controls that are not named keep their values. Returns a dict: "error", "printed",
+        "values" of all controls, "caption" and "panels", each with "cells" (the numbers as
+        texts, row by row; none beyond 16 by 16) and "colours" (indices into palette(); 255
+        for none). After an error the panels are the last good ones and "error" is a sentence;
+        nothing is raised. A value that a control cannot have is such an error, and all
+        controls keep the values they had.
         """
         with self._lock:
-            picture = {"error": "", "printed": "", "turn": ""}
-            try:
-                _fit(values, self._values)
-                arguments = {c["name"]: _value(c, values[c["name"]]) for c in self._controls}
-            except InputError as error:
-                picture["error"] = str(error)
-            else:
-                self._values = {
-                    c["name"]: _sent(c, values[c["name"]], arguments[c["name"]])
-                    for c in self._controls
-                }
-                # reading the result is part of the call: it too may fail or take for ever
-                outcome = call(lambda: _view(self._fn(**arguments)))
-                picture["printed"] = outcome.printed
-                if outcome.error is None:
-                    self._view = outcome.value
-                else:
-                    picture["error"] = outcome.complaint()
-            picture["values"] = dict(self._values)
-            return picture | (_drawn(self._view) if self._view else {})
+            return self._compute(values)
 
-    def _answer(self, _, content, buffers):
-        # an empty message wants no answer: see hurry() in explore.js
-        content = content if isinstance(content, dict) else {}
-        if "values" in content:
-            picture = self.compute(content["values"])
-            self.picture = picture | {"turn": str(content.get("turn", ""))}
-        elif "cell" in content:
-            with self._lock:
-                self.send({"cell": content["cell"], "text": self._explanation(content["cell"])})
+    def _compute(self, values):
+        picture = {"error": "", "printed": ""}
+        try:
+            values = self._values | self._known(values)
+            arguments = {name: c.argument(values[name]) for name, c in self._controls.items()}
+        except InputError as error:
+            picture["error"] = sendable(str(error))
+        else:
+            self._values = {name: c.plain(values[name]) for name, c in self._controls.items()}
+            # reading the result is part of the call: it too may fail or take for ever
+            outcome = call(lambda: _views(self._fn(**arguments)))
+            picture["printed"] = sendable(outcome.printed)
+            if outcome.error is None:
+                self._views = outcome.value
+            else:
+                picture["error"] = sendable(outcome.complaint())
+        picture["values"] = dict(self._values)
+        picture["caption"] = "\n".join(view.caption for _, view in self._views if view.caption)
+        return picture | {"panels": _panels(self._views)}
+
+    def _known(self, values):
+        if not isinstance(values, dict) or not set(values) <= set(self._controls):
+            got = list(values) if isinstance(values, dict) else values
+            raise InputError(f"values for {list(self._controls)} are expected, not {brief(got)}.")
+        return values
+
+    def _edited(self, changes):
+        """Changes as the page sends them, of a matrix only its entries, as whole values."""
+        if not isinstance(changes, dict):
+            return changes
+        matrices = {n: c for n, c in self._controls.items() if isinstance(c, Matrix)}
+        return {
+            n: matrices[n].edited(self._values[n], x) if n in matrices else x
+            for n, x in changes.items()
+        }
+
+    def _hear(self, _, content, buffers):
+        # A thread for each question: the one that brings messages is shared by all widgets
+        # of a page, and a slow function must not stop the others. An empty message wants no
+        # answer: see hurry() in explore.js.
+        if isinstance(content, dict) and content:
+            thread = threading.Thread(target=self._answer, args=[content], daemon=True)
+            thread.start()
+            # the answer before the kernel's "idle", or it would wait for its acknowledgement
+            thread.join(SOON)
+
+    def _answer(self, content):
+        with self._lock:
+            if "changes" in content:
+                picture = self._compute(self._edited(content["changes"]))
+                picture["turn"] = str(content.get("turn", ""))
+                picture["count"] = self._sent["count"] + 1
+                patch, self._sent = _changed(self._sent, picture), picture
+                self.send({"patch": patch})
+            elif "whole" in content:
+                self.send({"patch": _changed({}, self._sent)})
+            elif "cell" in content:
+                number, text = self._explanation(content["cell"])
+                self.send({"cell": content["cell"], "number": number, "text": text})
 
     def _explanation(self, cell):
-        view = self._view
-        if view is None or view.explain is None:
-            return ""
-        rows, columns = map(range, view.matrix.shape)
+        """(the number as text, how it came about) of a cell [panel, row, column]."""
         try:
-            row, column = cell
+            panel, row, column = cell
+            view = self._views[range(len(self._views))[panel]][1]
+            rows, columns = map(range, view.matrix.shape)
             row, column = rows[row], columns[column]
-        except (TypeError, ValueError, IndexError):  # the page asked for no cell of this view
-            return ""
+        except (TypeError, ValueError, IndexError):  # the page asked for no cell of these
+            return "", ""
+        number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
+        if view.explain is None or not number:
+            return number, ""
         outcome = call(lambda: str(view.explain(row, column)))
-        return outcome.value if outcome.error is None else outcome.complaint()
+        return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
 
     def close(self):
         super().close()
@@ -124,26 +177,48 @@ class Explore(anywidget.AnyWidget):
 
     def __repr__(self):
         """What the page shows, as text: settings, numbers, caption."""
-        values, error = self.picture["values"], self.picture["error"]
-        settings = ", ".join(f"{c['name']} = {_spoken(c, values)}" for c in self._controls)
-        return "\n".join(filter(None, [settings, error, self._view and self._view.text()]))
+        values, error = self._sent["values"], self._sent["error"]
+        settings = (f"{c.name} = {c.spoken(values[c.name])}" for c in self._controls.values())
+        views = (f"{title}\n{view.text()}".strip("\n") for title, view in self._views)
+        return "\n".join(filter(None, [", ".join(settings), error, *views]))
 
     def _repr_mimebundle_(self, **kwargs):
-        widget, _ = super()._repr_mimebundle_(**kwargs)
-        if self._view is None:
-            return widget | {"text/plain": repr(self)}, {}
-        still, metadata = heatmap(self._view)._repr_mimebundle_()
-        # the widget first for those who can run it; where nothing runs, the picture
-        return widget | still | {"text/plain": repr(self)}, metadata
+        """The picture as it is now, for programs that run nothing."""
+        bundle, metadata = {}, {}
+        if self._views:
+            titles, views = zip(*self._views, strict=True)
+            with suppress(InputError):  # too many for one picture: the numbers stay
+                bundle, metadata = draw([list(views)], [list(titles)])._repr_mimebundle_()
+        return bundle | {"text/plain": repr(self)}, metadata
+
+    def _ipython_display_(self):
+        """Two outputs: the live view, and the still one, which is hidden while the other lives.
+
+        In one output, JupyterLab shows "model not found" in place of the picture when a
+        notebook is opened again. Other programs would show both: they get one.
+        """
+        live, _ = super()._repr_mimebundle_()
+        bundle, metadata = self._repr_mimebundle_()
+        if "VSCODE_PID" in os.environ or "google.colab" in sys.modules:
+            display(live | bundle, metadata=metadata, raw=True)
+        else:
+            live.pop("text/plain")
+            bundle["text/html"] = STILL.format(
+                bundle.get("text/html") or f"<pre>{html.escape(repr(self))}</pre>"
+            )
+            display(live, raw=True)
+            display(bundle, metadata=metadata, raw=True)
 
 
 def explore(fn, /, **controls):
     """See a function of your own live: every change of a control calls fn again.
 
-    fn: called with the values of the controls by name. It returns a matrix, at most
-        (64, 64), as torch, numpy or lists; or View(matrix, tokens, caption=..., ...),
-        which says more. What it raises or prints is shown, and the last picture stays.
-        After 10 seconds it is stopped.
+    fn: called with the values of the controls by name. It returns a matrix, (rows, columns)
+        as torch, numpy or lists; or View(matrix, tokens, caption=..., ...), which says more;
+        or several of them side by side, {title: matrix or View}. Up to 16 rows and columns
+        have their numbers in the cells; up to 512 are colours, with the number of the cell
+        that is pointed at; of more, a window is shown. What fn raises or prints is shown,
+        and the last picture stays. After 10 seconds it is stopped.
     controls: name = what it can be, as in ipywidgets.interact:
         (low, high) or (low, high, step)   a slider; whole numbers give whole numbers
         a list, or a dict of label: value  a choice; three or more rising numbers become
@@ -152,241 +227,133 @@ def explore(fn, /, **controls):
         True or False                      a switch
         a matrix of True and False         a switch in each cell of the picture, as many as
                                            the matrix has; fn gets a bool tensor of its own
+        an array of numbers (n, 2)         vectors in a plane, to be dragged, named as the
+                                           rows of the picture if those are as many; fn gets
+                                           a float tensor of its own
         The default of the function's parameter is the start, otherwise the middle of a
-        slider and the first of a choice. A slider named "step" gets back, play and next.
-        A slider or a choice named "head" is also set by the small heads of a View: to the
-        option that is called "head 1" and so on, otherwise counting from its first value.
+        slider and the first of a choice. Any control named "step" that is a slider gets
+        back, play and next. A choice or slider named "query" is also set by a click on the
+        name of a row or column, one named "head" by the small heads of a View: to the option
+        of that name, otherwise counting from its first value.
     Returns the widget: put it last in the cell. Its plain text is its numbers.
     Raises InputError if fn cannot be called or a control cannot be understood.
     """
     return Explore(fn, controls)
 
 
-def _control(name, short, fn):
-    """What the page needs to draw one control, from its abbreviation."""
-    default = bare(_default(name, fn))
-    given, short = default is not inspect.Parameter.empty, bare(short)
-    if isinstance(short, (bool, str)):
-        kind, sort = ("switch", bool) if isinstance(short, bool) else ("text", str)
-        if given and not isinstance(default, sort):
-            expected = "True or False" if sort is bool else "a text"
-            raise InputError(f"{name} starts at {_brief(default)}; {expected} is expected.")
-        return {"name": name, "kind": kind, "value": sort(default if given else short)}
-    if switches := _switches(short, name):
-        if given and not _fits(start := _switches(default, name), switches):
-            raise InputError(
-                f"{name} starts at {_brief(default)}; {_size(switches)} of True and False "
-                "are expected."
-            )
-        return {"name": name, "kind": "cells", "value": start if given else switches}
-    if isinstance(short, tuple) and len(short) in (2, 3) and all(map(_is_number, short)):
-        return _slider(name, [_own(x) for x in short], default, given)
-    if isinstance(short, (list, tuple, dict)) and len(short):
-        labels = [str(bare(option)) for option in short]
-        options = list(short.values()) if isinstance(short, dict) else list(short)
-        start = 0
-        if given:
-            found = [
-                k
-                for k, option in enumerate(options)
-                if option is default or labels[k] == str(default) or _same(option, default)
-            ]
-            if not found:
-                raise InputError(
-                    f"{name} starts at {_brief(default)}, which is not in {_brief(labels)}."
-                )
-            start = found[0]
-        numbers = [bare(option) for option in options]
-        rising = len(options) > 2 and all(map(_is_number, numbers))
-        rising = rising and all(a < b for a, b in itertools.pairwise(numbers))
-        kind = "stops" if rising else "choice"
-        return {"name": name, "kind": kind, "value": start, "labels": labels, "options": options}
-    raise InputError(
-        f"{name}={_brief(short)} is no control; expected (low, high), (low, high, step), "
-        "a list of choices, a text, True or False, or a matrix of True and False."
-    )
+def _close_earlier(widget):
+    """Close what the same cell of the notebook made when it ran before: nobody sees it."""
+    kernel = getattr(get_ipython(), "kernel", None)
+    parent = kernel.get_parent("shell") if kernel else {}
+    cell, run = parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
+    if cell is None:
+        return
+    known, widgets = _shown.get(cell, (run, []))
+    if known != run:
+        while widgets:
+            widgets.pop().close()
+    _shown[cell] = run, [*widgets, widget]
 
 
-def _slider(name, limits, default, given):
-    whole = all(isinstance(x, int) for x in limits)
-    low, high = limits[:2]
-    step = limits[2] if len(limits) == 3 else 1 if whole else 0.1
-    # the difference too: it may be too large for a number of the page
-    if not (low < high and step > 0 and all(map(_is_finite, (*limits, high - low)))):
-        raise InputError(
-            f"{name}={_brief(tuple(limits))}: a slider needs (low, high) or (low, high, step) "
-            "with low < high and step > 0."
-        )
-    if not given:
-        start = low if name == "step" else low + (high - low) / step // 2 * step
-        # 0.3 and not 0.30000000000000004, which the slider never says
-        start = min(max(low, float(f"{start:.12g}")), high)
-    elif _is_number(default) and low <= default <= high and (not whole or default % 1 == 0):
-        start = default
-    else:
-        kind = "whole numbers" if whole else "numbers"
-        raise InputError(
-            f"{name} starts at {_brief(default)}; {kind} {low} to {high} are expected."
-        )
-    start = int(start) if whole else float(start)
-    kind = "step" if name == "step" else "slider"
-    return {"name": name, "kind": kind, "value": start, "low": low, "high": high, "by": step}
-
-
-def _switches(x, name):
-    """A matrix of True and False as nested lists of its own; None if x is none."""
-    if isinstance(x, (torch.Tensor, np.ndarray)):
-        x = x.tolist() if x.dtype in (torch.bool, np.bool_) else None
-    if not isinstance(x, (list, tuple)) or not all(isinstance(row, (list, tuple)) for row in x):
-        return None
-    rows = [[bare(on) for on in row] for row in x]
-    entries = sum(rows, [])
-    if not entries or not all(isinstance(on, bool) for on in entries):
-        return None
-    if len({len(row) for row in rows}) > 1:
-        raise InputError(f"the rows of {name} differ in length; give each the same.")
-    if max(len(rows), len(rows[0])) > MAX_CELLS:
-        raise InputError(
-            f"{name} has {_size(rows)} switches; at most {MAX_CELLS} x {MAX_CELLS} fit."
-        )
-    return rows
-
-
-def _size(rows):
-    return f"{len(rows)} x {len(rows[0])}"
-
-
-def _fits(rows, known):
-    return rows is not None and _size(rows) == _size(known)
-
-
-def _default(name, fn):
-    """The default of fn's parameter, or Parameter.empty; InputError if there is no parameter."""
-    try:
-        parameters = inspect.signature(fn).parameters
-    except (TypeError, ValueError):  # some built-ins have none: the call will tell
-        return inspect.Parameter.empty
-    if name in parameters:
-        return parameters[name].default
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        raise InputError(
-            f"the function has no parameter {name!r}; it has ({', '.join(parameters)})."
-        )
-    return inspect.Parameter.empty
-
-
-def _is_number(x):
-    return isinstance(bare(x), Real) and not isinstance(bare(x), bool)
-
-
-def _own(x):
-    """A number of any library as one that JSON can hold."""
-    return int(x) if isinstance(bare(x), Integral) else float(x)
-
-
-def _is_finite(x):
-    try:
-        return math.isfinite(x)
-    except OverflowError:  # a whole number too large for a float
-        return False
-
-
-def _same(a, b):
-    try:
-        return type(a) is type(b) and bool(a == b)
-    except Exception:  # tensors compare entry by entry, other things as they like
-        return False
-
-
-def _brief(x):
-    try:
-        text = " ".join(repr(x).split())
-    except Exception:  # a whole number of 5,000 digits, for one
-        text = f"what Python cannot print ({type(x).__name__})"
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _fit(values, known):
-    """Raises InputError unless values has just the names that are known."""
-    if not isinstance(values, dict) or set(values) != set(known):
-        got = list(values) if isinstance(values, dict) else values
-        raise InputError(f"a value for each of {list(known)} is expected, not {_brief(got)}.")
-
-
-def _value(control, value):
-    """The argument for fn; the page is not trusted to stay in range."""
-    name, kind, value = control["name"], control["kind"], bare(value)
-    if kind == "switch" and isinstance(value, bool) or kind == "text" and isinstance(value, str):
-        return value
-    if kind == "cells":
-        rows = _switches(value, name)
-        if _fits(rows, control["value"]):
-            return torch.tensor(rows)
-        size = _size(control["value"])
-        raise InputError(f"{name} is {_brief(value)}; {size} of True and False are expected.")
-    if kind in ("choice", "stops") and isinstance(value, int) and not isinstance(value, bool):
-        if 0 <= value < len(control["options"]):
-            return _copy(control["options"][value])  # fn may change what it is given
-        raise InputError(
-            f"{name} has {len(control['options'])} choices; number {_brief(value)} is none."
-        )
-    if kind in ("slider", "step") and _is_number(value):
-        low, high, by = control["low"], control["high"], control["by"]
-        whole = all(isinstance(x, int) for x in (low, high, by))
-        if low <= value <= high and (not whole or value % 1 == 0):
-            return int(value) if whole else float(value)
-        kind = "a whole number" if whole else "a number"
-        raise InputError(f"{name} is {_brief(value)}; {kind} from {low} to {high} is expected.")
-    raise InputError(f"{name} is {_brief(value)}, which is no value of this control.")
-
-
-def _sent(control, value, argument):
-    """A value of a control as the page has it."""
-    if "labels" in control:
-        return bare(value)
-    return argument.tolist() if control["kind"] == "cells" else argument
-
-
-def _copy(option):
-    try:
-        return copy.deepcopy(option)
-    except Exception:  # a computed tensor with its history, a generator and the like
-        return option.clone() if torch.is_tensor(option) else option
-
-
-def _spoken(control, values):
-    value = values[control["name"]]
-    if control["kind"] == "cells":
-        return f"{_size(value)} switches, {sum(map(sum, value))} on"
-    return control["labels"][value] if "labels" in control else str(value)
-
-
-def _view(result):
+def _views(result):
+    """What the function returned, as [(title, View)]."""
     if result is None:
         raise InputError("it returned None: is `return` missing?")
-    # a View of its own: fn may keep and change the one that it returned
-    view = replace(result) if isinstance(result, View) else View(result)
-    if max(view.matrix.shape) > MAX_CELLS:
-        raise InputError(
-            f"the shape is {view.matrix.shape}; at most {MAX_CELLS} by {MAX_CELLS} can be shown. "
-            "Return a part of it."
-        )
-    return view
+    several = result if isinstance(result, dict) and result else {"": result}
+    # Views of its own: fn may keep and change those that it returned
+    views = [
+        (as_text(title), (replace(one) if isinstance(one, View) else View(one)).part(LARGEST))
+        for title, one in several.items()
+    ]
+    if len(views) > 1 and any(view.heads is not None for _, view in views):
+        raise InputError("heads are drawn beside one matrix; there are several.")
+    if len({view.matrix.shape for _, view in views}) > 1:
+        shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views)
+        raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
+    if not any(isinstance(one, View) for one in several.values()):  # one scale for all
+        low, high = zip(*(view.scale for _, view in views), strict=True)
+        views = [(title, replace(view, scale=(min(low), max(high)))) for title, view in views]
+    return views
 
 
-def _drawn(view):
-    """A view as the page gets it: names, texts and colour indices."""
-    rows, columns, cells = view.table()
+def _panels(views):
+    """What the page draws: the views, and the small heads beside the only one."""
+    panels = [_panel(title, view) for title, view in views]
+    for _, view in views:
+        for k, (title, head) in enumerate(view.small()):
+            small = _panel(title, replace(head, row_sums=False, column_sums=False))
+            panels.append(small | {"cells": [], "small": True, "large": k == view.head})
+    return panels
+
+
+def _panel(title, view):
+    n, m = view.matrix.shape
+    rows, columns, cells, colours = view.tokens, view.keys, [], view.colours()
+    if max(n, m) <= NUMBERS:
+        rows, columns, table = view.table()
+        cells = sum(table, [])
+        colours = np.pad(colours, ((0, len(rows) - n), (0, len(columns) - m)), constant_values=NONE)
     return {
+        "title": title,
         "rows": rows,
         "columns": columns,
-        "cells": cells,
-        "colours": view.colours(),
-        "highlights": sorted(view.highlights),
-        "scale": [f"{limit:.4g}" for limit in view.scale],
+        "size": [n, m],
         "axes": list(view.axes),
-        "caption": view.caption,
+        "scale": [f"{limit:.4g}" for limit in view.scale],
+        "lit": [i * len(columns) + j for i, j in sorted(view.highlights)],
         "explains": view.explain is not None,
-        "heads": [[title, head.colours()] for title, head in view.small()],
-        "head": view.head,
+        "cells": cells,
+        "colours": colours.ravel(),
     }
+
+
+def _changed(old, new):
+    """Of a picture only what differs from an old one, or {}, as JSON: see merge() in explore.js.
+
+    "fresh" says that it is everything, as for other sizes or another number of panels. The
+    cells of a panel travel as {"at": indices or None for all, "cells", "colours"}.
+    """
+    fresh = not old or list(map(_layout, old["panels"])) != list(map(_layout, new["panels"]))
+    if fresh:
+        old = {"panels": [{}] * len(new["panels"])}
+    patch = {key: x for key, x in new.items() if key != "panels" and old.get(key) != x}
+    if not fresh:
+        patch["values"] = {
+            name: _edits(old["values"][name], x)
+            for name, x in new["values"].items()
+            if old["values"][name] != x
+        }
+    panels = zip(old["panels"], new["panels"], strict=True)
+    return patch | {"fresh": fresh, "panels": [_panel_changed(*both) for both in panels]}
+
+
+def _edits(old, new):
+    """Of a matrix the entries that differ, [row, column, value]; anything else as it is."""
+    if not isinstance(new, list):
+        return new
+    pairs = ((i, j, x) for i, row in enumerate(new) for j, x in enumerate(row))
+    return [[i, j, x] for i, j, x in pairs if old[i][j] != x]
+
+
+def _layout(panel):
+    return len(panel["rows"]), len(panel["columns"]), bool(panel["cells"]), "small" in panel
+
+
+def _panel_changed(old, new):
+    cells, colours = new["cells"], new["colours"]
+    patch = {k: x for k, x in new.items() if k not in ("cells", "colours") and old.get(k) != x}
+    at = None
+    if old:
+        differ = old["colours"] != colours
+        if cells:
+            differ |= np.array(old["cells"]) != np.array(cells)
+        at = np.flatnonzero(differ)
+        if len(at) == 0:
+            return patch
+        if len(at) * SHARE > len(colours):
+            at = None
+        else:
+            cells, colours = [cells[k] for k in at] if cells else [], colours[at]
+    packed = base64.b64encode(colours.tobytes()).decode()
+    at = None if at is None else at.tolist()
+    return patch | {"cells": {"at": at, "cells": cells, "colours": packed}}

@@ -22,20 +22,23 @@ from .guard import InputError
 # ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
 # projector and for every kind of colour vision.
 STOPS = "f7fbff deebf7 c6dbef 9ecae1 6baed6 4292c6 2171b5 08519c 08306b".split()
-NAN_COLOUR = "#ffffff"
+NONE, NONE_COLOUR = 255, "#ffffff"  # of NaN and what is not computed yet
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
-MAX_SIDE, MAX_CELLS = 256, 2**16  # of one matrix, of a picture: more only takes minutes
+MAX_TEXT = 64  # rows or columns of the numbers as text
+MAX_SIDE, MAX_AREA = 512, 3400  # of one matrix; of a picture, in square inches: PIL's limit
 MAX_LABEL = 24  # a longer name is cut in the picture
+MAX_TERMS = 8  # products that an explanation tells
 MAX_HEADS = 16  # small heads beside a matrix
+MANY = 24  # panels; more are small, without numbers in the cells
 MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 
 @cache
 def palette():
-    """256 colours "#rrggbb", light to dark, and the index from which text must be white
+    """255 colours "#rrggbb", light to dark, and the index from which text must be white
     to keep a contrast of at least 4.5:1."""
     stops = np.array([[int(s[i : i + 2], 16) for i in (0, 2, 4)] for s in STOPS])
-    at = np.linspace(0, len(stops) - 1, 256)
+    at = np.linspace(0, len(stops) - 1, NONE)
     rgb = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], 1).round()
     linear = np.where(rgb <= 10.31, rgb / 255 / 12.92, ((rgb / 255 + 0.055) / 1.055) ** 2.4)
     luminance = linear @ [0.2126, 0.7152, 0.0722]
@@ -275,14 +278,35 @@ class View:
         return rows, columns, cells
 
     def colours(self):
-        """(rows, columns) of indices into palette(); -1 for NaN and what is not computed."""
+        """(rows, columns) of uint8, indices into palette(); NONE where there is no colour."""
         low, high = self.scale
         unit = max(-low, high)  # with numbers near 1 nothing overflows
         with np.errstate(all="ignore"):
             part = (self.matrix / unit - low / unit) / (high / unit - low / unit)
-        index = np.nan_to_num(part, nan=-1, posinf=1, neginf=0)
-        index = np.where(np.isnan(self.matrix) | ~self.shown, -1, np.clip(index, 0, 1) * 255)
-        return index.round().astype(int).tolist()
+        none = np.isnan(self.matrix) | ~self.shown
+        index = np.clip(np.where(none, 0, part), 0, 1) * (NONE - 1)
+        return np.where(none, NONE, index.round()).astype(np.uint8)
+
+    def part(self, most):
+        """The first `most` rows and columns, the caption saying so; self if that is all."""
+        n, m = self.matrix.shape
+        if max(n, m) <= most:
+            return self
+        rows, columns = min(n, most), min(m, most)
+        text = f"Rows 0 to {rows - 1} and columns 0 to {columns - 1} of ({n}, {m})."
+        return replace(
+            self,
+            matrix=self.matrix[:rows, :columns],
+            tokens=self.tokens[:rows],
+            keys=self.keys[:columns],
+            shown=self.shown[:rows, :columns],
+            highlights=[(i, j) for i, j in self.highlights if i < rows and j < columns],
+            heads=None if self.heads is None else self.heads[:, :rows, :columns],
+            caption=f"{text} {self.caption}".strip(),
+            # the sum of a part would pass for that of the whole row
+            row_sums=self.row_sums and columns == m,
+            column_sums=self.column_sums and rows == n,
+        )
 
     def small(self):
         """The heads as (title, View), in order; empty if there are none."""
@@ -291,7 +315,10 @@ class View:
         return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
 
     def text(self):
-        """The numbers as a text table, those of the heads too, with the caption below."""
+        """The numbers as a text table, those of the heads too, with the caption below; of a
+        large matrix the first 64 rows and columns."""
+        if max(self.matrix.shape) > MAX_TEXT:
+            return self.part(MAX_TEXT).text()
         rows, columns, cells = self.table()
         lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
         widths = [max(_width(line[j]) for line in lines) for j in range(len(lines[0]))]
@@ -321,6 +348,31 @@ class View:
         return " ".join(f"{sentence}. {self.caption}".split())
 
 
+def dot_in_full(a, b):
+    """A dot product in full, as explain can say it: "0.55 × 0.43 + 0.87 × 0.15".
+
+    a, b: vectors of one length; of long ones the first eight products are told.
+    """
+    a, b = as_array(a, "a").ravel(), as_array(b, "b").ravel()
+    if len(a) != len(b):
+        raise InputError(f"vectors of one length are expected, not of {len(a)} and {len(b)}.")
+    terms = [f"{x:.2f} × {y:.2f}" for x, y in zip(a, b, strict=True)]
+    return " + ".join(terms[:MAX_TERMS] + ["…"] * (len(terms) > MAX_TERMS))
+
+
+def softmax_in_full(scores, j):
+    """How softmax makes weight j of these scores (n,): "exp(0.95 - 1.50) / 4.20".
+
+    As softmax does it, the largest score is taken from all of them first; below the line is
+    the sum of all such exponentials.
+    """
+    scores = as_array(scores, "scores").ravel()
+    top = scores.max()
+    if top == -np.inf:
+        return "0 / 0: there is nothing to see"
+    return f"exp({scores[j]:.2f} - {top:.2f}) / {np.exp(scores - top).sum():.2f}"
+
+
 def _width(text):
     """Columns that a text takes in a fixed-width font."""
     return sum(
@@ -333,6 +385,7 @@ def _label(text):
     """A name as it stands beside the picture: cut if it is long."""
     if _width(text) <= MAX_LABEL:
         return text
+    text = text[: 2 * MAX_LABEL]  # a name may have 10,000 letters
     while _width(text) >= MAX_LABEL:
         text = text[:-1]
     return text + "…"
@@ -456,20 +509,26 @@ def draw(views, titles, title=""):
     from matplotlib.figure import Figure  # here, because importing it takes longer than the rest
 
     count, (rows, columns) = len(views[0]), views[0][0].matrix.shape
-    if max(rows, columns) > MAX_SIDE or rows * columns * count * len(views) > MAX_CELLS:
-        raise InputError(
-            f"{count * len(views)} x ({rows}, {columns}) numbers are too many for one picture; "
-            "draw a part, for instance weights[..., :64, :64]."
-        )
-    tables = [[_seen(view) for view in row] for row in views]
+    too_many = InputError(
+        f"{count * len(views)} x ({rows}, {columns}) numbers are too many for one picture; "
+        "draw a part, for instance weights[..., :64, :64]."
+    )
+    if max(rows, columns) > MAX_SIDE:
+        raise too_many
+    many = count * len(views) > MANY
+    tables = [[_seen(view, many) for view in row] for row in views]
     wide, high = len(tables[0][0][1]), len(tables[0][0][0])
     name, key = (
         max(_width(_label(n)) for row in tables for table in row for n in table[k]) for k in (0, 1)
     )
-    size = 0.62 if columns <= MAX_NUMBERS else 0.62 * MAX_NUMBERS / wide
+    numbers = tables[0][0][2] is not None
+    size = 0.62 if numbers else 0.62 * MAX_NUMBERS / max(wide, high) * (0.25 if many else 1)
     width, height = wide * size + 0.9 + 0.085 * name, high * size * 0.75 + 1.25
     height += 0.085 * max(0, key - 7)  # such names stand upright
-    width, height = max(3.2, width * count), height * len(views) + 0.35 * bool(title)
+    width = max(3.2, width * count)
+    height = height * len(views) + 0.35 * bool(title)
+    if width * height > MAX_AREA:
+        raise too_many
     flat = list(zip(sum(titles, []), sum(views, []), strict=True))
     figure = place = Figure(layout="constrained")
     if small := views[0][0].small():
@@ -484,7 +543,7 @@ def draw(views, titles, title=""):
     for i, row in enumerate(views):
         for j, view in enumerate(row):
             _draw_panel(grid[i][j], view, tables[i][j], titles[i][j])
-    if columns > MAX_NUMBERS:  # no numbers in the cells: the colours need a key
+    if not numbers:  # the colours need a key
         _draw_scale(place, grid, views[0][0].scale)
     if small:
         _draw_heads(side, small, across, views[0][0].head)
@@ -494,22 +553,24 @@ def draw(views, titles, title=""):
     alt = "Heatmap" + (f" {title}" if title else "") + ": " + flat[0][1].alt()
     if len(flat) > 1:
         first, last = flat[0][0], flat[-1][0]
-        alt = f"{len(flat)} heatmaps on one colour scale, from {first} to {last}. {alt}"
+        one = " on one colour scale" * (len({view.scale for _, view in flat}) == 1)
+        alt = f"{len(flat)} heatmaps{one}, from {first} to {last}. {alt}"
     return Still(figure, alt, f"{title}\n{text}" if title else text)
 
 
-def _seen(view):
+def _seen(view, many):
     """The view's table as far as it is drawn: without numbers there is no place for sums."""
-    rows, columns, cells = view.table()
-    n, m = view.matrix.shape
-    return (rows, columns, cells) if m <= MAX_NUMBERS else (rows[:n], columns[:m], None)
+    rows, columns = view.matrix.shape
+    if many or rows > MAX_TEXT or columns > MAX_NUMBERS:
+        return view.tokens, view.keys, None
+    return view.table()
 
 
 def _draw_panel(axes, view, table, title):
     rows, columns, cells = table
     _, white_from = palette()
     # an image of its own colours, so that sums and what is not computed stay uncoloured
-    index = np.full((len(rows), len(columns)), -1)
+    index = np.full((len(rows), len(columns)), NONE)
     index[: view.matrix.shape[0], : view.matrix.shape[1]] = view.colours()
     _draw_colours(axes, index, "auto")
     numbers = cells is not None
@@ -521,7 +582,7 @@ def _draw_panel(axes, view, table, title):
             for j, text in enumerate(row):
                 axes.text(
                     j, i, text, ha="center", va="center", fontsize=9 if len(text) < 7 else 7,
-                    color="white" if index[i, j] >= white_from else "black",
+                    color="white" if white_from <= index[i, j] < NONE else "black",
                 )  # fmt: skip
     for i, j in sorted(view.highlights):
         box = axes.add_patch(_rectangle(i, j))
@@ -538,12 +599,12 @@ def _draw_panel(axes, view, table, title):
     axes.set_ylabel(view.axes[0], fontsize=9, parse_math=False)
     axes.set_xlabel(view.axes[1], fontsize=9, parse_math=False)
     if title:
-        axes.set_title(title, fontsize=10)
+        axes.set_title(title, fontsize=10, parse_math=False)
 
 
 def _draw_colours(axes, index, aspect):
-    """Indices into palette(), -1 for no colour."""
-    colours = [*palette()[0], NAN_COLOUR]
+    """Indices into palette(), NONE for no colour."""
+    colours = [*palette()[0], NONE_COLOUR]
     rgb = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in colours], np.uint8)
     axes.imshow(rgb[index], aspect=aspect, interpolation="nearest")
 
@@ -555,7 +616,7 @@ def _draw_heads(figure, small, across, head):
             axes.remove()
             continue
         title, view = small[k]
-        _draw_colours(axes, np.array(view.colours()), "equal")
+        _draw_colours(axes, view.colours(), "equal")
         axes.set(xticks=[], yticks=[])
         axes.set_title(title, fontsize=8, fontweight="bold" if k == head else "normal")
         if k == head:

@@ -2,7 +2,7 @@
 
 Every cell runs from top to bottom in a fresh kernel. What would differ from one execution
 to the next is left out: times, versions, and the ids of live widgets (whose pictures and
-numbers stay). A second execution therefore leaves no diff.
+numbers stay, in an output of their own). A second execution therefore leaves no diff.
 """
 
 import sys
@@ -49,10 +49,17 @@ def clean(notebook):
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata = {k: v for k, v in cell.metadata.items() if k in ("tags", "nbgrader")}
-        for output in cell.get("outputs", []):
-            if "data" in output:
-                output.data.pop(WIDGET, None)
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in map(without_widget, cell.outputs) if output]
     return notebook
+
+
+def without_widget(output):
+    """A cell's output without its live widget; None if there was nothing but that."""
+    if WIDGET not in output.get("data", {}):
+        return output
+    del output.data[WIDGET]
+    return output if output.data else None
 
 
 if __name__ == "__main__":

@@ -40,6 +40,17 @@ def run(source, namespace):
         return eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
 
 
+def shown_by(source, namespace):
+    """Run a cell's source; return (what its last line gives, all that it shows as text)."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        value = run(source, namespace)
+    # a verdict is printed already by the check
+    if value is not None and not hasattr(value, "passed"):
+        printed.write(repr(value))
+    return value, printed.getvalue().strip()
+
+
 @functools.cache
 def replay(path):
     """Run a lesson once; return (its namespace, what its cells showed, what each printed)."""
@@ -49,13 +60,9 @@ def replay(path):
     before = list(sys.path)
     try:
         for cell in code_cells(path):
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                value = run(cell.source, namespace)
+            value, text = shown_by(cell.source, namespace)
             shown.append(value)
-            if value is not None and not hasattr(value, "_ipython_display_"):
-                printed.write(repr(value))
-            texts.append(printed.getvalue().strip())
+            texts.append(text)
     finally:
         os.chdir(there)
         sys.path[:] = before

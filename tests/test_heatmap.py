@@ -3,6 +3,7 @@
 import base64
 import html
 import itertools
+import math
 import re
 
 import numpy as np
@@ -13,7 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from helpers import InputError, View, heatmap
-from helpers.heatmap import MAX_NUMBERS, palette
+from helpers.heatmap import MAX_NUMBERS, MAX_TEXT, NONE, dot_in_full, palette, softmax_in_full
 
 pytestmark = pytest.mark.filterwarnings("error")  # a warning would land in the cell's output
 
@@ -99,6 +100,15 @@ def test_numbers_up_to_12_columns_then_a_colour_bar():
     assert len(many.figure.axes) == 2
 
 
+def test_numbers_up_to_64_rows_then_a_picture_of_the_size_of_a_page():
+    few, many = heatmap(weights(MAX_TEXT, 3)), heatmap(weights(MAX_TEXT + 1, 3))
+    assert len(numbers(panels(few)[0])) == 3 * MAX_TEXT
+    assert not numbers(panels(many)[0])
+    assert len(many.figure.axes) == 2
+    for shape in [(512, 3), (512, 12), (512, 13), (3, 512), (512, 512)]:
+        assert max(heatmap(weights(*shape)).figure.get_size_inches()) < 12
+
+
 def test_a_sum_is_no_column_more_to_read():
     few = heatmap(weights(12, 12), row_sums=True, column_sums=True)
     many = heatmap(weights(13, 13), row_sums=True, column_sums=True)
@@ -108,12 +118,12 @@ def test_a_sum_is_no_column_more_to_read():
 
 
 def test_every_number_has_a_contrast_of_at_least_4_5():
-    values = np.linspace(0, 1, 1200).reshape(100, 12)
+    values = np.linspace(0, 1, 768).reshape(64, 12)
     values[0, :2] = np.nan, np.inf
     still = heatmap(values, row_sums=True, highlights=[(1, None)])
     (axes,) = panels(still)
     pixels = axes.images[0].get_array() / 255
-    assert len(axes.texts) == 1300
+    assert len(axes.texts) == 64 * 13
     for (i, j), text in numbers(axes).items():
         one, two = luminance(pixels[i, j]), luminance(text.get_color())
         assert (max(one, two) + 0.05) / (min(one, two) + 0.05) >= 4.5
@@ -121,19 +131,20 @@ def test_every_number_has_a_contrast_of_at_least_4_5():
 
 def test_lightness_falls_also_in_grey():
     colours, _ = palette()
-    assert len(colours) == 256
+    assert len(colours) == 255
     for lightness in luminance, lambda c: np.dot(to_rgb(c), [0.299, 0.587, 0.114]):
         values = list(map(lightness, colours))
         assert all(a >= b for a, b in itertools.pairwise(values))
-        # rounded to whole numbers of red, green and blue, one pair of neighbours is the same
+        # rounded to whole numbers of red, green and blue, a few pairs of neighbours are the same
         assert all(a > b for a, b in zip(values, values[2:], strict=False))
-        assert len(set(values)) >= 255
+        assert len(set(values)) >= 248
 
 
 def test_the_darkest_cell_is_the_largest_number():
-    assert View([[0.0, 0.5, 1.0]]).colours() == [[0, 128, 255]]
-    assert View([[-3.0, 0.0, 3.0]]).colours() == [[0, 128, 255]]
-    assert View([[1.0, 2.0]], scale=(1, 1.5)).colours() == [[0, 255]]
+    assert View([[0.0, 0.5, 1.0]]).colours().tolist() == [[0, 127, 254]]
+    assert View([[-3.0, 0.0, 3.0]]).colours().tolist() == [[0, 127, 254]]
+    assert View([[1.0, 2.0]], scale=(1, 1.5)).colours().tolist() == [[0, 254]]
+    assert View([[0.5]]).colours().dtype == np.uint8
 
 
 def test_heads_share_one_scale():
@@ -153,7 +164,7 @@ def headed(**options):
 
 
 def red(number, high):
-    return int(palette()[0][round(number / high * 255)][1:3], 16)
+    return int(palette()[0][round(number / high * 254)][1:3], 16)
 
 
 def test_the_small_heads_are_drawn_on_the_scale_of_the_large_one():
@@ -194,7 +205,7 @@ def test_what_is_not_computed_yet_is_not_in_the_heads_either():
     view = headed(shown=[[True] * 3, [False] * 3])
     assert view.scale == (0.0, 7.0)
     for _, head in view.small():
-        assert head.colours()[1] == [-1] * 3 and -1 not in head.colours()[0]
+        assert head.colours()[1].tolist() == [NONE] * 3 and NONE not in head.colours()[0]
     assert panels(heatmap(view))[3].images[0].get_array()[1, 2].tolist() == [255, 255, 255]
 
 
@@ -369,12 +380,15 @@ def test_whole_numbers_and_truth(kind):
 def test_nan_and_infinities_are_shown():
     still = heatmap([[np.nan, np.inf], [-np.inf, 0.5]], row_sums=True, column_sums=True)
     assert shown(still)[:2] == [["nan", "inf", "nan"], ["-inf", "0.50", "-inf"]]
-    assert View([[np.nan, np.inf, -np.inf, 0]]).colours() == [[-1, 255, 0, 0]]
+    assert View([[np.nan, np.inf, -np.inf, 0]]).colours().tolist() == [[NONE, 254, 0, 0]]
+    (axes, *_) = panels(heatmap([[np.nan, 1.0]]))
+    assert axes.images[0].get_array()[0, 0].tolist() == [255, 255, 255]
+    assert [text.get_color() for text in axes.texts] == ["black", "white"]
 
 
 @pytest.mark.parametrize("high", [1.7e308, 1e-300, 5e-324])
 def test_colours_of_numbers_at_the_ends_of_float(high):
-    assert View([[high, -high, 0]]).colours() == [[255, 0, 128]]
+    assert View([[high, -high, 0]]).colours().tolist() == [[254, 0, 127]]
 
 
 def test_the_attentions_of_a_hugging_face_model():
@@ -417,6 +431,57 @@ def test_a_dict_names_its_matrices():
     assert [axes.get_title() for axes in still.figure.axes] == ["before", "after"]
     half, full = (axes.images[0].get_array()[0, 0].tolist() for axes in still.figure.axes)
     assert half != full  # one scale for both
+
+
+@pytest.mark.parametrize("title", ["$x$", r"$\frac$", "<b>", "\ud800", "a\nb"])
+def test_the_titles_of_a_dict_are_shown_as_they_are(title):
+    still = heatmap({title: [[0.5]], "after": [[3.0]]}, title=title)
+    assert still.png().startswith(b"\x89PNG")
+    drawn = still.figure.axes[0].title
+    assert drawn.get_text() == title.replace("\ud800", r"\ud800") and not drawn.get_parse_math()
+
+
+# --- a part ---
+
+
+def test_a_part_is_the_first_rows_and_columns_and_says_so():
+    heads = torch.arange(2 * 5 * 4).view(2, 5, 4)
+    view = View(
+        heads[1], list("abcde"), keys=list("wxyz"), caption="Caption.", heads=heads, head=1,
+        highlights=[(1, None), (4, 0), (0, 3)], shown=torch.ones(5, 4).tril(), digits=1,
+        axes=("Row", "Column"), explain=lambda i, j: f"{i} {j}",
+    )  # fmt: skip
+    part = view.part(3)
+    assert part.matrix.tolist() == heads[1, :3, :3].tolist()
+    assert part.heads.tolist() == heads[:, :3, :3].tolist()
+    assert part.shown.tolist() == (torch.ones(3, 3).tril() == 1).tolist()
+    assert (part.tokens, part.keys) == (list("abc"), list("wxy"))
+    assert part.highlights == {(1, 0), (1, 1), (1, 2)}
+    assert part.caption == "Rows 0 to 2 and columns 0 to 2 of (5, 4). Caption."
+    same = ["head", "digits", "axes", "explain", "scale"]
+    assert [getattr(part, name) for name in same] == [getattr(view, name) for name in same]
+    assert view.part(4).matrix.shape == (4, 4)
+    assert view.part(5) is view and view.part(512) is view
+
+
+def test_a_part_of_a_row_has_no_sum():
+    for most, rows, columns in [(4, True, True), (3, True, False), (2, False, False)]:
+        part = View(torch.ones(4, 3), row_sums=True, column_sums=True).part(most)
+        assert (part.row_sums, part.column_sums) == (rows, columns)
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (65, 3), (3, 65), (512, 512), (1, 600)])
+def test_the_text_has_64_rows_and_columns_at_most_and_says_so(shape):
+    rows, columns = (min(n, 64) for n in shape)
+    matrix = torch.rand(shape)
+    lines = View(matrix, caption="Caption.").text().splitlines()
+    names, *table = (line.split() for line in lines[: rows + 1])
+    assert names == [str(j) for j in range(columns)]
+    assert table == [
+        [str(i), *(f"{x:.2f}" for x in row[:columns])] for i, row in enumerate(matrix[:rows])
+    ]
+    part = f"Rows 0 to {rows - 1} and columns 0 to {columns - 1} of {shape}. "
+    assert lines[rows + 1 :] == [part * (max(shape) > 64) + "Caption."]
 
 
 def test_a_views_matrix_is_its_own():
@@ -539,3 +604,33 @@ def test_none_means_the_default():
 def test_a_view_needs_one_matrix():
     with pytest.raises(InputError, match=r"the shape is \(2, 3, 3\). Choose one"):
         View(torch.zeros(2, 3, 3))
+
+
+def test_a_dot_product_in_full_has_all_its_numbers():
+    a, b = torch.tensor([0.55, 0.87, 0.66]), [0.43, 0.15, 0.89]
+    text = dot_in_full(a, b)
+    assert text == "0.55 × 0.43 + 0.87 × 0.15 + 0.66 × 0.89"
+    terms = [part.split(" × ") for part in text.split(" + ")]
+    assert sum(float(x) * float(y) for x, y in terms) == pytest.approx(float(a @ torch.tensor(b)))
+    assert dot_in_full(range(8), range(8)).count("×") == 8
+    assert dot_in_full(range(9), range(9)).endswith("7.00 × 7.00 + …")
+    with pytest.raises(InputError, match="of one length are expected, not of 2 and 3"):
+        dot_in_full([1, 2], [1, 2, 3])
+
+
+def test_softmax_in_full_gives_the_weight():
+    scores = torch.tensor([0.95, 1.50, -torch.inf, 2.75])
+    for j, weight in enumerate(torch.softmax(scores, dim=-1).tolist()):
+        score, top, total = re.fullmatch(
+            r"exp\((\S+) - (\S+)\) / (\S+)", softmax_in_full(scores, j)
+        ).groups()
+        assert math.exp(float(score) - float(top)) / float(total) == pytest.approx(weight, abs=2e-3)
+    assert softmax_in_full([-np.inf, -np.inf], 0) == "0 / 0: there is nothing to see"
+
+
+def test_many_panels_fit_one_picture_without_numbers():
+    still = heatmap(tuple(torch.full((1, 12, 12, 12), 0.5) for _ in range(12)))
+    assert len(still.figure.axes) == 144 + 1
+    assert not any(axes.texts for axes in still.figure.axes)
+    assert max(still.figure.get_size_inches()) < 40
+    assert "Layer 12, Head 12" in repr(still)

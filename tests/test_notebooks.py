@@ -4,6 +4,7 @@ import ast
 import contextlib
 import copy
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -13,8 +14,8 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
-from execute import WIDGET, clean, client_for, lessons
-from replay import code_cells, committed, markdown_cells, replay, run, solutions
+from execute import WIDGET, clean, client_for, lessons, without_widget
+from replay import code_cells, committed, markdown_cells, replay, run, shown_by, solutions
 
 from helpers import attention
 from helpers.checks.exercises import CHECKED, REPAIRS
@@ -34,13 +35,44 @@ def test_what_is_shown_and_what_is_printed_stay_on_lines_of_their_own():
     assert committed(cell) == "✘ shown\nprinted\n✘ shown"
 
 
+def test_of_a_live_view_only_the_still_picture_is_committed():
+    live, plain = {WIDGET: {"model_id": "a"}}, {"text/plain": "shown"}
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell()])
+    notebook.cells[0].outputs = [
+        nbformat.v4.new_output("display_data", data=live),
+        nbformat.v4.new_output("display_data", data=plain),
+        nbformat.v4.new_output("stream", text="printed"),
+        nbformat.v4.new_output("execute_result", data=live | plain),
+        nbformat.v4.new_output("execute_result", data=live),
+    ]
+    outputs = clean(notebook).cells[0].outputs
+    assert [output.get("data", output.get("text")) for output in outputs] == [
+        plain,
+        "printed",
+        plain,
+    ]
+    assert clean(copy.deepcopy(notebook)) == notebook
+
+
+def test_what_shows_itself_is_shown_once_as_text():
+    """In a replay, as in a notebook: a live view its numbers, a check what it printed."""
+    namespace = {}
+    run("from helpers import check, explore", namespace)
+    for source, text in [
+        ("explore(lambda x: [[x]], x=(0, 4))", "x = 2\n      0\n0  2.00"),
+        ("print('printed')\n5", "printed\n5"),
+        ("x = 5", ""),
+        ("check('softmax', lambda scores: ...)", "… softmax: not written yet."),
+    ]:
+        assert shown_by(source, namespace)[1] == text
+
+
 def outputs_of(cell, pictures=True):
     """A cell's outputs without what differs from run to run (or from machine to machine)."""
-    outputs = copy.deepcopy(cell.outputs)
+    outputs = [one for one in map(without_widget, copy.deepcopy(cell.outputs)) if one]
     for output in outputs:
         output.pop("execution_count", None)
         data = output.get("data", {})
-        data.pop(WIDGET, None)
         if not pictures:
             data.pop("image/png", None)
             if "text/html" in data:
@@ -120,7 +152,8 @@ def test_every_picture_says_in_words_what_it_shows(path):
         for output in cell.outputs:
             data = output.get("data", {})
             if "image/png" in data:
-                assert re.match(r'<img alt="[^"]{20,}"', data["text/html"]), cell.source
+                (picture,) = re.findall("<img [^>]*>", data["text/html"])
+                assert re.match(r'<img alt="[^"]{20,}"', picture), cell.source
                 assert len(data["text/plain"]) > 20
 
 
@@ -279,15 +312,23 @@ def test_every_live_view_answers_over_its_whole_range(path):
     views = [value for value in replay(path)[1] if hasattr(value, "compute")]
     assert len(views) >= 2
     for view in views:
-        start = view.picture["values"]
         for control in view.controls:
             for value in whole_range(control):
-                picture = view.compute(start | {control["name"]: value})
+                picture = view.compute({control["name"]: value})
                 assert picture["error"] == "" and picture["printed"] == "", (control, value)
-                result = view._fn(**arguments(view, picture["values"]))
-                assert picture["cells"] == result.table()[2]
-                assert picture["heads"] == [[t, h.colours()] for t, h in result.small()]
+                several = view._fn(**arguments(view, picture["values"]))
+                several = several if isinstance(several, dict) else {"": several}
+                large = [panel for panel in picture["panels"] if "small" not in panel]
+                for panel, (title, result) in zip(large, several.items(), strict=True):
+                    assert panel["title"] == title
+                    assert panel["cells"] == sum(result.table()[2], [])
+                small = [panel for panel in picture["panels"] if "small" in panel]
+                heads = [head for result in several.values() for head in result.small()]
+                for panel, (title, head) in zip(small, heads, strict=True):
+                    assert panel["title"] == title
+                    assert (panel["colours"] == head.colours().ravel()).all()
                 assert picture["caption"]
+            view.compute({control["name"]: control["value"]})
 
 
 def whole_range(control):
@@ -299,6 +340,14 @@ def whole_range(control):
         return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
     if "labels" in control:
         return range(len(control["labels"]))
+    if control["kind"] == "plane":  # each vector to the ends of the plane and to its middle
+        start, limit = control["value"], control["limit"]
+        places = [[0, 0], *itertools.product([-limit, limit], repeat=2)]
+        return [
+            [*start[:k], list(place), *start[k + 1 :]]
+            for k in range(len(start))
+            for place in places
+        ]
     low, high, by = control["low"], control["high"], control["by"]
     count = round((high - low) / by)
     at = sorted({0, count, *range(0, count, max(1, count // 40))})
@@ -306,7 +355,9 @@ def whole_range(control):
 
 
 def arguments(view, values):
-    options = {c["name"]: c["options"] for c in view._controls if "options" in c}
+    """What the function gets for the values of the page."""
+    controls = view._controls
+    options = {n: c.options for n, c in controls.items() if c.kind in ("choice", "stops")}
     lists = {n: torch.tensor(v) if isinstance(v, list) else v for n, v in values.items()}
     return {n: options[n][v] if n in options else v for n, v in lists.items()}
 

@@ -1,0 +1,316 @@
+"""The controls of the live picture, from the abbreviations that the reader writes.
+
+A value of a control is what the page holds: for a choice the index of the option, for a
+matrix nested lists. An argument is what the reader's function gets for it.
+"""
+
+import copy
+import inspect
+import itertools
+import math
+from numbers import Integral, Real
+
+import numpy as np
+import torch
+
+from .guard import InputError
+from .heatmap import bare
+
+MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
+LARGEST = 2**53  # of a vector's numbers: up to here the page knows whole numbers exactly
+EMPTY = inspect.Parameter.empty
+
+
+def control(name, short, fn):
+    """The control for fn's parameter of this name. InputError if short is no abbreviation,
+    or the default of the parameter is nothing that the control can have."""
+    default, short = bare(_default(name, fn)), bare(short)
+    array = _array(short, name)
+    if isinstance(short, bool):
+        made = Switch(name, short)
+    elif isinstance(short, str):
+        made = Text(name, str(short))
+    elif array is not None:
+        made = Matrix(name, array)
+    elif isinstance(short, tuple) and len(short) in (2, 3) and all(map(_is_number, short)):
+        made = Slider(name, *map(_own, short))
+    elif isinstance(short, (list, tuple, dict)) and len(short):
+        made = Choice(name, short)
+    else:
+        raise InputError(
+            f"{name}={brief(short)} is no control; expected (low, high), (low, high, step), "
+            "a list of choices, a text, True or False, a matrix of True and False, or an "
+            "array of numbers (n, 2)."
+        )
+    if default is not EMPTY:
+        made.spec["value"] = made.start_at(default)
+    return made
+
+
+class Control:
+    """What all controls can do. spec: what the page needs; spec["value"] is the start."""
+
+    expected = "another value"
+
+    def __init__(self, name, kind, value, **spec):
+        self.name, self.kind = name, kind
+        self.spec = {"name": name, "kind": kind, "value": value, **spec}
+
+    def accepts(self, value):
+        raise NotImplementedError
+
+    def argument(self, value):
+        """What fn gets for a value of the page, which is not trusted: InputError if it is none."""
+        value = bare(value)
+        if not self.accepts(value):
+            raise InputError(f"{self.name} is {brief(value)}; {self.expected} expected.")
+        return self.given(value)
+
+    def given(self, value):
+        return value
+
+    def plain(self, value):
+        """A value that the page could have sent, as it is kept."""
+        return self.argument(value)
+
+    def start_at(self, default):
+        if not self.accepts(default):
+            raise InputError(f"{self.name} starts at {brief(default)}; {self.expected} expected.")
+        return self.plain(default)
+
+    def spoken(self, value):
+        return str(value)
+
+
+class Switch(Control):
+    expected = "True or False is"
+
+    def __init__(self, name, on):
+        super().__init__(name, "switch", on)
+
+    def accepts(self, value):
+        return isinstance(value, bool)
+
+
+class Text(Control):
+    expected = "a text is"
+
+    def __init__(self, name, text):
+        super().__init__(name, "text", text)
+
+    def accepts(self, value):
+        return isinstance(value, str)
+
+    def given(self, value):
+        return sendable(value)
+
+
+class Slider(Control):
+    def __init__(self, name, low, high, step=None):
+        self.whole = all(isinstance(x, int) for x in (low, high, 1 if step is None else step))
+        step = (1 if self.whole else 0.1) if step is None else step
+        # the difference too: it may be too large for a number of the page
+        finite = all(map(_is_finite, (low, high, step, high - low)))
+        if not (finite and low < high and step > 0):
+            raise InputError(
+                f"{name}={brief((low, high, step))}: a slider needs (low, high) or "
+                "(low, high, step) with low < high and step > 0."
+            )
+        self.low, self.high = low, high
+        self.expected = f"{'a whole number' if self.whole else 'a number'} from {low} to {high} is"
+        start = low if name == "step" else low + (high - low) / step // 2 * step
+        # 0.3 and not 0.30000000000000004, which the slider never says
+        start = self.given(min(max(low, float(f"{start:.12g}")), high))
+        super().__init__(name, "slider", start, low=low, high=high, by=step)
+
+    def start_at(self, default):
+        start = super().start_at(default)
+        steps = (start - self.low) / self.spec["by"]
+        if abs(steps - round(steps)) > 1e-6:  # the page could not show it
+            raise InputError(
+                f"{self.name} starts at {brief(default)}; the steps of its slider are "
+                f"{self.spec['by']} wide, from {self.low} on. Give (low, high, step) that fit."
+            )
+        return start
+
+    def accepts(self, value):
+        fits = _is_number(value) and self.low <= value <= self.high
+        return fits and (not self.whole or value % 1 == 0)
+
+    def given(self, value):
+        return int(value) if self.whole else float(value)
+
+
+class Choice(Control):
+    """One of several; a slider with stops if they are three or more rising numbers."""
+
+    def __init__(self, name, options):
+        labels = [str(bare(option)) for option in options]
+        self.options = list(options.values()) if isinstance(options, dict) else list(options)
+        self.expected = f"a number from 0 to {len(labels) - 1}, one of the choices, is"
+        numbers = [bare(option) for option in self.options]
+        rising = len(numbers) > 2 and all(map(_is_number, numbers))
+        rising = rising and all(a < b for a, b in itertools.pairwise(numbers))
+        super().__init__(name, "stops" if rising else "choice", 0, labels=labels)
+
+    def accepts(self, value):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return whole and 0 <= value < len(self.options)
+
+    def given(self, value):
+        option = self.options[value]
+        try:
+            return copy.deepcopy(option)  # fn may change what it is given
+        except Exception:  # a computed tensor with its history, a generator and the like
+            return option.clone() if torch.is_tensor(option) else option
+
+    def plain(self, value):
+        return bare(value)
+
+    def start_at(self, default):
+        labels = self.spec["labels"]
+        for k, option in enumerate(self.options):
+            if option is default or labels[k] == str(default) or _same(option, default):
+                return k
+        raise InputError(
+            f"{self.name} starts at {brief(default)}, which is not in {brief(labels)}."
+        )
+
+    def spoken(self, value):
+        return self.spec["labels"][value]
+
+
+class Matrix(Control):
+    """Cells of the picture that are switches; or vectors in a plane, to be dragged."""
+
+    def __init__(self, name, array):
+        self.shape, self.cells = array.shape, array.dtype == bool
+        rows, columns = self.shape
+        if max(self.shape) > MAX_SWITCHES:
+            raise InputError(
+                f"{name} has {rows} x {columns} {'switches' if self.cells else 'numbers'}; "
+                f"at most {MAX_SWITCHES} x {MAX_SWITCHES if self.cells else 2} fit."
+            )
+        spec = {}
+        self.expected = f"{rows} x {columns} of True and False are"
+        if not self.cells:
+            # round limits, with room to drag beyond the longest
+            limit = self.limit = max(1, math.ceil(1.25 * float(np.abs(array).max())))
+            self.expected = f"{rows} x 2 numbers from {-limit} to {limit} are"
+            spec = {"limit": limit}
+        super().__init__(name, "cells" if self.cells else "plane", array.tolist(), **spec)
+
+    def accepts(self, value):
+        array = self._read(value)
+        if array is None or array.shape != self.shape or (array.dtype == bool) != self.cells:
+            return False
+        return self.cells or bool((np.abs(array) <= self.limit).all())
+
+    def given(self, value):
+        return torch.tensor(self._read(value), dtype=torch.bool if self.cells else torch.float32)
+
+    def plain(self, value):
+        return self._read(value).tolist()
+
+    def _read(self, value):
+        """A value as an array; the page sends numbers as lists, too. None if it is none."""
+        if not self.cells and _is_rows(value):
+            rows = [[bare(entry) for entry in row] for row in value]
+            pairs = all(len(row) == 2 and all(map(_is_number, row)) for row in rows)
+            value = np.array(rows) if pairs else None
+        return _array(value, self.name)
+
+    def edited(self, known, changes):
+        """The matrix known with [row, column, value] put in; as it is if these do not fit."""
+        rows = [list(row) for row in known]
+        try:
+            for row, column, value in changes:
+                rows[range(len(rows))[row]][range(len(rows[0]))[column]] = value
+        except (TypeError, ValueError, IndexError):
+            return changes  # which no control accepts
+        return rows
+
+    def spoken(self, value):
+        rows, columns = self.shape
+        if self.cells:
+            return f"{rows} x {columns} switches, {sum(map(sum, value))} on"
+        return ", ".join(f"({x:.2f}, {y:.2f})" for x, y in value)
+
+
+def _is_rows(x):
+    return isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
+
+
+def _array(x, name):
+    """x as an array of its own if it is a matrix of True and False, or (n, 2) numbers of
+    numpy or torch (lists of those are choices); otherwise None."""
+    rows = _is_rows(x) and all(isinstance(bare(entry), bool) for row in x for entry in row)
+    if not (rows or isinstance(x, (torch.Tensor, np.ndarray))):
+        return None
+    try:
+        if torch.is_tensor(x):
+            x = x.detach().cpu().to_dense()
+            x = (x.double() if x.is_floating_point() else x).numpy()  # which has no bfloat16
+        array = np.array(x)
+    except ValueError:
+        raise InputError(f"the rows of {name} differ in length; give each the same.") from None
+    except RuntimeError:  # a tensor without numbers (meta), or of tensors
+        return None
+    if array.ndim != 2 or not array.size:
+        return None
+    if array.dtype == bool:
+        return array
+    numbers = array.dtype.kind in "iuf" and array.dtype != np.uint8 and array.shape[1] == 2
+    return array.astype(float) if numbers and (np.abs(array) < LARGEST).all() else None
+
+
+def _default(name, fn):
+    """The default of fn's parameter, or EMPTY; InputError if there is no such parameter."""
+    try:
+        parameters = inspect.signature(fn).parameters
+    except (TypeError, ValueError):  # some built-ins have none: the call will tell
+        return EMPTY
+    if name in parameters:
+        return parameters[name].default
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        raise InputError(
+            f"the function has no parameter {name!r}; it has ({', '.join(parameters)})."
+        )
+    return EMPTY
+
+
+def _is_number(x):
+    return isinstance(bare(x), Real) and not isinstance(bare(x), bool)
+
+
+def _own(x):
+    """A number of any library as one that JSON can hold."""
+    return int(x) if isinstance(bare(x), Integral) else float(x)
+
+
+def _is_finite(x):
+    try:
+        return math.isfinite(x)
+    except OverflowError:  # a whole number too large for a float
+        return False
+
+
+def _same(a, b):
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:  # tensors compare entry by entry, other things as they like
+        return False
+
+
+def sendable(text):
+    """text as it can be sent: half of a pair of surrogates has no bytes."""
+    return str(text).encode("utf-8", "backslashreplace").decode()
+
+
+def brief(x):
+    """x on one short line, whatever it is."""
+    try:
+        text = " ".join(repr(x).split())
+    except Exception:  # a whole number of 5,000 digits, for one
+        text = f"what Python cannot print ({type(x).__name__})"
+    return text if len(text) <= 60 else text[:59] + "…"
