@@ -1,6 +1,7 @@
-"""What every test needs: one thread for small tensors, and an nbval that waits and looks."""
+"""What every test needs: one thread for small tensors, an nbval that waits and looks, a browser."""
 
 import os
+import re
 import time
 from queue import Empty
 
@@ -10,6 +11,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The kernel chooses its own; a foreign one would change what a figure prints.
 os.environ.pop("MPLBACKEND", None)
 
+import pytest
+from lab import chromium, jupyterlab
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
 
@@ -32,10 +35,50 @@ def _get_message_while_alive(self, stream, timeout=None):
 
 RunningKernel.get_message = _get_message_while_alive
 
+LONG = ("test_stages.py", "test_live.py", "test_alive.py", "test_browser.py")
+
 
 def pytest_collection_modifyitems(items):
-    # The longest file first, or one worker waits for the other at the end.
-    items.sort(key=lambda item: "test_stages.py" not in item.nodeid)
+    # The longest files first, or one worker waits for the other at the end.
+    items.sort(
+        key=lambda item: next((k for k, f in enumerate(LONG) if f in item.nodeid), len(LONG))
+    )
     for item in items:
         if isinstance(item, IPyNbCell):
             item.output_timeout = 60  # seconds of silence; five are too few on a busy machine
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """(page, address of JupyterLab, its folder, errors that the page reported).
+
+    One for each file: while it lives, Playwright's event loop runs, and no other may.
+    """
+    with chromium(tmp_path_factory.mktemp("browser")) as page:
+        if page is None:
+            reason = "no Chromium, Chrome or Edge was found on this machine"
+            if os.environ.get("CI"):
+                pytest.fail(f"{reason}: CI must run the browser tests")
+            pytest.skip(reason)
+        errors = []
+
+        def report(text, where):
+            # JupyterLab has errors of its own, most of them while it opens a notebook; our
+            # code is a module without an address (blob:), or named in the message
+            if re.search("blob:|anywidget|explore|jupyter-widgets", text + where):
+                errors.append(text)
+
+        page.on("pageerror", lambda e: report(str(e), e.stack or ""))
+        page.on(
+            "console",
+            lambda m: report(m.text, m.location["url"]) if m.type == "error" else None,
+        )
+        page.on("request", lambda r: errors.append(f"fetched {r.url}") if outside(r.url) else None)
+        folder = tmp_path_factory.mktemp("lab")
+        with jupyterlab(folder) as address:
+            yield page, address, folder, errors
+
+
+def outside(url):
+    """JupyterLab may ask anything of its own server, and nobody else."""
+    return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))

@@ -10,6 +10,9 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
+from execute import METADATA
+
 ROOT = Path(__file__).parent.parent
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -122,6 +125,12 @@ def open_notebook(page, address, name, theme="JupyterLab Light"):
     )
 
 
+def write(path, source):
+    """A notebook with a cell for each part of the source."""
+    cells = [nbformat.v4.new_code_cell(part.strip()) for part in source.split("---")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), path)
+
+
 def run_all(page):
     """Run all cells and wait until the kernel has answered them all."""
     page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
@@ -134,3 +143,16 @@ def run_all(page):
         }""",
         timeout=120_000,
     )
+
+
+def scroll_to(page, number):
+    """Bring a cell into the window: JupyterLab draws only those near it."""
+    page.evaluate(
+        """async (number) => {
+            const content = window.jupyterapp.shell.currentWidget.content;
+            await content.scrollToItem(number, 'center');
+            content.activeCellIndex = number;
+        }""",
+        number,
+    )
+    page.wait_for_selector(f'.jp-Cell[data-windowed-list-index="{number}"]')

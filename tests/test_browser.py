@@ -1,48 +1,13 @@
 """Every lesson in JupyterLab in a real browser, as a student opens it."""
 
-import os
 import re
 
-import nbformat
 import pytest
-from execute import METADATA, lessons
-from lab import chromium, jupyterlab, open_notebook, run_all
+from execute import lessons
+from lab import open_notebook, run_all, write
 from playwright.sync_api import expect
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """(page, address of JupyterLab, its folder, errors that the page reported)."""
-    with chromium(tmp_path_factory.mktemp("browser")) as page:
-        if page is None:
-            reason = "no Chromium, Chrome or Edge was found on this machine"
-            if os.environ.get("CI"):
-                pytest.fail(f"{reason}: CI must run the browser tests")
-            pytest.skip(reason)
-        errors = []
-
-        def report(text, where):
-            # JupyterLab has errors of its own, most of them while it opens a notebook; our
-            # code is a module without an address (blob:), or named in the message
-            if re.search("blob:|anywidget|explore|jupyter-widgets", text + where):
-                errors.append(text)
-
-        page.on("pageerror", lambda e: report(str(e), e.stack or ""))
-        page.on(
-            "console",
-            lambda m: report(m.text, m.location["url"]) if m.type == "error" else None,
-        )
-        page.on("request", lambda r: errors.append(f"fetched {r.url}") if outside(r.url) else None)
-        folder = tmp_path_factory.mktemp("lab")
-        with jupyterlab(folder) as address:
-            yield page, address, folder, errors
-
-
-def outside(url):
-    """JupyterLab may ask anything of its own server, and nobody else."""
-    return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
 
 
 @each_lesson
@@ -53,73 +18,6 @@ def test_a_lesson_opened_and_not_run_shows_its_pictures(browser, path):
     page.wait_for_selector(".jp-Notebook img[alt]")
     assert page.get_by_text("model not found").count() == 0
     assert errors == []
-
-
-@each_lesson
-def test_a_key_press_on_a_control_changes_the_picture(browser, path):
-    page, address, _, errors = browser
-    errors.clear()
-    open_notebook(page, address, f"notebooks/{path.name}")
-    run_all(page)
-    sources = page.evaluate(
-        """() => [...window.jupyterapp.shell.currentWidget.content.model.cells]
-            .map(c => c.type === 'code' ? c.sharedModel.getSource() : '')"""
-    )
-    views = [k for k, text in enumerate(sources) if "explore(" in text and "import" not in text]
-    assert len(views) >= 2
-    # JupyterLab draws only the cells near the window: go to each
-    for number in views:
-        scroll_to(page, number)
-        view = page.locator(f'.jp-Cell[data-windowed-list-index="{number}"] .explore')
-        view.locator("td").first.wait_for()
-        before = picture_of(view)
-        control = view.locator("input, select, td[aria-selected]").first
-        control.focus()
-        key = control.evaluate(
-            """e => e.tagName === 'TD' ? 'Enter' : e.type !== 'range' ? 'ArrowDown'
-                : e.value === e.max ? 'ArrowLeft' : 'ArrowRight'"""
-        )
-        page.keyboard.press(key)
-        page.wait_for_function(
-            """([number, before]) => {
-                const view = document.querySelector(
-                    `.jp-Cell[data-windowed-list-index="${number}"] .explore`);
-                return [...view.querySelectorAll('th, td, .caption')]
-                    .map(e => e.textContent).join('|') !== before;
-            }""",
-            arg=[number, before],
-        )
-        assert control.evaluate("e => e === document.activeElement"), "the focus was lost"
-        assert view.locator(".error").text_content() == ""
-    # arrows and letters typed at a control are not commands of the notebook
-    assert len(sources) == page.evaluate(
-        "window.jupyterapp.shell.currentWidget.content.model.cells.length"
-    )
-    assert errors == []
-
-
-def scroll_to(page, number):
-    page.evaluate(
-        """async (number) => {
-            const content = window.jupyterapp.shell.currentWidget.content;
-            await content.scrollToItem(number, 'center');
-            content.activeCellIndex = number;
-        }""",
-        number,
-    )
-    page.wait_for_selector(f'.jp-Cell[data-windowed-list-index="{number}"]')
-
-
-def picture_of(view):
-    return view.evaluate(
-        "e => [...e.querySelectorAll('th, td, .caption')].map(e => e.textContent).join('|')"
-    )
-
-
-def write(path, source):
-    """A notebook with a cell for each part of the source."""
-    cells = [nbformat.v4.new_code_cell(part.strip()) for part in source.split("---")]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), path)
 
 
 HOSTILE = """
