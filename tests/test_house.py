@@ -1,11 +1,13 @@
 """Promises of the house: two commands, one list of dependencies, clean code."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from execute import lessons
+from replay import run
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -44,3 +46,19 @@ def test_the_code_is_linted_and_formatted():
             [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout
+
+
+def test_the_script_of_the_page_is_linted():
+    oxlint = shutil.which("oxlint", path=Path(sys.executable).parent)
+    command = [oxlint, "--deny=correctness", "--deny=suspicious", "--deny-warnings", "helpers"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "on 1 file" in done.stdout
+
+
+def test_the_example_of_the_readme_is_a_live_view_of_five_lines():
+    (code,) = re.findall(r"```python\n(from helpers import .*?)```", README, re.S)
+    assert len([line for line in code.splitlines() if line]) == 5
+    view = run(code, {})
+    assert view.compute({"T": 0.1})["error"] == ""
+    assert len(view.compute({"T": 0.1})["panels"][0]["cells"]) == 36
