@@ -25,7 +25,7 @@ from helpers.heatmap import palette
 THEMES = ["JupyterLab Light", "JupyterLab Dark"]
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640
 MOST = 60  # values of a slider that are all tried; of more a spread
-TOGETHER = 150  # values of all sliders of a view that are tried
+TOGETHER = 60  # values of all sliders of a view that are tried
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 
@@ -451,7 +451,7 @@ def drives(widget):
     """Values for all controls, one after another: each alone over its range, some at random."""
     first, chance = start_of(widget), random.Random(0)
     start = {name: as_shown(value, widget._controls[name]) for name, value in first.items()}
-    most = max(8, min(MOST, TOGETHER // len(start)))
+    most = max(16, min(MOST, TOGETHER // len(start)))
     ranges = {name: range_of(c, most) for name, c in widget._controls.items()}
     alone = [start | {name: value} for name, values in ranges.items() for value in values]
     mixed = [{name: chance.choice(v) for name, v in ranges.items()} for _ in range(10)]
