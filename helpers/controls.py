@@ -48,16 +48,14 @@ def control(name, short, fn):
 
 
 class Control:
-    """What all controls can do. spec: what the page needs; spec["value"] is the start."""
+    """What all controls can do. spec: what the page needs; spec["value"] is the start.
 
-    expected = "another value"
+    Each has accepts(value), and expected: what it accepts, with its verb.
+    """
 
     def __init__(self, name, kind, value, **spec):
         self.name, self.kind = name, kind
         self.spec = {"name": name, "kind": kind, "value": value, **spec}
-
-    def accepts(self, value):
-        raise NotImplementedError
 
     def argument(self, value):
         """What fn gets for a value of the page, which is not trusted: InputError if it is none."""
@@ -70,8 +68,12 @@ class Control:
         return value
 
     def plain(self, value):
-        """A value that the page could have sent, as it is kept."""
-        return self.argument(value)
+        """A value that is accepted, as the page could have sent it."""
+        return self.given(bare(value))
+
+    def edited(self, known, change):
+        """The value that the known one becomes by a change, as the page sends it."""
+        return change
 
     def start_at(self, default):
         if not self.accepts(default):
@@ -221,7 +223,7 @@ class Matrix(Control):
         return _array(value, self.name)
 
     def edited(self, known, changes):
-        """The matrix known with [row, column, value] put in; as it is if these do not fit."""
+        """The matrix known with each [row, column, value] put in."""
         rows = [list(row) for row in known]
         try:
             for row, column, value in changes:

@@ -57,7 +57,7 @@ function fill(box, nodes) {
 }
 
 // Put a patch of Python into the picture. Returns for each panel the places that changed,
-// undefined for all.
+// null for all.
 function merge(picture, { panels, fresh, values, ...rest }) {
   Object.assign(picture, rest);
   picture.values ??= {};
@@ -75,7 +75,7 @@ function merge(picture, { panels, fresh, values, ...rest }) {
       panel.colours[place] = colours[n];
       if (panel.cells.length) panel.cells[place] = cells.cells[n];
     });
-    return cells.at ?? undefined; // all
+    return cells.at;
   });
 }
 
@@ -199,7 +199,6 @@ function makePlane({ name, limit, value: start }, changed) {
   }
   function call(names) {
     points.forEach(({ label }, k) => setText(label, names.length === points.length ? names[k] : String(k)));
-    show(value);
   }
   return { box, show, call };
 }
@@ -255,14 +254,14 @@ function makeTable(palette, { look, press, choose }) {
 
   function draw(panel, places) {
     const { rows, columns, size, axes } = panel;
-    const built = heads.length !== columns.length || sides.length !== rows.length;
+    const built = heads.length !== columns.length || sides.length !== rows.length, words = String([rows, columns]);
     if (built) build(panel);
-    else if (named !== String([rows, columns])) {
+    else if (named !== words) {
       // no column becomes narrower, or all that is beside it would jump
       const wide = [corner, ...heads].map((node) => [node, node.getBoundingClientRect().width]);
       for (const [node, pixels] of wide) node.style.minWidth = `${pixels}px`;
     }
-    named = String([rows, columns]);
+    named = words;
     setText(corner, `${axes[0]} ↓  ${axes[1]} →`);
     for (const [nodes, names, count] of [[heads, columns, size[1]], [sides, rows, size[0]]]) names.forEach((name, k) => {
       const button = nodes[k].firstElementChild;
@@ -499,20 +498,17 @@ function makeView(model, picture) {
     pending.clear();
     asked = `${me} ${++turn}`;
     slow = setTimeout(() => setText(cell, "Python is computing …"), SLOW);
-    timer = setTimeout(() => { answered(); gone(); }, WAIT);
+    timer = setTimeout(() => { answered(); say(error, GONE); }, WAIT);
     send({ changes, turn: asked }, { iopub: { status: hurry } });
   }
   // After a restart the connection is closed, and sending throws.
   function send(message, callbacks) {
     try { model.send(message, callbacks); } catch { lost(); }
   }
-  function gone() {
-    say(error, GONE);
-  }
   function lost() {
     answered();
     pending.clear();
-    gone();
+    say(error, GONE);
     fields.disabled = true;
   }
   // The server holds an answer back until the browser has acknowledged what came before it

@@ -21,7 +21,7 @@ import numpy as np
 import traitlets
 from IPython.display import display
 
-from .controls import Matrix, brief, control, sendable
+from .controls import brief, control, sendable
 from .guard import InputError, call, get_ipython
 from .heatmap import NONE, View, as_text, draw, palette
 
@@ -126,10 +126,9 @@ class Explore(anywidget.AnyWidget):
         """Changes as the page sends them, of a matrix only its entries, as whole values."""
         if not isinstance(changes, dict):
             return changes
-        matrices = {n: c for n, c in self._controls.items() if isinstance(c, Matrix)}
+        known = self._controls
         return {
-            n: matrices[n].edited(self._values[n], x) if n in matrices else x
-            for n, x in changes.items()
+            n: known[n].edited(self._values[n], x) if n in known else x for n, x in changes.items()
         }
 
     def _hear(self, _, content, buffers):
@@ -198,16 +197,17 @@ class Explore(anywidget.AnyWidget):
         notebook is opened again. Other programs would show both: they get one.
         """
         live, _ = super()._repr_mimebundle_()
-        bundle, metadata = self._repr_mimebundle_()
-        if "VSCODE_PID" in os.environ or "google.colab" in sys.modules:
-            display(live | bundle, metadata=metadata, raw=True)
-        else:
+        one_output = "VSCODE_PID" in os.environ or "google.colab" in sys.modules
+        if not one_output:
             live.pop("text/plain")
-            bundle["text/html"] = STILL.format(
-                bundle.get("text/html") or f"<pre>{html.escape(repr(self))}</pre>"
-            )
-            display(live, raw=True)
-            display(bundle, metadata=metadata, raw=True)
+            display(live, raw=True)  # before the still picture is drawn, which takes longer
+        bundle, metadata = self._repr_mimebundle_()
+        if one_output:
+            bundle = live | bundle
+        else:
+            still = bundle.get("text/html") or f"<pre>{html.escape(bundle['text/plain'])}</pre>"
+            bundle["text/html"] = STILL.format(still)
+        display(bundle, metadata=metadata, raw=True)
 
 
 def explore(fn, /, **controls):
@@ -281,15 +281,15 @@ def _panels(views):
     panels = [_panel(title, view) for title, view in views]
     for _, view in views:
         for k, (title, head) in enumerate(view.small()):
-            small = _panel(title, replace(head, row_sums=False, column_sums=False))
-            panels.append(small | {"cells": [], "small": True, "large": k == view.head})
+            small = _panel(title, head, numbers=False)
+            panels.append(small | {"small": True, "large": k == view.head})
     return panels
 
 
-def _panel(title, view):
+def _panel(title, view, numbers=True):
     n, m = view.matrix.shape
     rows, columns, cells, colours = view.tokens, view.keys, [], view.colours()
-    if max(n, m) <= NUMBERS:
+    if numbers and max(n, m) <= NUMBERS:
         rows, columns, table = view.table()
         cells = sum(table, [])
         colours = np.pad(colours, ((0, len(rows) - n), (0, len(columns) - m)), constant_values=NONE)
