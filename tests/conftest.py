@@ -10,11 +10,14 @@ from queue import Empty
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The kernel chooses its own; a foreign one would change what a figure prints.
 os.environ.pop("MPLBACKEND", None)
+os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported: no test needs a network
 
 import pytest
 from lab import chromium, jupyterlab
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
+from optional import OPTIONAL, needs_transformers
+from xdist.scheduler import LoadScopeScheduling
 
 _get_message = RunningKernel.get_message
 
@@ -35,7 +38,22 @@ def _get_message_while_alive(self, stream, timeout=None):
 
 RunningKernel.get_message = _get_message_while_alive
 
-LONG = ("test_stages.py", "test_live.py", "test_alive.py", "test_browser.py")
+LONG = ("test_live.py", "test_notebooks.py", "test_stages.py", "test_alive.py", "test_browser.py")
+# Files whose tests share nothing but what is the same for a parameter, such as a lesson.
+BY_PARAMETER = ("test_notebooks.py", "test_stages.py")
+
+
+class Scheduling(LoadScopeScheduling):
+    """--dist=loadscope, but a long file that shares no browser is not left to one worker."""
+
+    def _split_scope(self, nodeid):
+        file, _, parameters = nodeid.partition("[")
+        file = file.split("::")[0]
+        return file + parameters if file.endswith(BY_PARAMETER) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return Scheduling(config, log)
 
 
 def pytest_collection_modifyitems(items):
@@ -46,6 +64,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if isinstance(item, IPyNbCell):
             item.output_timeout = 60  # seconds of silence; five are too few on a busy machine
+        if item.path == OPTIONAL:
+            item.add_marker(needs_transformers)
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ METADATA = {
 
 
 def lessons():
-    """The notebooks of the course, in their order."""
-    return sorted(NOTEBOOKS.glob("*.ipynb"))
+    """The notebooks of the course, in their order; without a number, a notebook is optional."""
+    return sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 
 
 def client_for(notebook, path):

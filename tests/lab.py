@@ -14,6 +14,7 @@ import nbformat
 from execute import METADATA
 
 ROOT = Path(__file__).parent.parent
+SECONDS = 20  # that a page may take until it shows what is expected: CI can be a busy machine
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -63,7 +64,8 @@ def jupyterlab(folder):
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}",
          "--ServerApp.port_retries=0", "--ip=127.0.0.1", "--IdentityProvider.token=course",
-         "--allow-root", "--LabApp.expose_app_in_browser=True"],
+         "--allow-root", "--LabApp.expose_app_in_browser=True",
+         "--JupyterNotebookApp.expose_app_in_browser=True"],
         cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT,
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
@@ -88,8 +90,9 @@ def jupyterlab(folder):
 @contextmanager
 def chromium(folder, width=1280, height=900):
     """A page in a headless browser with a profile of its own; None if there is no browser."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=SECONDS * 1000)
     with sync_playwright() as playwright:
         found = find_browser(playwright)
         if found is None:
@@ -119,9 +122,15 @@ def open_notebook(page, address, name, theme="JupyterLab Light"):
         }""",
         theme,
     )
+    wait_for_kernel(page)
+
+
+def wait_for_kernel(page):
+    """Until the notebook is there and its kernel has nothing to do: what is asked of it earlier
+    is lost."""
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     page.wait_for_function(
-        "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+        "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
     )
 
 

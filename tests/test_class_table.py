@@ -126,7 +126,8 @@ def ran(home):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        loop = notebook(home / "loop.ipynb", SHOW, PROCESSES + "while True: pass")
+        forever = "import time\nwhile True: time.sleep(0.01)"
+        loop = notebook(home / "loop.ipynb", SHOW, PROCESSES + forever)
         endless = run(loop, MIME, seconds=30)
         out, err = process.communicate(timeout=300)
     return {

@@ -1,10 +1,21 @@
-"""What check() promises of several mistakes at once: every wrong stage has its name."""
+"""What check() promises of several mistakes at once: every wrong stage has its name.
 
+Run by pytest on a sample. python tests/test_stages.py tries every pair, and 500 random triples
+of each exercise, which takes several minutes.
+"""
+
+import contextlib
+import io
 import random
+import sys
 from itertools import combinations, product
+from pathlib import Path
 
 import pytest
 import torch
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
 from remember import remember, trust
 
 from helpers.checks import check
@@ -12,7 +23,11 @@ from helpers.checks.exercises import EXERCISES
 from helpers.checks.results import attempt, call_ours, same
 from helpers.checks.search import apart
 
-TRIPLES = 500
+# One of the mistakes is to write .T for a batch, and PyTorch says so.
+pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
+
+PAIRS = 120  # of each exercise at least, and as many more as it takes until all its parts occur
+TRIPLES = 100
 
 
 def in_stages(exercise):
@@ -124,13 +139,34 @@ def assert_explained(exercise, mistakes, choices):
         )
 
 
+def every_pair(exercise):
+    """Pairs of mistakes that can be made together, with a wrong form of each, in random order."""
+    random_ = random.Random(0)
+    pairs = [
+        (mistakes, choices)
+        for mistakes in combinations(in_stages(exercise), 2)
+        for choices in [[random_.choice(mistake.stages) for mistake in mistakes]]
+        if apart(*choices)
+    ]
+    random_.shuffle(pairs)
+    return pairs
+
+
+def sample_of_pairs(exercise):
+    """Pairs in which every wrong form and every two stages occur that occur in any pair."""
+    new, others, seen = [], [], set()
+    for pair in every_pair(exercise):
+        choices = pair[1]
+        parts = {*map(id, choices), frozenset(stage for choice in choices for stage in choice)}
+        (others if parts <= seen else new).append(pair)
+        seen |= parts
+    return new + others[: max(0, PAIRS - len(new))]
+
+
 @pytest.mark.parametrize("exercise", STAGED, ids=lambda exercise: exercise.name)
 def test_two_wrong_stages_are_named(exercise):
-    pick = random.Random(0).choice
-    for pair in combinations(in_stages(exercise), 2):
-        choices = [pick(mistake.stages) for mistake in pair]
-        if apart(*choices):
-            assert_explained(exercise, pair, choices)
+    for mistakes, choices in sample_of_pairs(exercise):
+        assert_explained(exercise, mistakes, choices)
 
 
 @pytest.mark.parametrize("exercise", OF_THREE, ids=lambda exercise: exercise.name)
@@ -170,3 +206,14 @@ def changed_and_unscaled(inputs, W_query, W_key, W_value):
 )
 def test_beside_what_is_no_stage_a_wrong_stage_is_named(exercise, code, names):
     assert check(exercise, code).mistakes == names
+
+
+if __name__ == "__main__":
+    for exercise in STAGED:
+        sets = [*every_pair(exercise), *random_sets(exercise, 3, 500 * (exercise in OF_THREE))]
+        print(f"{exercise.name}: {len(sets)} sets")
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+            remember(patch)
+            trust(patch)
+            for mistakes, choices in sets:
+                assert_explained(exercise, mistakes, choices)

@@ -1,0 +1,13 @@
+"""The optional notebook, and what needs its package: skipped where that is missing, not in CI."""
+
+import importlib.util
+import os
+
+import pytest
+from execute import NOTEBOOKS
+
+OPTIONAL = NOTEBOOKS / "your_own_model.ipynb"
+needs_transformers = pytest.mark.skipif(
+    importlib.util.find_spec("transformers") is None and not os.environ.get("CI"),
+    reason="transformers is not installed; it is optional: notebooks/your_own_model.txt",
+)
