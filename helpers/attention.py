@@ -1,8 +1,8 @@
 """Attention as the lessons build it: one definition each, in the order of the lessons.
 
 n: number of tokens.  d, d_in: entries of an embedding.  b: number of sentences in a batch.
-Every function takes floating-point tensors, leaves its arguments as they are and returns the
-same floating-point type.
+Every function takes floating-point tensors, where it says nothing else, leaves its arguments
+as they are and returns the same floating-point type.
 Source of the formulas: Vaswani et al. 2017, section 3.2. Source of the classes, their
 arguments and the order in which they create their parameters (query, key, value, out_proj):
 Raschka, Build a Large Language Model (From Scratch), chapter 3.
@@ -332,6 +332,107 @@ class MultiHeadAttention(nn.Module):
         weights = self.dropout(self.weights(inputs))
         values = split_heads(self.W_value(inputs), self.num_heads)
         return self.out_proj(merge_heads(weights @ values))
+
+
+# Lesson 07
+def uniform_causal(n):
+    """Weights of attention that looks at all allowed tokens alike: the baseline.
+
+    n: number of tokens, at least 1.
+    Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
+    Raises InputError if n is no such number.
+    Source: causal_weights of scores that are all equal.
+    """
+    _expect_sizes(n=n)
+    allowed = torch.ones(n, n).tril()
+    return allowed / allowed.sum(dim=-1, keepdim=True)
+
+
+def weight_between(weights, queries, keys):
+    """The weight with which one token of each sentence looks at another one.
+
+    weights: (b, n, n).  queries, keys: (b,), whole numbers from 0 to n - 1, the positions of
+    the two tokens in each sentence.
+    Returns (b,). Raises IndexError if there is no such position.
+    """
+    sentences = torch.arange(len(weights), device=weights.device)
+    return weights[sentences, queries, keys]
+
+
+def exchange(weights, queries, first, second):
+    """An intervention: each query gives two keys the weight that it gave the other one.
+
+    weights: (b, n, n).  queries, first, second: (b,), whole numbers from 0 to n - 1, the
+    positions of the query and of the two keys in each sentence.
+    Returns a copy (b, n, n), changed in row queries[k] of each sentence k only: so its rows
+    sum to what they did. Raises IndexError if there is no such position.
+    """
+    sentences = torch.arange(len(weights), device=weights.device)
+    changed = weights.clone()
+    changed[sentences, queries, first] = weights[sentences, queries, second]
+    changed[sentences, queries, second] = weights[sentences, queries, first]
+    return changed
+
+
+def look_back(words):
+    """Where an induction head must look: the position after the last copy of each word.
+
+    words: (n,), whole numbers, one for each different word; n >= 1.
+    Returns (n,), whole numbers from -1 to n - 1: j + 1 for the last j < i with the same word
+    as at i, or -1 where there is none.
+    Source: induction heads, Elhage et al. 2021 and Olsson et al. 2022.
+    """
+    earlier_copies = (words[:, None] == words).tril(diagonal=-1)
+    after = torch.arange(1, len(words) + 1, device=words.device)
+    return torch.where(earlier_copies, after, -1).amax(dim=-1)
+
+
+# Lesson 08
+def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
+    """Bytes of the keys and values that a model keeps of the tokens it has seen.
+
+    n: tokens of one text.  layers: each keeps its own.  num_kv_heads: heads of keys and values
+    in a layer; with grouped queries fewer than there are heads.  head_dim: numbers of a key,
+    as of a value.  bytes_per_number: 4 for float32, 2 for float16 and bfloat16.  batch: texts
+    at a time.  Returns an int. Raises InputError if one is no whole number of at least 1.
+    Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
+    """
+    _expect_sizes(
+        n=n, layers=layers, num_kv_heads=num_kv_heads, head_dim=head_dim,
+        bytes_per_number=bytes_per_number, batch=batch,
+    )  # fmt: skip
+    return 2 * n * layers * num_kv_heads * head_dim * bytes_per_number * batch
+
+
+def next_context(query, key, value, keys, values):
+    """Context vector of one new token, which sees all that came before it, and itself.
+
+    query, key: (d_k,) and value: (d_v,), of the new token.  keys: (n, d_k) and values:
+    (n, d_v), of those before it; n may be 0.  Returns (d_v,): the last row of causal attention.
+    """
+    keys, values = torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+    return attention_weights(scaled_scores(query[None], keys))[0] @ values
+
+
+def attend_in_blocks(query, keys, values, block_size):
+    """Context vector of one query, from blocks of keys, without a whole row of scores.
+
+    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys at a time,
+    at least 1; the last block may be smaller.  Returns (d_v,). Raises InputError if block_size
+    is no such number.
+    Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
+    """
+    _expect_sizes(block_size=block_size)
+    maximum, total, blend = -torch.inf, 0.0, 0.0
+    for start in range(0, len(keys), block_size):
+        block = slice(start, start + block_size)
+        scores = scaled_scores(query[None], keys[block])[0]
+        larger = scores.max().clamp(min=maximum)
+        exps, shrink = (scores - larger).exp(), (maximum - larger).exp()
+        total = total * shrink + exps.sum()
+        blend = blend * shrink + exps @ values[block]
+        maximum = larger
+    return blend / total
 
 
 # What does not fit

@@ -102,6 +102,7 @@ function makeControl(control, changed, busy, hint) {
   if (kind === "text" || kind === "switch") {
     const field = kind === "text" ? "value" : "checked";
     const input = make("input", { id, type: kind === "text" ? "text" : "checkbox" });
+    if (kind === "text") input.size = Math.min(60, Math.max(20, control.value.length + 2)); // in letters
     input.addEventListener("input", () => changed(input[field]));
     row.append(input);
     // writing a text that is already there would move the cursor

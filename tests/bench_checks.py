@@ -22,9 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import answers
-import answers_causal
-import answers_trainable
+import test_checks
 import test_stages
 import torch
 
@@ -58,7 +56,7 @@ def every_answer():
         yield exercise.name, "stub", _stub_of(exercise)
         for mistake in exercise.mistakes:
             yield exercise.name, mistake.name, next(iter(exercise.forms(mistake)))
-    for part in (answers, answers_trainable, answers_causal):
+    for part in test_checks.PARTS:
         for name, code, fact in part.UNKNOWN:
             yield name, f"unknown: {fact}", code
     yield from combinations()

@@ -575,6 +575,32 @@ def test_inputs_longer_than_the_context_are_refused(name):
     refused(sentence, create(name), torch.zeros(4, 9, 7))
 
 
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_even_weights_of_the_past_are_those_of_equal_scores(n):
+    even = attention.uniform_causal(n)
+    torch.testing.assert_close(even, attention.causal_weights(torch.zeros(n, n), 4))
+
+
+def test_exchanging_twice_gives_the_weights_back_and_the_first_time_only_two_change():
+    weights = torch.rand(3, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    before = weights.clone()
+    queries, first, second = (torch.tensor(x) for x in ([4, 3, 2], [0, 1, 2], [3, 2, 0]))
+    once = attention.exchange(weights, queries, first, second)
+    assert (once != weights).sum() == 6
+    assert torch.equal(
+        attention.weight_between(once, queries, first),
+        attention.weight_between(weights, queries, second),
+    )
+    assert torch.equal(attention.exchange(once, queries, second, first), weights)
+    assert torch.equal(weights, before) and once.dtype == torch.float64
+
+
+def test_the_last_copy_is_looked_at_and_what_is_new_has_none():
+    words = torch.tensor([3, 1, 3, 3, 2, 1])
+    assert attention.look_back(words).tolist() == [-1, -1, 1, 3, -1, 2]
+    assert attention.look_back(torch.tensor([1, 1])).tolist() == [-1, 1]
+
+
 @pytest.mark.parametrize("shape", [(5,), (5, 4), (4, 5, 6)])
 def test_scores_that_are_not_square_are_refused(shape):
     sentence = f"scores has the shape {shape}; as many keys as queries are expected, (..., n, n)."

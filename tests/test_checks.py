@@ -10,6 +10,8 @@ import warnings
 
 import answers
 import answers_causal
+import answers_cost
+import answers_learned
 import answers_trainable
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ from helpers.checks.results import attempt, call_ours
 from helpers.checks.verdict import forget
 from helpers.checks.words import Message
 
-PARTS = (answers, answers_trainable, answers_causal)
+PARTS = (answers, answers_trainable, answers_causal, answers_learned, answers_cost)
 CATALOGUE = {name: rows for part in PARTS for name, rows in part.CATALOGUE.items()}
 STYLES = {name: codes for part in PARTS for name, codes in part.STYLES.items()}
 AS_WRITTEN = [row for part in PARTS for row in part.AS_WRITTEN]
@@ -274,7 +276,10 @@ def test_any_whole_multiple_is_the_cell_run_again(times):
     assert check("context_vector", lambda x, i: 0.5 * right_context(x, i)).mistakes == ()
 
 
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+@pytest.mark.parametrize(
+    "exercise",
+    [pytest.param(e, id=name) for name, e in EXERCISES.items() if e.first_is_tensor],
+)
 def test_a_right_answer_that_changes_its_argument_is_not_right(exercise):
     def change(*args):
         args[0][-1] += 1

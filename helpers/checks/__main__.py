@@ -147,7 +147,7 @@ def clean(text):
 
 
 def _lessons():
-    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+    return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
 
 def exercises_by_lesson():

@@ -40,11 +40,16 @@ class Probe:
         return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
 
     def is_double(self):
-        return any(torch.is_tensor(x) and x.dtype == torch.float64 for x in self.args)
+        return any(map(_is_double, self.args))
 
     def single(self):
         """The same numbers in float32."""
-        return replace(self, args=tuple(x.float() if torch.is_tensor(x) else x for x in self.args))
+        singles = (x.float() if _is_double(x) else x for x in self.args)
+        return replace(self, args=tuple(singles))
+
+
+def _is_double(x):
+    return torch.is_tensor(x) and x.dtype == torch.float64
 
 
 @dataclass(frozen=True)
@@ -98,13 +103,14 @@ class Mistake:
 @dataclass(frozen=True)
 class Exercise:
     """signature: as the notebook shows it, with the shape returned.  kind: "scores",
-    "weights", "context" (a blend of the inputs), "values" (a blend of values) or "random",
-    for facts that hold of every right answer of that kind.
+    "weights", "context" (a blend of the inputs), "values" (a blend of values), "positions" (whole
+    numbers) or "random", for facts that hold of every right answer of that kind.
     right: a function, or a class for an exercise about a class.
     probes: a function, so that data/ is read when it is needed and not at import.
     staged: the right answer in stages, if it has stages; of a class its formula.  made: makes
     of a formula in stages what is checked.  formula_args: takes a Probe, returns the arguments
     of the formula there, or None where something else is looked at.
+    first_is_tensor: is the first argument one, so that it can be changed in place?
     """
 
     name: str
@@ -116,6 +122,7 @@ class Exercise:
     staged: Callable | None = None
     made: Callable = lambda formula: formula
     formula_args: Callable = lambda probe: probe.args
+    first_is_tensor: bool = True
 
     def called(self, name):
         """The same exercise under another name."""

@@ -9,7 +9,17 @@ from dataclasses import replace
 
 import torch
 
-from . import lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06, stages
+from . import (
+    lesson_01,
+    lesson_02,
+    lesson_03,
+    lesson_04,
+    lesson_05,
+    lesson_06,
+    lesson_07,
+    lesson_08,
+    stages,
+)
 from .declare import Mistake
 from .sources import SOURCES
 
@@ -45,8 +55,8 @@ def _in_every_exercise(exercise):
         return memory
 
     # More decimals than these are within the tolerance of results.close. What is drawn cannot
-    # be compared number by number.
-    decimals = {"weights": (2, 3, 4), "random": ()}.get(exercise.kind, (2, 3))
+    # be compared number by number; positions have no decimals.
+    decimals = {"weights": (2, 3, 4), "random": (), "positions": ()}.get(exercise.kind, (2, 3))
     roundings = tuple(map(rounded, decimals))
     one_query = Mistake(
         "always the query 1",
@@ -54,38 +64,35 @@ def _in_every_exercise(exercise):
         "You used inputs[1] (journey) as the query for every i. Use inputs[i].",
         source=SOURCES["always the query 1"],
     )
+    numbers_rounded = Mistake(
+        "numbers rounded",
+        roundings[0] if roundings else None,
+        stages.ROUNDED.advice,
+        also=roundings[1:],
+        source="christophM/interpretable-ml-book#234 (exp of exact beside rounded numbers)",
+    )
+    changed_in_place = Mistake(
+        IN_PLACE,
+        then(in_place),
+        "Writing x[0] = ..., += and names that end in _ change the caller's tensor, and "
+        "its views are no copies. Make a new tensor, or start with .clone().",
+        shows=lambda seen: any(result.changed for result in seen.mine),
+        source="PyTorch documentation, Tensor Views; += and names with _ are in place",
+    )
+    added_to_empty = Mistake(
+        "accumulates into torch.empty",
+        then(into_empty),
+        "torch.empty is uninitialised memory. Assign with =, or start from torch.zeros.",
+        # NaN has many causes; that zeros cure it shows this one.
+        shows=lambda seen: seen.cured_by_zeros,
+        source="documentation of torch.empty; huggingface/torchMoji#11",
+    )
     return (
         *((one_query,) if "(inputs, i)" in exercise.signature and not exercise.staged else ()),
-        *(
-            [
-                Mistake(
-                    "numbers rounded",
-                    roundings[0],
-                    stages.ROUNDED.advice,
-                    also=roundings[1:],
-                    source="christophM/interpretable-ml-book#234 (exp of exact beside rounded "
-                    "numbers)",
-                )
-            ]
-            if roundings
-            else []
-        ),
-        Mistake(
-            IN_PLACE,
-            then(in_place),
-            "Writing x[0] = ..., += and names that end in _ change the caller's tensor, and "
-            "its views are no copies. Make a new tensor, or start with .clone().",
-            shows=lambda seen: any(result.changed for result in seen.mine),
-            source="PyTorch documentation, Tensor Views; += and names with _ are in place",
-        ),
-        Mistake(
-            "accumulates into torch.empty",
-            then(into_empty),
-            "torch.empty is uninitialised memory. Assign with =, or start from torch.zeros.",
-            # NaN has many causes; that zeros cure it shows this one.
-            shows=lambda seen: seen.cured_by_zeros,
-            source="documentation of torch.empty; huggingface/torchMoji#11",
-        ),
+        *((numbers_rounded,) if decimals else ()),
+        *((changed_in_place,) if exercise.first_is_tensor else ()),
+        # Among whole numbers there is no NaN.
+        *((added_to_empty,) if exercise.kind != "positions" else ()),
     )
 
 
@@ -111,6 +118,13 @@ EXERCISES = {
         lesson_06.SPLITTING,
         lesson_06.MERGING,
         lesson_06.MULTI_HEAD,
+        lesson_07.UNIFORM,
+        lesson_07.BETWEEN,
+        lesson_07.EXCHANGE,
+        lesson_07.LOOK_BACK,
+        lesson_08.CACHE,
+        lesson_08.NEXT,
+        lesson_08.BLOCKS,
     )
 }
 
@@ -127,3 +141,13 @@ REPAIRS = {
     }.items()
 }
 CHECKED = EXERCISES | REPAIRS
+
+
+def made_wrongly(name, mistake):
+    """An answer to the exercise called name that makes a mistake, to try out what that does.
+
+    mistake: its name, as a verdict tells it. Raises KeyError if the exercise does not know it.
+    """
+    exercise = CHECKED[name]
+    known = {one.name: one for one in reversed(exercise.mistakes)}
+    return next(exercise.forms(known[mistake]))

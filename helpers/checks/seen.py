@@ -125,7 +125,9 @@ class Seen:
         if j >= len(args):  # one with a default
             return False
         x = args[j]
-        if torch.is_tensor(x):
+        if torch.is_tensor(x) and not x.is_floating_point():
+            changed = x + 1  # positions stay whole numbers
+        elif torch.is_tensor(x):
             changed = x * 1.25 + x.roll(1, -1)
         else:
             changed = x - 1 if x > 1 else x + 1

@@ -89,4 +89,16 @@ SOURCES = {
     "concatenated along tokens": "cat(dim=1) is right for one sentence of (n, d)",
     "only the last head": "= inside the loop in place of append",
     "not merged": "transpose alone looks like the way back",
+    "every sentence with every pair": (
+        "asked in tensorflow/tensorflow#5328 (each row with an index of its own)"
+    ),
+    "positions of the first sentence for all": (
+        "queries[0] was right for the sentence that was looked at first"
+    ),
+    "only the first sentence": "return inside the loop over the sentences",
+    "no index for the sentence": "weights[query, key] is right for one sentence, (n, n)",
+    "query and key exchanged": "harvardnlp/annotated-transformer#104 (rows and columns mixed up)",
+    "the last word as the query": (
+        "Gen-Verse/LatentMAS#26, vgel/repeng#38 (-1 is not the word that is meant)"
+    ),
 }

@@ -192,7 +192,8 @@ def argument(where, probe, changed):
 def side_by_side(got, want):
     """(", from entry [1]", ["0.1000", "0.2000"], ["0.1000", "0.3000"]): a few numbers of each,
     from the first that can be seen to differ."""
-    for style in (".4f", ".6g", ".9g"):
+    styles = (".4f", ".6g", ".9g") if want.is_floating_point() else (".6g", ".9g")
+    for style in styles:
         mine = [number(x, style) for x in got.flatten().tolist()]
         right = [number(x, style) for x in want.flatten().tolist()]
         differing = [k for k, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b]

@@ -1,0 +1,203 @@
+"""What attention costs: published models, recorded times, and times of one's own."""
+
+import csv
+import time
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+from torch.nn import functional as F
+
+from .attention import causal_mask
+from .guard import InputError
+from .heatmap import Still
+
+DATA = Path(__file__).parent.parent / "data"
+MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
+HEADS, HEAD_DIM = 4, 32  # of what is timed
+
+
+@dataclass(frozen=True)
+class Model:
+    """Sizes of a published model; source: where they stand."""
+
+    model: str
+    layers: int
+    heads: int
+    num_kv_heads: int
+    head_dim: int
+    context: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One recorded measurement. task: "attention" or "writing".  way: how it was done.
+    n: words.  ms: milliseconds.  mib: memory that it took at its peak, in MiB, where measured."""
+
+    task: str
+    way: str
+    n: int
+    ms: float
+    mib: float | None
+
+
+def load_models():
+    """The models of data/models.csv, a list of Model in the order of the file.
+
+    Raises InputError if the file is missing or damaged.
+    """
+    return _read(MODELS, Model)
+
+
+def load_times():
+    """The measurements of data/attention_times.csv, a list of Timed in the order of the file.
+
+    Raises InputError if the file is missing or damaged.
+    Source: python tests/bench_attention.py, which writes the file.
+    """
+    return _read(TIMES, Timed)
+
+
+def _read(file, kind):
+    advice = f"Restore it with: git checkout data/{file.name}"
+    names = [field.name for field in fields(kind)]
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"data/{file.name} cannot be read ({type(error).__name__}). {advice}"
+        ) from None
+    try:
+        head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+        if head != names or not rows:
+            raise ValueError("columns or rows are missing")
+        return [
+            kind(**{f.name: _value(x, f.type) for f, x in zip(fields(kind), row, strict=True)})
+            for row in rows
+        ]
+    except (ValueError, csv.Error) as error:
+        raise InputError(
+            f"data/{file.name} should hold the columns {', '.join(names)} ({str(error)[:80]}). "
+            f"{advice}"
+        ) from None
+
+
+def _value(text, kind):
+    if kind is str:
+        if not text:
+            raise ValueError("a text is missing")
+        return text
+    if not text and kind is not int and kind is not float:
+        return None
+    number = int(text) if kind is int else float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{text} is no size")
+    return number
+
+
+# --- what is timed ---
+
+
+def naive(queries, keys, values):
+    """Causal attention as in lesson 6, with a whole matrix of scores for each head.
+
+    queries, keys: (..., n, d_k).  values: (..., n, d_v).  Returns (..., n, d_v).
+    """
+    future = causal_mask(queries.shape[-2])
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+    scores = scores.masked_fill(future, -torch.inf)  # the old ones are given back
+    return torch.softmax(scores, dim=-1) @ values
+
+
+def fused(queries, keys, values):
+    """The same from PyTorch's own function, which never holds the whole matrix."""
+    return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+
+
+WAYS = {"naive": naive, "fused": fused}
+
+
+def heads_of(n):
+    """Random queries, keys and values of n words, each (1, HEADS, n, HEAD_DIM)."""
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(1, HEADS, n, HEAD_DIM, generator=generator) for _ in "QKV"]
+
+
+def shortest(call, *args, repetitions=5):
+    """The shortest of several calls, in milliseconds, after one that does not count."""
+    call(*args)
+    times = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        call(*args)
+        times.append(time.perf_counter() - start)
+    return 1000 * min(times)
+
+
+def own_times(lengths=(128, 256, 512, 1024)):
+    """Times of naive and fused attention on this computer, drawn like the recorded ones.
+
+    lengths: numbers of words; 2048 takes 0.3 GB. Returns a Still.
+    """
+    timed = []
+    for n in lengths:
+        qkv = heads_of(n)
+        for way, attend in WAYS.items():
+            ms = shortest(attend, *qkv)
+            timed.append(Timed("attention", way, n, ms, None))
+    return draw_times(timed, ("ms",), "on this computer")
+
+
+# --- pictures ---
+
+LABELS = {"ms": "milliseconds", "mib": "MiB at the peak"}
+NAMES = {"naive": "naive", "fused": "F.scaled_dot_product_attention"}
+MARKS = ("o-", "s--", "^:")
+
+
+def draw_times(timed, units=("ms", "mib"), where="as recorded"):
+    """Naive and fused attention over the number of words, both axes logarithmic.
+
+    timed: a list of Timed.  units: "ms", "mib", one panel each.  Returns a Still; its text
+    names no time.
+    """
+    names = {"ms": "time", "mib": "memory"}
+    alt = (
+        f"{' and '.join(names[unit] for unit in units).capitalize()} of attention {where}, over "
+        "the number of words: a line for naive attention and one for PyTorch's function."
+    )
+    panels = [(unit, LABELS[unit]) for unit in units]
+    return _draw([t for t in timed if t.task == "attention"], panels, NAMES, "words", alt)
+
+
+def draw_writing(timed):
+    """Time to write n words one by one, with a cache and without. Returns a Still."""
+    alt = (
+        "Time to write words one by one as recorded, over the number of words: a line for "
+        "recomputing everything and one for a key-value cache."
+    )
+    rows = [t for t in timed if t.task == "writing"]
+    return _draw(rows, [("ms", LABELS["ms"])], {}, "words written", alt)
+
+
+def _draw(timed, panels, names, along, alt):
+    from matplotlib.figure import Figure  # here, because importing it takes long
+
+    figure = Figure(figsize=(4.5 * len(panels), 3.2), layout="constrained")
+    ways = list(dict.fromkeys(t.way for t in timed))
+    planes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for plane, (unit, label) in zip(planes, panels, strict=True):
+        for way, mark in zip(ways, MARKS, strict=False):
+            points = [(t.n, getattr(t, unit)) for t in timed if t.way == way]
+            plane.plot(*zip(*points, strict=True), mark, label=names.get(way, way))
+        lengths = sorted({t.n for t in timed})
+        plane.set_xscale("log")
+        plane.set_yscale("log")
+        plane.set_xticks(lengths, [f"{n:,}" for n in lengths])
+        plane.minorticks_off()
+        plane.yaxis.set_major_formatter("{x:,g}")
+        plane.grid(color="#d0d0d0", linewidth=0.5)
+        plane.set(xlabel=along, ylabel=label)
+        plane.legend(fontsize=8)
+    return Still(figure, alt)

@@ -1,0 +1,142 @@
+"""The small language of lesson 7: its words, its sentences, and a reader of typed sentences."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from .guard import InputError
+
+FILE = Path(__file__).parent.parent / "data" / "language.csv"
+PRONOUNS = ("him", "her", "it")
+MOST = 30  # words of a typed sentence
+# Where the two nouns of a sentence stand: the red man took the blue hat and washed it.
+FIRST, SECOND, LENGTH = 1, 4, 8
+
+
+@dataclass
+class Sentences:
+    """b sentences, each with a person and a thing, and the colour of the pronoun's noun asked.
+
+    words: (b, 8, 2), the number of each word and that of its colour.
+    answer: (b,), the number of the right colour, 0 to 7.  other_answer: that of the other noun.
+    antecedent: (b,), the position of the noun that the pronoun stands for, 1 or 4.
+    other: (b,), that of the other noun.
+    """
+
+    words: torch.Tensor
+    answer: torch.Tensor
+    other_answer: torch.Tensor
+    antecedent: torch.Tensor
+    other: torch.Tensor
+
+
+class Language:
+    """words: all words; the number of a word is its place there. The colours come first, so
+    that the number of a colour is also the number of an answer; "" is "no colour".
+    colours, people, things, verbs, acts: words of one kind.
+    """
+
+    def __init__(self, kinds):
+        """kinds: {kind: list of words}, as in data/language.csv."""
+        self.colours, self.things = kinds["colour"], kinds["it"]
+        self.people = kinds["him"] + kinds["her"]
+        self.verbs, self.acts = kinds["verb"], kinds["act"]
+        self.words = [
+            *self.colours, "", "the", "and", *PRONOUNS, *self.people, *self.things,
+            *self.verbs, *self.acts,
+        ]  # fmt: skip
+        self._number = {word: k for k, word in enumerate(self.words)}
+        self._pronoun = {noun: p for p in PRONOUNS for noun in kinds[p]}
+
+    def pairs(self):
+        """All pairs (person, thing)."""
+        return [(person, thing) for person in self.people for thing in self.things]
+
+    def sentences(self, pairs, count, generator, never=()):
+        """So many random sentences about these pairs.
+
+        pairs: list of (person, thing).  generator: torch.Generator; the same seed gives the
+        same sentences.  never: nouns that no pronoun stands for; the pair's other noun is
+        taken then.
+        Returns Sentences: the order of the nouns, two different colours, the verbs and the
+        pronoun's noun are drawn evenly.
+        """
+
+        def draw(high, size=(count,)):
+            return torch.randint(high, size, generator=generator)
+
+        numbers = torch.tensor([[self._number[noun] for noun in pair] for pair in pairs])
+        pronouns = torch.tensor([[self._number[self._pronoun[n]] for n in pair] for pair in pairs])
+        barred = torch.tensor([[noun in never for noun in pair] for pair in pairs])
+        pick, row = draw(len(pairs)), torch.arange(count)
+        place = torch.where(draw(2)[:, None] == 0, torch.tensor([FIRST, SECOND]),
+                            torch.tensor([SECOND, FIRST]))  # fmt: skip
+        asked = draw(2)
+        asked = torch.where(barred[pick, asked], 1 - asked, asked)
+        colour = torch.rand(count, len(self.colours), generator=generator).argsort(1)[:, :2]
+
+        words = torch.full((count, LENGTH, 2), self._number[""])
+        words[..., 0] = self._number["the"]
+        words[row[:, None], place] = torch.stack([numbers[pick], colour], dim=-1)
+        words[:, 2, 0] = self._number[self.verbs[0]] + draw(len(self.verbs))
+        words[:, 5, 0] = self._number["and"]
+        words[:, 6, 0] = self._number[self.acts[0]] + draw(len(self.acts))
+        words[:, 7, 0] = pronouns[pick, asked]
+        return Sentences(
+            words, colour[row, asked], colour[row, 1 - asked],
+            place[row, asked], place[row, 1 - asked],
+        )  # fmt: skip
+
+    def write(self, words):
+        """The words of one sentence, (n, 2), as a list of n str such as "red man"."""
+        return [f"{self.words[c]} {self.words[w]}".strip() for w, c in words.tolist()]
+
+    def read(self, text):
+        """A typed sentence as words, (n, 2).
+
+        Raises InputError if a word is unknown, a colour has no noun after it, or the last
+        word is no pronoun.
+        """
+        typed = text.lower().replace(".", " ").replace(",", " ").split()
+        words, colour = [], ""
+        for word in typed[:MOST]:
+            if word not in self._number:
+                raise InputError(f"{word[:30]!r} is no word of the small language. {self._known()}")
+            if colour and word not in self._pronoun:
+                raise InputError(f"after the colour {colour!r} a noun is expected, not {word!r}.")
+            if word in self.colours:
+                colour = word
+            else:
+                words.append([self._number[word], self._number[colour]])
+                colour = ""
+        if colour or not typed or typed[-1] not in PRONOUNS or len(typed) > MOST:
+            raise InputError(
+                f"the last word is the question: {', '.join(PRONOUNS)} is expected there, after "
+                f"at most {MOST - 1} words, as in: the red man took the blue hat and washed it"
+            )
+        return torch.tensor(words)
+
+    def _known(self):
+        """One sentence that lists the words."""
+        parts = (self.people, self.things, self.colours, [*self.verbs, *self.acts])
+        return "It has: the, and, him, her, it; " + "; ".join(map(", ".join, parts)) + "."
+
+
+def load_language():
+    """The small language, read from data/language.csv.
+
+    Raises InputError if the file is missing or damaged.
+    """
+    try:
+        lines = FILE.read_text(encoding="utf-8").splitlines()
+        kinds = {}
+        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+            kinds.setdefault(row["kind"], []).append(row["word"])
+        return Language(kinds)
+    except (OSError, ValueError, KeyError, csv.Error) as error:
+        raise InputError(
+            f"data/language.csv cannot be read ({str(error)[:80]}). Restore it with: "
+            "git checkout data/language.csv"
+        ) from None

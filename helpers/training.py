@@ -1,0 +1,75 @@
+"""What lesson 7 needs around a training: a bar that grows, and the recorded training."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from .guard import InputError
+
+FILE = Path(__file__).parent.parent / "data" / "training.csv"
+BLOCKS = 20
+
+
+def counted(steps, what="training"):
+    """0 to steps - 1, while a bar of 20 blocks grows behind the name of what is counted.
+
+    It is printed text, so that a saved notebook shows it as it was.
+    """
+    print(what, end=" ", flush=True)
+    for step in range(steps):
+        yield step
+        print("■" * (BLOCKS * (step + 1) // steps - BLOCKS * step // steps), end="", flush=True)
+    print()
+
+
+@dataclass
+class Snapshot:
+    """A model after so many steps of training.
+
+    loss: of the sentences of the next step.  state: name -> tensor, as model.state_dict().
+    """
+
+    step: int
+    loss: float
+    state: dict
+
+
+def load_training():
+    """The training of lesson 7 as it was recorded: a list of Snapshot, first to last.
+
+    Raises InputError if data/training.csv is missing or damaged.
+    """
+    try:
+        lines = FILE.read_text(encoding="utf-8").splitlines()
+        snapshots = {}
+        for step, loss, name, *numbers in csv.reader(x for x in lines if not x.startswith("#")):
+            if step == "step":
+                continue
+            one = snapshots.setdefault(step, Snapshot(int(step), float(loss), {}))
+            one.state.setdefault(name, []).append([float(x) for x in numbers])
+        for one in snapshots.values():
+            one.state = {name: torch.tensor(rows) for name, rows in one.state.items()}
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(
+            f"data/training.csv cannot be read ({str(error)[:80]}). Restore it with: "
+            "git checkout data/training.csv, or train instead."
+        ) from None
+    return list(snapshots.values())
+
+
+def save_training(history):
+    """Write a list of Snapshot into data/training.csv, with four decimals."""
+    with FILE.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(
+            "# The training of lesson 7, recorded by: python tests/learned_figures.py record\n"
+            "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"
+            "# a line for each of its rows.  numbers: that row.\n"
+            "step,loss,parameter,numbers\n"
+        )
+        for one in history:
+            for name, rows in one.state.items():
+                for row in rows.tolist():
+                    numbers = ",".join(f"{x:.4f}" for x in row)
+                    file.write(f"{one.step},{one.loss:.4f},{name},{numbers}\n")

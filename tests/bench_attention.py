@@ -1,0 +1,144 @@
+"""What attention costs, measured: python tests/bench_attention.py
+
+Prints a table and writes data/attention_times.csv, which lesson 08 draws. One thread, 4 heads of
+32 numbers, causal, forward. The shortest of ten calls, and of memory what the process took more
+at its peak than before, each in a process of its own (not on Windows, which does not say). Then
+the time to write words one by one with one module, recomputing everything or with a cache.
+Run it when nothing else runs. No test looks at the times.
+"""
+
+import csv
+import platform
+import subprocess
+import sys
+from dataclasses import astuple, fields
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import torch
+from torch.nn import functional as F
+
+from helpers import attention, cost
+
+LENGTHS = (128, 512, 1024, 2048, 4096)
+WRITTEN = (32, 64, 128, 256, 512)
+WIDTH = cost.HEADS * cost.HEAD_DIM
+
+
+def peak_mib(way, n):
+    """What one call takes at its peak, in MiB; None where the system does not say."""
+    code = f"import sys; sys.path[:0] = {sys.path[:2]!r}; import bench_attention as b; "
+    code += f"b.report_peak({way!r}, {n})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout) if done.stdout.strip() else None
+
+
+def report_peak(way, n):
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:  # Windows
+        return
+
+    def peak():
+        unit = 2**20 if sys.platform == "darwin" else 2**10
+        return getrusage(RUSAGE_SELF).ru_maxrss / unit
+
+    qkv, small = cost.heads_of(n), cost.heads_of(16)
+    cost.WAYS[way](*small)  # what the first call loads does not count
+    # Memory once taken and given back would hide what comes next: fill it first.
+    highest, filled = peak(), []
+    while peak() <= highest:
+        filled.append(torch.ones(2**16))
+    before = peak()
+    cost.WAYS[way](*qkv)
+    print(peak() - before)
+
+
+def module_and_words(n):
+    torch.manual_seed(0)
+    module = attention.MultiHeadAttention(WIDTH, WIDTH, n, 0.0, cost.HEADS).eval()
+    return module, torch.randn(1, n, WIDTH)
+
+
+def heads(module, words):
+    layers = module.W_query, module.W_key, module.W_value
+    return [attention.split_heads(layer(words), module.num_heads) for layer in layers]
+
+
+def recompute(module, words):
+    """Contexts of the words, each from all that there are so far."""
+    contexts = []
+    for t in range(1, words.shape[1] + 1):
+        merged = attention.merge_heads(cost.fused(*heads(module, words[:, :t])))
+        contexts.append(module.out_proj(merged)[:, -1:])
+    return torch.cat(contexts, dim=1)
+
+
+def with_cache(module, words):
+    """The same; keys and values of earlier words are kept."""
+    keys = values = torch.zeros(1, module.num_heads, 0, module.head_dim)
+    contexts = []
+    for word in words.split(1, dim=1):
+        query, key, value = heads(module, word)
+        keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+        merged = attention.merge_heads(F.scaled_dot_product_attention(query, keys, values))
+        contexts.append(module.out_proj(merged))
+    return torch.cat(contexts, dim=1)
+
+
+@torch.no_grad()
+def measure():
+    for n in LENGTHS:
+        qkv = cost.heads_of(n)
+        torch.testing.assert_close(cost.naive(*qkv), cost.fused(*qkv), atol=1e-5, rtol=1e-4)
+        for way, attend in cost.WAYS.items():
+            ms = cost.shortest(attend, *qkv, repetitions=10)
+            yield cost.Timed("attention", way, n, ms, peak_mib(way, n))
+    for n in WRITTEN:
+        module, words = module_and_words(n)
+        torch.testing.assert_close(recompute(module, words), with_cache(module, words))
+        for way, write in (("everything again", recompute), ("with a cache", with_cache)):
+            ms = cost.shortest(write, module, words, repetitions=3)
+            yield cost.Timed("writing", way, n, ms, None)
+
+
+def show(timed):
+    by = {(t.task, t.way, t.n): t for t in timed}
+    print("    n  naive ms  fused ms  ratio  scores MiB  peak naive / fused MiB")
+    for n in LENGTHS:
+        a, b = by["attention", "naive", n], by["attention", "fused", n]
+        scores = cost.HEADS * n * n * 4 / 2**20
+        memory = f"{a.mib:.1f} / {b.mib:.1f}" if a.mib is not None else "?"
+        print(f"{n:5} {a.ms:9.2f} {b.ms:9.2f} {a.ms / b.ms:6.1f} {scores:11.1f}  {memory}")
+    for n in WRITTEN:
+        a, b = by["writing", "everything again", n], by["writing", "with a cache", n]
+        print(
+            f"writing {n:4} words: {a.ms:8.1f} ms, with a cache {b.ms:7.1f} ms, {a.ms / b.ms:.1f} x"
+        )
+
+
+def write(timed):
+    with cost.TIMES.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(
+            "# Time and memory of attention, measured by python tests/bench_attention.py on one\n"
+            f"# thread of a processor of the kind {platform.machine()}, with PyTorch "
+            f"{torch.__version__.partition('+')[0]}: {cost.HEADS} heads of\n"
+            f"# {cost.HEAD_DIM} numbers, causal, forward. On another computer the times differ.\n"
+            "# task: attention of n words at once, or writing n words one by one.  way: how.\n"
+            "# n: words.  ms: the shortest of several times, in milliseconds.  mib: memory taken\n"
+            "# at the peak, in MiB, where measured; 0.1 stands for less, too.\n"
+        )
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow([field.name for field in fields(cost.Timed)])
+        for t in timed:
+            task, way, n, ms, mib = astuple(t)
+            rows.writerow(
+                [task, way, n, f"{ms:.3g}", "" if mib is None else f"{max(mib, 0.1):.1f}"]
+            )
+
+
+if __name__ == "__main__":
+    timed = list(measure())
+    show(timed)
+    write(timed)

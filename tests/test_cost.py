@@ -1,0 +1,322 @@
+"""What attention costs: the functions of lesson 08, its data, its pictures, and its counts."""
+
+import re
+
+import bench_attention
+import pytest
+import torch
+import torch.nn.functional as F
+from execute import NOTEBOOKS
+from replay import code_cells, committed, replay
+
+from helpers import InputError, attention, cost
+from helpers.heatmap import softmax_in_full
+
+LESSON = NOTEBOOKS / "08_cost_of_attention.ipynb"
+draws = torch.Generator().manual_seed(8)
+
+
+def random(*shape, dtype=torch.float64):
+    return torch.randn(*shape, generator=draws, dtype=dtype)
+
+
+# --- the reference ---
+
+
+@pytest.mark.parametrize("sizes", [(7, 3, 5, 2, 4, 1), (1, 1, 1, 1, 2, 1), (4, 2, 3, 8, 1, 6)])
+def test_cache_bytes_are_those_of_a_cache(sizes):
+    n, layers, num_kv_heads, head_dim, bytes_per_number, batch = sizes
+    dtype = {1: torch.int8, 2: torch.bfloat16, 4: torch.float32}[bytes_per_number]
+    cache = [torch.zeros(2, batch, num_kv_heads, n, head_dim, dtype=dtype) for _ in range(layers)]
+    assert attention.cache_bytes(*sizes) == sum(x.numel() * x.element_size() for x in cache)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.0, True, "2", None])
+@pytest.mark.parametrize("place", range(6))
+def test_a_size_of_a_cache_that_is_none_is_refused(place, bad):
+    sizes = [2] * 6
+    sizes[place] = bad
+    with pytest.raises(InputError, match="a whole number of at least 1 is expected"):
+        attention.cache_bytes(*sizes)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_word_by_word_the_contexts_are_those_of_causal_attention(size, dtype):
+    queries, keys, values = (random(6, d, dtype=dtype) for d in (3, 3, 5))
+    queries = queries * size
+    expected = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+    before = [x.clone() for x in (queries, keys, values)]
+    for t in range(6):
+        new = attention.next_context(queries[t], keys[t], values[t], keys[:t], values[:t])
+        assert new.dtype == dtype
+        torch.testing.assert_close(new, expected[t])
+    assert all(map(torch.equal, before, (queries, keys, values)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("order", [1, -1], ids=["growing", "falling"])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+@pytest.mark.parametrize("block_size", [1, 2, 3, 7, 8, 100])
+def test_attention_in_blocks_is_attention(block_size, size, order, dtype):
+    query, keys, values = (random(*shape, dtype=dtype) for shape in ((3,), (8, 3), (8, 5)))
+    keys = keys[(keys @ query * order).argsort()]
+    query = query * size
+    expected = torch.softmax(keys @ query / 3**0.5, dim=0) @ values
+    before = [x.clone() for x in (query, keys, values)]
+    blend = attention.attend_in_blocks(query, keys, values, block_size)
+    assert blend.dtype == dtype
+    torch.testing.assert_close(blend, expected)
+    assert all(map(torch.equal, before, (query, keys, values)))
+
+
+@pytest.mark.parametrize("size", [-1000.0, 1000.0])
+def test_attention_in_blocks_takes_scores_of_any_size(size):
+    keys = torch.full((5, 4), size) + torch.arange(5.0)[:, None]
+    query, values = torch.ones(4), torch.eye(5)
+    expected = torch.softmax(keys @ query / 2, dim=0)
+    torch.testing.assert_close(attention.attend_in_blocks(query, keys, values, 2), expected)
+
+
+@pytest.mark.parametrize("bad", [0, -2, 1.5, True, None])
+def test_a_block_size_that_is_none_is_refused(bad):
+    with pytest.raises(InputError, match="^block_size is .*at least 1 is expected"):
+        attention.attend_in_blocks(random(3), random(4, 3), random(4, 2), bad)
+
+
+# --- the data ---
+
+GOOD = {file: file.read_bytes() for file in (cost.MODELS, cost.TIMES)}
+LOADERS = [("MODELS", cost.load_models), ("TIMES", cost.load_times)]
+DAMAGES = {
+    "empty": lambda good: b"",
+    "no rows": lambda good: good[: good.index(b"\n", good.rindex(b"\n#") + 1)],
+    "a column less": lambda good: b"\n".join(
+        line.rpartition(b",")[0] for line in good.splitlines()
+    ),
+    "a word for a number": lambda good: good.replace(b"128,", b"many,"),
+    "zero": lambda good: good.replace(b"128,", b"0,"),
+    "nan": lambda good: good.replace(b"128,", b"nan,"),
+    "binary": lambda good: bytes(range(256)) * 4,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("name, load", LOADERS)
+def test_a_damaged_file_is_named_in_one_sentence(name, load, damage, tmp_path, monkeypatch):
+    file = getattr(cost, name)
+    copy = tmp_path / file.name
+    copy.write_bytes(damage(GOOD[file]))
+    monkeypatch.setattr(cost, name, copy)
+    with pytest.raises(InputError, match=rf"^data/{file.name} .*git checkout data/{file.name}$"):
+        load()
+
+
+@pytest.mark.parametrize("name, load", LOADERS)
+def test_a_missing_file_is_named(name, load, tmp_path, monkeypatch):
+    monkeypatch.setattr(cost, name, tmp_path / "none.csv")
+    with pytest.raises(InputError, match="cannot be read .FileNotFoundError"):
+        load()
+
+
+@pytest.mark.parametrize("name, load", LOADERS)
+def test_a_file_saved_by_a_windows_editor_is_read(name, load, tmp_path, monkeypatch):
+    expected, copy = load(), tmp_path / "copy.csv"
+    copy.write_bytes(b"\xef\xbb\xbf" + GOOD[getattr(cost, name)].replace(b"\n", b"\r\n"))
+    monkeypatch.setattr(cost, name, copy)
+    assert load() == expected
+
+
+def test_heads_share_keys_and_values_evenly_and_every_model_has_its_source():
+    models = cost.load_models()
+    assert len({m.model for m in models}) == len(models) >= 5
+    for m in models:
+        assert m.heads % m.num_kv_heads == 0
+        assert re.search(r"20\d\d|\.(com|co)/", m.source)
+
+
+def test_every_file_says_what_its_columns_are():
+    for file, good in GOOD.items():
+        lines = good.decode().splitlines()
+        about = " ".join(line for line in lines if line.startswith("#"))
+        (header,) = [line for line in lines if not line.startswith("#")][:1]
+        for column in header.split(","):
+            assert f"{column}:" in about, file.name
+
+
+def by(timed, unit="ms"):
+    return {(t.way, t.n): getattr(t, unit) for t in timed}
+
+
+def test_the_recorded_times_bear_out_what_the_lesson_says():
+    """It says: faster at every length, more than twice from 1,024 words on, and the gap grows;
+    memory with n, or with n squared."""
+    timed = cost.load_times()
+    for task, slow, fast in (
+        ("attention", "naive", "fused"),
+        ("writing", "everything again", "with a cache"),
+    ):
+        ms = by([t for t in timed if t.task == task])
+        lengths = sorted({n for _, n in ms})
+        gaps = [ms[slow, n] - ms[fast, n] for n in lengths]
+        assert gaps[0] > 0 and gaps == sorted(gaps)
+        assert all(ms[slow, n] > 2 * ms[fast, n] for n in lengths if n >= 1024)
+        if task == "writing":  # far less than the counts of scores say, 342 times
+            assert ms[slow, 512] < 342 / 5 * ms[fast, 512]
+    mib = by([t for t in timed if t.task == "attention"], "mib")
+    assert 12 < mib["naive", 4096] / mib["naive", 1024] < 20  # 4 squared
+    assert mib["fused", 4096] / mib["fused", 1024] < 6
+    assert 512 < mib["naive", 4096] < 640  # two matrices of scores, and the mask
+    assert mib["fused", 4096] < 10
+
+
+def test_what_the_benchmark_writes_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(cost, "TIMES", tmp_path / "times.csv")
+    timed = [
+        cost.Timed("attention", "naive", 128, 0.25, 1.5),
+        cost.Timed("writing", "with a cache", 32, 12.5, None),
+    ]
+    bench_attention.write(timed)
+    assert cost.load_times() == timed
+
+
+@torch.no_grad()
+def test_the_benchmark_compares_ways_that_give_the_same():
+    module, words = bench_attention.module_and_words(9)
+    expected = module(words)
+    torch.testing.assert_close(bench_attention.recompute(module, words), expected)
+    torch.testing.assert_close(bench_attention.with_cache(module, words), expected)
+    qkv = cost.heads_of(33)
+    torch.testing.assert_close(cost.naive(*qkv), cost.fused(*qkv), atol=1e-5, rtol=1e-4)
+
+
+# --- the pictures ---
+
+
+def test_the_pictures_show_the_recorded_numbers_and_their_words_name_none():
+    timed = cost.load_times()
+    for still, task, units in (
+        (cost.draw_times(timed), "attention", ("ms", "mib")),
+        (cost.draw_writing(timed), "writing", ("ms",)),
+    ):
+        assert len(still.alt) > 40 and not re.search(r"\d", repr(still) + still.alt)
+        rows = [t for t in timed if t.task == task]
+        for plane, unit in zip(still.figure.axes, units, strict=True):
+            assert (plane.get_xscale(), plane.get_yscale()) == ("log", "log")
+            drawn = [list(zip(*line.get_data(), strict=True)) for line in plane.lines]
+            ways = dict.fromkeys(t.way for t in rows)
+            assert drawn == [[(t.n, getattr(t, unit)) for t in rows if t.way == w] for w in ways]
+            assert len(plane.get_legend().get_texts()) == len(ways) == 2
+            assert len({line.get_marker() for line in plane.lines}) == 2
+            assert len({line.get_linestyle() for line in plane.lines}) == 2
+
+
+def test_own_times_are_drawn_for_the_lengths_asked_for():
+    still = cost.own_times((8, 16, 32))
+    assert "on this computer" in still.alt and not re.search(r"\d", still.alt)
+    for line in still.figure.axes[0].lines:
+        assert line.get_xdata().tolist() == [8, 16, 32]
+        assert (line.get_ydata() > 0).all()
+
+
+# --- the lesson ---
+
+
+def test_the_lessons_own_functions_give_what_those_of_helpers_give():
+    own = replay(LESSON)[0]
+    qkv = cost.heads_of(20)
+    torch.testing.assert_close(own["naive"](*qkv), cost.naive(*qkv))
+    for size in (1.0, 1000.0):
+        scores = random(9) * size
+        for block_size in (1, 2, 4, 9, 20):
+            maximum, total = own["running"](scores, block_size)
+            assert maximum == scores.max()
+            torch.testing.assert_close(total, (scores - scores.max()).exp().sum())
+
+
+def printed():
+    return " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
+
+
+def test_the_lesson_prints_the_counts_of_the_course():
+    text = printed()
+    for n, mib in ((128, 0.25), (512, 4), (1024, 16), (2048, 64), (4096, 256)):
+        assert f"{n} words {4 * n * n:,} scores {mib:.2f} MiB" in text
+    for n, again, cached in ((3, 14, 6), (6, 91, 21), (4096, 22914881536, 8390656)):
+        assert f"{n} words: {again:,} or {cached:,}, {(2 * n + 1) / 3:.1f} x" in text
+    assert "the value of the first word: True" in text
+    equal = [line for cell in code_cells(LESSON) for line in committed(cell).splitlines()]
+    assert sum(line.startswith("True") or line.endswith(" True") for line in equal) >= 7
+
+
+def test_no_time_of_this_computer_is_compared():
+    for cell in code_cells(LESSON):
+        assert "own_times" not in cell.source and "perf_counter" not in cell.source
+
+
+def view(name):
+    views = {v._fn.__name__: v for v in replay(LESSON)[1] if hasattr(v, "compute")}
+    return views[name]._fn
+
+
+def test_the_published_models_show_what_the_lesson_says():
+    published = view("published")
+    models = cost.load_models()
+    names = [m.model for m in models]
+    for n in (1024, 131072):
+        gib = published(n=n, batch=1, number=2, memory=80).matrix
+        for m, row in zip(models, gib, strict=True):
+            size = attention.cache_bytes(n, m.layers, m.num_kv_heads, m.head_dim, 2, 1)
+            assert row[1] == pytest.approx(size / 2**30)
+            assert row[0] == pytest.approx(m.heads * n * n * 2 / 2**30)
+        cache = gib[:, 1].tolist()
+        assert names[cache.index(max(cache))] == "Llama 2 7B"
+        assert names[cache.index(min(cache))] == "Falcon 7B"
+        of = dict(zip(names, cache, strict=True))
+        assert 0.98 < of["Llama 3.1 405B"] / of["Llama 2 7B"] < 1
+        assert of["Falcon 7B"] < of["GPT-2 small"]
+    assert (gib[:, 1] < 80).all() and (gib[:, 0] > 80).all()
+
+
+def test_in_your_own_model_scores_and_cache_meet_where_the_lesson_says():
+    own_model = view("own_model")
+    for layers, head_dim, shared in ((8, 64, 1), (16, 64, 4), (64, 32, 8)):
+        n = 2 * layers * head_dim // shared
+        table = own_model(n, layers, 8, shared, head_dim, 4).matrix
+        assert table[0, 0] == table[1, 0]
+        assert (table[0, 1:] > table[1, 1:]).all()
+    scores, cache = own_model(512, 32, 8, 1, 64).matrix
+    assert (cache[:3] > scores[:3]).all() and cache[3] == scores[3]
+    scores, cache = own_model(512, 33, 8, 1, 64).matrix
+    assert (cache > scores).all()
+    first, longest = own_model(layers=128, n=128, head_dim=128).matrix[:, [0, 3]].T
+    assert first[1] > first[0] and longest[1] > longest[0]
+
+
+def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one():
+    in_blocks = view("in_blocks")
+    scores = replay(LESSON)[0]["scores"]
+    for times in (1, 100):
+        for block in range(1, 7):
+            last = torch.tensor(in_blocks(6, block, times).matrix[-(-6 // block) - 1])
+            torch.testing.assert_close(last.float(), torch.softmax(scores * times, dim=0))
+            backwards = in_blocks(6, block, times, True)
+            torch.testing.assert_close(torch.tensor(backwards.matrix[-(-6 // block) - 1]), last)
+            if times == 1:
+                assert backwards.explain(0, 5) == softmax_in_full(scores.flip(0)[:block], 0)
+    for step in range(2, 7):
+        for block in (1, 2):
+            assert "counts 1.00 times" in in_blocks(step, block, 1, True).caption
+        assert "counts 1.00 times" not in in_blocks(2, 2, 1, False).caption
+    overflows = ["overflow" in in_blocks(3, 2, times).caption for times in (1, 10, 50, 100)]
+    assert overflows == [False, False, False, True]
+
+
+def test_word_by_word_counts_every_score():
+    word_by_word = view("word_by_word")
+    again = word_by_word(6, False)
+    assert again.matrix.sum() == 91 and again.matrix[0, 0] == again.matrix.max() == 6
+    assert torch.tensor(again.matrix).triu(1).sum() == 35
+    assert word_by_word(6, True).matrix.sum() == 21
+    assert "1 scores now" in word_by_word(1, False).caption
+    assert (word_by_word(1, False).matrix == word_by_word(1, True).matrix).all()

@@ -1,0 +1,106 @@
+"""The small language: what is drawn has a right answer, what is typed is understood or refused."""
+
+import pytest
+import torch
+
+from helpers import InputError, language
+from helpers.language import load_language
+
+small = load_language()
+
+
+def draw(count=500, seed=0, pairs=None, **limits):
+    generator = torch.Generator().manual_seed(seed)
+    return small.sentences(pairs or small.pairs(), count, generator, **limits)
+
+
+def pronoun_of(noun):
+    if noun in small.things:
+        return "it"
+    return "him" if noun in ("man", "boy", "king", "uncle") else "her"
+
+
+def test_every_sentence_has_one_answer_that_a_reader_would_give():
+    s = draw()
+    for k, words in enumerate(s.words):
+        names = small.write(words)
+        nouns = {1: names[1].split(), 4: names[4].split()}
+        meant = [at for at, (_, noun) in nouns.items() if pronoun_of(noun) == names[7]]
+        assert meant == [s.antecedent[k]] and {s.antecedent[k].item(), s.other[k].item()} == {1, 4}
+        assert nouns[meant[0]][0] == small.colours[s.answer[k]]
+        assert nouns[s.other[k].item()][0] == small.colours[s.other_answer[k]]
+        assert s.answer[k] != s.other_answer[k]
+        assert [names[0], names[3], names[5]] == ["the", "the", "and"]
+        assert names[2] in small.verbs and names[6] in small.acts
+
+
+def test_order_question_and_colours_are_drawn_evenly():
+    s = draw(8000)
+    person_first = (s.words[:, 1, 0] < small.words.index(small.things[0])).float().mean()
+    assert abs(person_first - 0.5) < 0.03
+    assert abs((s.antecedent == 4).float().mean() - 0.5) < 0.03
+    asks_for_thing = (s.words[:, 7, 0] == small.words.index("it")).float().mean()
+    assert abs(asks_for_thing - 0.5) < 0.03
+    assert (s.answer.bincount(minlength=8) / 8000 - 1 / 8).abs().max() < 0.02
+    for at, words in ((2, small.verbs), (6, small.acts)):
+        drawn = s.words[:, at, 0] - small.words.index(words[0])
+        assert (drawn.bincount(minlength=4) / 8000 - 1 / 4).abs().max() < 0.03
+
+
+def test_the_same_seed_gives_the_same_sentences():
+    assert torch.equal(draw().words, draw().words)
+    assert not torch.equal(draw().words, draw(seed=1).words)
+
+
+def test_only_the_pairs_that_are_given_are_drawn():
+    pairs = [("man", "hat"), ("queen", "key")]
+    found = {frozenset(n.split()[1] for n in (small.write(w)[1], small.write(w)[4]))
+             for w in draw(pairs=pairs).words}  # fmt: skip
+    assert found == set(map(frozenset, pairs))
+
+
+def test_a_noun_that_is_never_meant_stands_in_sentences_all_the_same():
+    s = draw(pairs=[("man", "hat"), ("man", "key")], never=("hat", "key"))
+    assert {small.write(w)[7] for w in s.words} == {"him"}
+    assert set(s.antecedent.tolist()) == {1, 4}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the red man took the blue hat and examined it",
+        " The RED man took the blue hat, and examined it. ",
+    ],
+)
+def test_what_is_typed_is_what_is_drawn(text):
+    assert small.write(small.read(text)) == [
+        "the", "red man", "took", "the", "blue hat", "and", "examined", "it",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("the dog took it", "'dog' is no word of the small language. It has: the, and"),
+        ("the red took it", "after the colour 'red' a noun is expected, not 'took'"),
+        ("the red blue hat and it", "after the colour 'red' a noun is expected, not 'blue'"),
+        ("the red man took the hat", "the last word is the question: him, her, it"),
+        ("it red", "the last word is the question"),
+        ("", "the last word is the question"),
+        ("the " * 30 + "it", "after at most 29 words"),
+        ("x" * 1000, f"'{'x' * 30}' is no word"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_with_what_is_expected(text, said):
+    with pytest.raises(InputError, match=said.replace("(", r"\(")):
+        small.read(text)
+
+
+@pytest.mark.parametrize("content", [None, "word\nman\n", "kind,word\ncolour,red\n", b"\xff"])
+def test_a_damaged_file_is_one_sentence(monkeypatch, tmp_path, content):
+    file = tmp_path / "language.csv"
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    monkeypatch.setattr(language, "FILE", file)
+    with pytest.raises(InputError, match="git checkout data/language.csv"):
+        load_language()

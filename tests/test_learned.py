@@ -1,0 +1,70 @@
+"""Lesson 7: the recorded training is the one that the code gives, and can be used instead."""
+
+import pytest
+import torch
+from execute import NOTEBOOKS
+from replay import code_cells, replay, run
+
+from helpers import InputError, training
+from helpers.training import BLOCKS, Snapshot, counted, load_training, save_training
+
+LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
+TOLERANCE = 0.001  # of every number; four decimals are recorded
+
+
+def test_the_recorded_training_is_what_the_code_produces():
+    trained, recorded = replay(LESSON)[0]["history"], load_training()
+    assert [one.step for one in trained] == [one.step for one in recorded]
+    assert len(trained) == 12
+    for mine, theirs in zip(trained, recorded, strict=True):
+        assert mine.loss == pytest.approx(theirs.loss, abs=TOLERANCE)
+        torch.testing.assert_close(mine.state, theirs.state, atol=TOLERANCE, rtol=0)
+
+
+def test_a_class_can_load_the_training_in_place_of_training():
+    (source,) = [c.source for c in code_cells(LESSON) if "RECORDED = False" in c.source]
+    names = dict(replay(LESSON)[0])
+
+    def no_training(*args, **kwargs):
+        raise AssertionError("it trains")
+
+    names["train"] = no_training
+    with pytest.raises(AssertionError):
+        run(source, dict(names))
+    run(source.replace("RECORDED = False", "RECORDED = True"), names)
+    test = names["test"]
+    assert names["right"](names["model"], test, test.answer) > 0.99
+    assert names["looks"](names["model"], test, test.antecedent) > 0.95
+    assert len(names["history"]) == 12
+
+
+@pytest.mark.parametrize("steps", [1, 7, 20, 201])
+def test_the_bar_has_20_blocks_at_the_end_whatever_is_counted(steps, capsys):
+    assert list(counted(steps, "some steps")) == list(range(steps))
+    assert capsys.readouterr().out == "some steps " + "■" * BLOCKS + "\n"
+
+
+def test_the_bar_grows_while_it_counts(capsys):
+    lengths = []
+    for _ in counted(40):
+        lengths.append(capsys.readouterr().out.count("■"))
+    assert sum(lengths[:21]) == 10 and max(lengths) == 1
+
+
+def test_what_is_saved_is_loaded(monkeypatch, tmp_path):
+    monkeypatch.setattr(training, "FILE", tmp_path / "training.csv")
+    state = {"a.weight": torch.tensor([[0.1234, -1.25]]), "b": torch.tensor([[1.0], [2.0]])}
+    history = [Snapshot(0, 2.5, state), Snapshot(10, 0.125, state)]
+    save_training(history)
+    for saved, loaded in zip(history, load_training(), strict=True):
+        assert (saved.step, saved.loss) == (loaded.step, loaded.loss)
+        torch.testing.assert_close(saved.state, loaded.state)
+
+
+@pytest.mark.parametrize("content", [None, "step,loss\n1,2\n", "0,x,a,1\n", "0,1,a,1\n0,1,a,1,2\n"])
+def test_a_damaged_file_is_one_sentence(monkeypatch, tmp_path, content):
+    monkeypatch.setattr(training, "FILE", tmp_path / "training.csv")
+    if content is not None:
+        training.FILE.write_text(content)
+    with pytest.raises(InputError, match="git checkout data/training.csv, or train"):
+        load_training()
