@@ -1,0 +1,393 @@
+"""The optional notebook's helper, on tiny models that are built here: no network is needed."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from optional import OPTIONAL, needs_transformers
+from replay import code_cells, markdown_cells
+
+from helpers import InputError, own_model
+
+ROOT = Path(__file__).parent.parent
+TEXT = "the man took the hat"
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return own_model.load_model()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, tiny):
+    """kind -> folder of a tiny model of that kind, saved with the tokenizer of the tiny one."""
+    import transformers as hf
+
+    size = dict(vocab_size=len(tiny.tokenizer), hidden_size=16, num_hidden_layers=2)
+    attention = dict(num_attention_heads=4, intermediate_size=16)
+    both = dict(
+        vocab_size=size["vocab_size"], d_model=16, encoder_layers=2, decoder_layers=3,
+        encoder_attention_heads=2, decoder_attention_heads=4, encoder_ffn_dim=16,
+        decoder_ffn_dim=16, max_position_embeddings=40,
+    )  # fmt: skip
+    gpt = dict(vocab_size=size["vocab_size"], n_embd=40, n_layer=2)
+    configs = {
+        "encoder": hf.BertConfig(**size, **attention, max_position_embeddings=40),
+        "decoder": hf.GPT2Config(**gpt, n_head=20),
+        "both": hf.BartConfig(**both),
+        "grouped": hf.MistralConfig(
+            **size, **attention, num_key_value_heads=2, sliding_window=2, attn_implementation="sdpa"
+        ),
+        "without attention": hf.MambaConfig(**size, state_size=4),
+        "local attention": hf.LongformerConfig(**size, **attention, attention_window=4),
+        "pictures": hf.ViTConfig(hidden_size=16, num_hidden_layers=1, image_size=32),
+    }
+    place = tmp_path_factory.mktemp("models")
+
+    def save(kind):
+        folder = place / kind
+        if not folder.exists():
+            model = hf.AutoModel.from_config(configs[kind])
+            model.save_pretrained(folder)
+            tiny.tokenizer.save_pretrained(folder)
+        return folder
+
+    return save
+
+
+def direct(folder, **inputs):
+    """What transformers itself gives, without our code."""
+    import transformers as hf
+
+    model = hf.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    with torch.no_grad():
+        return model(**inputs, output_attentions=True)
+
+
+def complaint(call, *args, **kwargs):
+    with pytest.raises(InputError) as caught:
+        call(*args, **kwargs)
+    return str(caught.value)
+
+
+def test_the_course_does_without_transformers():
+    code = "import sys, helpers, helpers.own_model; sys.exit('transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_without_transformers_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    text = complaint(own_model.load_model)
+    command = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
+    assert command in text and r".venv\Scripts\python" in text
+    assert command in markdown_cells(OPTIONAL)[0].source
+    assert "pip install -r requirements.txt -r notebooks/your_own_model.txt" in (
+        ROOT / ".ci/run"
+    ).read_text(encoding="utf-8")
+
+
+def test_its_package_is_pinned_exactly():
+    lines = OPTIONAL.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert pins and all(re.match(r"transformers==[\d.]+(; .+)?$", pin) for pin in pins)
+
+
+@needs_transformers
+def test_the_tiny_model_is_always_the_same_and_leaves_the_random_numbers_alone(tiny):
+    torch.manual_seed(5)
+    again = own_model.load_model()
+    drawn = torch.rand(1)
+    torch.manual_seed(5)
+    assert torch.equal(drawn, torch.rand(1))
+    for mine, other in zip(tiny.look(TEXT).layers, again.look(TEXT).layers, strict=True):
+        assert torch.equal(mine, other)
+
+
+@needs_transformers
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "grouped"])
+def test_the_weights_are_those_of_transformers(saved, kind):
+    model = own_model.load_model(saved(kind))
+    look = model.look(TEXT)
+    ids = model.tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    expected = direct(saved(kind), input_ids=ids).attentions
+    assert look.rows == look.columns == TEXT.split()
+    assert len(look.layers) == len(expected) == len(model.layers)
+    for mine, theirs in zip(look.layers, expected, strict=True):
+        torch.testing.assert_close(mine, theirs[0])
+        assert mine.dtype == torch.float32 and not mine.requires_grad
+    assert ("encoder:" in repr(model)) == bool(look.layers[0].triu(1).any()) == (kind == "encoder")
+    assert model.parts == {}
+
+
+@needs_transformers
+def test_of_an_encoder_and_a_decoder_each_part_can_be_chosen(saved):
+    model = own_model.load_model(saved("both"))
+    assert model.parts["part"] == ["encoder", "decoder", "cross"]
+    assert model.layers == [1, 2, 3] and model.heads == [1, 2, 3, 4]
+    start = model.model.config.decoder_start_token_id
+    written = [start, *model.tokenizer("it was", add_special_tokens=False)["input_ids"]]
+    ids = model.tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    expected = direct(saved("both"), input_ids=ids, decoder_input_ids=torch.tensor([written]))
+    for part, theirs, rows, columns in [
+        ("encoder", expected.encoder_attentions, 5, 5),
+        ("decoder", expected.decoder_attentions, 3, 3),
+        ("cross", expected.cross_attentions, 3, 5),
+    ]:
+        look = model.look(TEXT, part, "it was")
+        assert (len(look.rows), len(look.columns)) == (rows, columns)
+        for mine, other in zip(look.layers, theirs, strict=True):
+            torch.testing.assert_close(mine, other[0])
+        view = look.view(layer=3, head=4)  # the encoder has fewer of both: its last
+        torch.testing.assert_close(torch.tensor(view.matrix).float(), look.layers[-1][-1])
+        assert f"Model: both, {part}." in view.caption
+    assert "3 pieces look at 5." in view.caption
+    assert model.look(TEXT, "cross", "it was").rows[1:] == ["it", "was"]
+    assert model.look(TEXT, "cross", "").rows == look.rows[:1]
+    assert model.look(TEXT).layers[0].shape[-1] == 5
+    assert "encoder, decoder, cross" in complaint(model.look, TEXT, "middle")
+
+
+@needs_transformers
+def test_more_than_sixteen_heads_are_turned_over_in_groups(saved, tiny):
+    model = own_model.load_model(saved("decoder"))
+    assert model.groups == {"group": [1, 2]} and model.heads == list(range(1, 17))
+    look = model.look(TEXT)
+    view = look.view(layer=2, head=3, group=2)
+    assert len(view.heads) == 4 and view.head == 2
+    torch.testing.assert_close(torch.tensor(view.matrix).float(), look.layers[1][18])
+    assert "Layer 2 of 2, head 19 of 20 (beside it heads 17 to 20)" in view.caption
+    assert "head 20 of 20" in look.view(head=16, group=2).caption
+    assert tiny.groups == {}
+
+
+@needs_transformers
+def test_every_head_is_found_by_its_layer_and_number(tiny):
+    look = tiny.look(TEXT)
+    for i, layer in enumerate(look.layers):
+        for j, head in enumerate(layer):
+            view = look.view(i + 1, j + 1)
+            torch.testing.assert_close(torch.tensor(view.matrix).float(), head)
+            assert f"Layer {i + 1} of 3, head {j + 1} of 4; 5 pieces." in view.caption
+            assert "Model: a tiny model with random parameters." in view.caption
+            assert (view.head, len(view.heads)) == (j, 4)
+            assert view.scale == (0, 1)
+    row, column = 4, int(view.matrix[4].argmax())
+    said = view.explain(row, column)
+    assert "“hat”" in said and f"“{view.keys[column]}”" in said
+    assert said.endswith("the largest of its row")
+    assert view.explain(row, int(view.matrix[4].argmin())).endswith("4 in its row are larger")
+
+
+@needs_transformers
+def test_one_number_per_head_stands_beside_that_of_even_weights(tiny, saved):
+    def on_first(weights):
+        return weights[:, 0].mean()
+
+    look = tiny.look(TEXT)
+    view = look.per_head(on_first)
+    expected = [[float(on_first(head)) for head in layer] for layer in look.layers]
+    torch.testing.assert_close(torch.tensor(view.matrix), torch.tensor(expected).double())
+    assert view.axes == ("Layer", "Head")
+    (lit,) = view.highlights
+    assert view.matrix[lit] == view.matrix.max()
+    assert f"in layer {lit[0] + 1}, head {lit[1] + 1}." in view.caption
+    # causal: 1, 1/2, ... 1/5; with a window of two words only the first two see the first
+    assert f"Even weights would give {sum(1 / n for n in range(1, 6)) / 5:.2f}." in view.caption
+    window = own_model.load_model(saved("grouped")).look(TEXT).per_head(on_first)
+    assert f"Even weights would give {(1 + 1 / 2) / 5:.2f}." in window.caption
+
+
+@needs_transformers
+def test_the_tiny_model_shows_what_the_notebook_says(tiny):
+    text = "the man took the hats and examined it"
+    assert any(f'TEXT = "{text}"' in cell.source for cell in code_cells(OPTIONAL))
+    prose = "\n".join(cell.source for cell in markdown_cells(OPTIONAL))
+    look = tiny.look(text)
+    assert (look.rows[8], look.columns[4]) == ("it", "hat")
+    best = look.per_head(lambda weights: weights[8, 4]).caption
+    assert best.startswith("Largest: 0.15 in layer 3, head 1.")
+    assert "looks most at *hat* in layer 3, head 1: with 0.15" in prose
+    for pieces, even in ((9, "0.23"), (20, "0.14"), (40, "0.08")):
+        view = tiny.look("hat " * pieces).per_head(lambda weights: weights.diagonal(-1).mean())
+        assert f"Even weights would give {even}." in view.caption
+    assert "0.23 for 9 pieces, 0.14 for 20, 0.08 for 40" in prose
+
+
+@needs_transformers
+def test_layers_may_differ_in_their_heads():
+    layers = [torch.ones(2, 3, 3) / 3, torch.ones(1, 3, 3) / 3]
+    look = own_model.Look(layers, list("abc"), list("abc"), "a model")
+    text = look.per_head(lambda weights: weights[0, 0]).text()
+    assert re.search(r"layer 2 +0.33 +nan", text)
+    assert "head 1 of 1" in look.view(layer=2, head=2).caption
+
+
+@needs_transformers
+def test_a_text_that_is_too_long_is_cut_and_the_caption_says_so(tiny, saved):
+    look = tiny.look("hat " * 100)
+    assert len(look.rows) == 64
+    said = "Only the first 64 of 100 pieces: the model takes no more."
+    assert said in look.view().caption and said in look.per_head(torch.mean).caption
+    assert "Only" not in tiny.look("hat " * 64).view().caption
+    look = own_model.load_model(saved("grouped")).look("hat " * 600)
+    assert len(look.rows) == 512 and "512 of 600 pieces: no more can be drawn" in look.note
+    both = own_model.load_model(saved("both")).look(TEXT, "cross", "it " * 50)
+    assert len(both.rows) == 40 and "Only the first 39 of 50 pieces of the answer." in both.note
+
+
+@needs_transformers
+def test_a_row_has_the_name_of_its_piece(tiny):
+    assert tiny.look("The hats, ö").rows == ["the", "hat", "##s", "[UNK]", "[UNK]"]
+    assert all(tiny.look("a\tb\nc").rows)
+
+
+@needs_transformers
+@pytest.mark.parametrize("text", ["", "  \n", None, 5, "\ud800"])
+def test_what_is_no_text_is_said_in_one_sentence(tiny, text):
+    assert re.search("no text|words are expected|cannot read", complaint(tiny.look, text))
+
+
+@needs_transformers
+@pytest.mark.parametrize(
+    "kind, said",
+    [
+        ("without attention", r"\(MambaModel\) returned no attention weights.*choose another"),
+        ("local attention", r"\(LongformerModel\) returned weights of the shape"),
+        ("pictures", "reads pixel_values, not text"),
+    ],
+)
+def test_a_model_with_nothing_to_show_says_why(saved, kind, said):
+    assert re.search(said, complaint(own_model.load_model, saved(kind)))
+
+
+@needs_transformers
+@pytest.mark.parametrize(
+    "files, said",
+    [
+        ({}, "holds no model.*config.json"),
+        ({"config.json": "{}"}, "knows no such kind of model"),
+        ({"config.json": '{"model_type": "never heard of"}'}, "knows no such kind of model"),
+        ({"config.json": "{"}, "was not loaded: .*JSON"),
+        ({"config.json": '{"auto_map": {"AutoConfig": "a.B"}}'}, "code of its own"),
+        ({"config.json": '{"model_type": "bert"}'}, "weights are missing"),
+        (
+            {"config.json": '{"model_type": "bert", "quantization_config": '
+             '{"quant_method": "gptq", "bits": 4}}'},
+            "needs another package: run .venv/bin/python -m pip install",
+        ),
+    ],
+)  # fmt: skip
+def test_a_folder_that_cannot_be_loaded_says_what_is_wrong(tiny, tmp_path, files, said):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    text = complaint(own_model.load_model, tmp_path)
+    assert re.search(said, text) and "\n" not in text and len(text) < 500
+
+
+@needs_transformers
+def test_a_folder_without_tokenizer_or_with_half_of_the_weights_is_refused(saved, tmp_path):
+    import transformers as hf
+    from safetensors.torch import load_file, save_file
+
+    model = hf.AutoModel.from_pretrained(saved("encoder"))
+    model.save_pretrained(tmp_path)
+    assert "files of the tokenizer" in complaint(own_model.load_model, tmp_path)
+    own_model.load_model(saved("encoder")).tokenizer.save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    path = tmp_path / "model.safetensors"
+    kept = {name: x for name, x in tensors.items() if "pooler" not in name}
+    save_file(kept, path, {"format": "pt"})
+    assert own_model.load_model(tmp_path).layers == [1, 2], "the pooler is of no use here"
+    save_file({n: x for n, x in kept.items() if "query" not in n}, path, {"format": "pt"})
+    assert "lack 4 of the model's tensors" in complaint(own_model.load_model, tmp_path)
+
+
+@needs_transformers
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("someone/not-here", "not on this computer yet"),
+        ("no name!", "no such folder, and a name on the hub looks like"),
+        ("a/b/c", "no such folder, and a name on the hub looks like"),
+        ("", "a name on the hub, a folder or None is expected"),
+        (5, "a name on the hub, a folder or None is expected"),
+    ],
+)
+def test_a_name_that_leads_nowhere_says_what_to_do(tiny, name, said):
+    assert said in complaint(own_model.load_model, name)
+
+
+@needs_transformers
+@pytest.mark.parametrize(
+    "kind, said",
+    [
+        ("GatedRepoError", "agreed to its terms: log in"),
+        ("RepositoryNotFoundError", "the hub has no such model, or it is private"),
+        ("LocalEntryNotFoundError", "the hub cannot be reached"),
+    ],
+)
+def test_what_the_hub_answers_is_told_in_our_words(tiny, monkeypatch, kind, said):
+    """As transformers raises it: an OSError because of the hub's own error."""
+    import huggingface_hub
+
+    def refuse(*args, **kwargs):
+        cls = getattr(huggingface_hub.errors, kind)
+        raise OSError("We couldn't connect") from cls.__new__(cls)
+
+    monkeypatch.setattr(huggingface_hub, "model_info", refuse)
+    assert said in complaint(own_model.load_model, "someone/secret")
+
+
+@needs_transformers
+def test_a_model_that_was_downloaded_needs_no_network(tiny, saved, tmp_path, monkeypatch):
+    """From the hub's own folder on this computer; nobody is asked."""
+    import huggingface_hub
+
+    place = tmp_path / "models--someone--encoder"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs" / "main").write_text("1234")
+    shutil.copytree(saved("encoder"), place / "snapshots" / "1234")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(own_model, "_ask_hub", lambda name: pytest.fail("asked the hub"))
+    assert "BertModel" in repr(own_model.load_model("someone/encoder"))
+
+
+@needs_transformers
+def test_a_tokenizer_that_needs_a_package_says_which(tiny, tmp_path):
+    config = {"model_type": "marian"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "MarianTokenizer"}')
+    text = complaint(own_model.load_model, tmp_path)
+    assert "run .venv/bin/python -m pip install sentencepiece, then restart" in text
+
+
+@needs_transformers
+@pytest.mark.parametrize("kind", ["encoder", "both", "decoder"])
+def test_the_notebook_runs_with_another_model(saved, kind, monkeypatch):
+    """Every cell, as for a student who wrote a folder in place of None."""
+    from replay import run
+
+    monkeypatch.chdir(OPTIONAL.parent)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    namespace = {}
+    views = []
+    for cell in code_cells(OPTIONAL):
+        source = cell.source.replace("NAME = None", f"NAME = {str(saved(kind))!r}")
+        views.append(run(source, namespace))
+    live = [view for view in views if hasattr(view, "compute")]
+    assert len(live) == 2
+    offered = {control["name"]: control.get("labels") for control in live[0].controls}
+    model = namespace["model"]
+    for name, options in {"layer": model.layers, "head": model.heads, **model.groups}.items():
+        assert offered[name] == list(map(str, options))
+    assert ("part" in offered and "answer" in offered) == (kind == "both")
+    for view in live:
+        for control in view.controls:
+            last = len(control["labels"]) - 1 if "labels" in control else "a hat"
+            picture = view.compute({control["name"]: last})
+            assert picture["error"] == "" and kind in picture["caption"]
