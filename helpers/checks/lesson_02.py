@@ -273,7 +273,7 @@ TEMPERATURE = Exercise(
             source="operator precedence: / binds more strongly than -",
         ),
         Mistake(
-            "subtracted the maximum before dividing",
+            "subtracted the undivided maximum",
             lambda scores, temperature: soft(
                 scores, lambda s, dim: (s / temperature - s.max()).exp()
             ),
