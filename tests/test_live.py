@@ -25,7 +25,7 @@ from helpers.heatmap import palette
 
 THEMES = ["JupyterLab Light", "JupyterLab Dark"]
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640
-MOST = 24  # values of a slider that are all tried; of more a spread
+MOST = 16  # values of a slider that are all tried; of more a spread
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 
@@ -455,7 +455,7 @@ def drives(widget):
     most = max(8, MOST // len(start))
     ranges = {name: range_of(c, most) for name, c in widget._controls.items()}
     alone = [start | {name: value} for name, values in ranges.items() for value in values]
-    mixed = [{name: chance.choice(v) for name, v in ranges.items()} for _ in range(10)]
+    mixed = [{name: chance.choice(v) for name, v in ranges.items()} for _ in range(6)]
     return [first, *(values for values in [*alone, *mixed] if takes(widget, values)), start]
 
 

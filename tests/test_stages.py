@@ -27,7 +27,7 @@ from helpers.checks.search import apart
 pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
 
 PAIRS = 120  # of each exercise at least, and as many more as it takes until all its parts occur
-TRIPLES = 100
+TRIPLES = 50
 
 
 def in_stages(exercise):
