@@ -1,4 +1,4 @@
-"""Every lesson in JupyterLab in a real browser, as a student opens it."""
+"""Lessons in JupyterLab in a real browser, as a student opens them."""
 
 import re
 
@@ -7,10 +7,9 @@ from execute import lessons
 from lab import open_notebook, run_all, write
 from playwright.sync_api import expect
 
-each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 
-
-@each_lesson
+# test_notebooks.py holds every picture of every lesson to be there; here some are looked at
+@pytest.mark.parametrize("path", lessons()[::3], ids=lambda path: path.stem)
 def test_a_lesson_opened_and_not_run_shows_its_pictures(browser, path):
     page, address, _, errors = browser
     errors.clear()

@@ -25,7 +25,7 @@ from helpers.heatmap import palette
 
 THEMES = ["JupyterLab Light", "JupyterLab Dark"]
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640
-MOST = 16  # values of a slider that are all tried; of more a spread
+MOST = 12  # values of a slider that are all tried; of more a spread
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 
