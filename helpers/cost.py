@@ -1,6 +1,5 @@
 """What attention costs: published models, recorded times, and times of one's own."""
 
-import csv
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -9,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from .attention import causal_mask
-from .guard import InputError
+from .data import rows_of
 from .heatmap import Still
 
 DATA = Path(__file__).parent.parent / "data"
@@ -60,27 +59,15 @@ def load_times():
 
 
 def _read(file, kind):
-    advice = f"Restore it with: git checkout data/{file.name}"
     names = [field.name for field in fields(kind)]
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"data/{file.name} cannot be read ({type(error).__name__}). {advice}"
-        ) from None
-    try:
-        head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    with rows_of(file, f"the columns {', '.join(names)}") as rows:
+        head, *rows = rows
         if head != names or not rows:
             raise ValueError("columns or rows are missing")
         return [
             kind(**{f.name: _value(x, f.type) for f, x in zip(fields(kind), row, strict=True)})
             for row in rows
         ]
-    except (ValueError, csv.Error) as error:
-        raise InputError(
-            f"data/{file.name} should hold the columns {', '.join(names)} ({str(error)[:80]}). "
-            f"{advice}"
-        ) from None
 
 
 def _value(text, kind):

@@ -1,11 +1,11 @@
 """The small language of lesson 7: its words, its sentences, and a reader of typed sentences."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from .data import rows_of
 from .guard import InputError
 
 FILE = Path(__file__).parent.parent / "data" / "language.csv"
@@ -129,14 +129,9 @@ def load_language():
 
     Raises InputError if the file is missing or damaged.
     """
-    try:
-        lines = FILE.read_text(encoding="utf-8").splitlines()
+    with rows_of(FILE, "a kind and a word in each line") as rows:
+        _, *rows = rows
         kinds = {}
-        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
-            kinds.setdefault(row["kind"], []).append(row["word"])
+        for kind, word in rows:
+            kinds.setdefault(kind, []).append(word)
         return Language(kinds)
-    except (OSError, ValueError, KeyError, csv.Error) as error:
-        raise InputError(
-            f"data/language.csv cannot be read ({str(error)[:80]}). Restore it with: "
-            "git checkout data/language.csv"
-        ) from None

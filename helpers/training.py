@@ -1,12 +1,11 @@
 """What lesson 7 needs around a training: a bar that grows, and the recorded training."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from .guard import InputError
+from .data import rows_of
 
 FILE = Path(__file__).parent.parent / "data" / "training.csv"
 BLOCKS = 20
@@ -41,21 +40,15 @@ def load_training():
 
     Raises InputError if data/training.csv is missing or damaged.
     """
-    try:
-        lines = FILE.read_text(encoding="utf-8").splitlines()
+    with rows_of(FILE, "step, loss, parameter and numbers", ", or train instead.") as rows:
         snapshots = {}
-        for step, loss, name, *numbers in csv.reader(x for x in lines if not x.startswith("#")):
+        for step, loss, name, *numbers in rows:
             if step == "step":
                 continue
             one = snapshots.setdefault(step, Snapshot(int(step), float(loss), {}))
             one.state.setdefault(name, []).append([float(x) for x in numbers])
         for one in snapshots.values():
-            one.state = {name: torch.tensor(rows) for name, rows in one.state.items()}
-    except (OSError, ValueError, csv.Error) as error:
-        raise InputError(
-            f"data/training.csv cannot be read ({str(error)[:80]}). Restore it with: "
-            "git checkout data/training.csv, or train instead."
-        ) from None
+            one.state = {name: torch.tensor(matrix) for name, matrix in one.state.items()}
     return list(snapshots.values())
 
 

@@ -40,18 +40,16 @@ RunningKernel.get_message = _get_message_while_alive
 
 LONG = ("test_live.py", "test_notebooks.py", "test_stages.py", "test_alive.py", "test_browser.py")
 # Files whose tests share nothing but what is the same for a parameter, such as a lesson.
-BY_PARAMETER = ("test_notebooks.py", "test_stages.py")
+BY_PARAMETER = ("test_notebooks.py", "test_stages.py", "test_learned.py")
 
 
 class Scheduling(LoadScopeScheduling):
     """--dist=loadscope, but a long file that shares no browser is not left to one worker."""
 
     def _split_scope(self, nodeid):
-        file, _, parameters = nodeid.partition("[")
-        file = file.split("::")[0]
-        if file.endswith("test_learned.py"):  # it replays lesson 7 too: once is enough
-            return "tests/test_notebooks.py07_learned_attention]"
-        return file + parameters if file.endswith(BY_PARAMETER) else super()._split_scope(nodeid)
+        test, _, parameters = nodeid.partition("[")
+        by_parameter = parameters and test.split("::")[0].endswith(BY_PARAMETER)
+        return parameters if by_parameter else super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config, log):

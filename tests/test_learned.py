@@ -9,11 +9,14 @@ from helpers import InputError, training
 from helpers.training import BLOCKS, Snapshot, counted, load_training, save_training
 
 LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
+# The parameter keeps them with the other tests that replay this lesson, see conftest.py.
+of_the_lesson = pytest.mark.parametrize("path", [LESSON], ids=lambda path: path.stem)
 TOLERANCE = 0.001  # of every number; four decimals are recorded
 
 
-def test_the_recorded_training_is_what_the_code_produces():
-    trained, recorded = replay(LESSON)[0]["history"], load_training()
+@of_the_lesson
+def test_the_recorded_training_is_what_the_code_produces(path):
+    trained, recorded = replay(path)[0]["history"], load_training()
     assert [one.step for one in trained] == [one.step for one in recorded]
     assert len(trained) == 12
     for mine, theirs in zip(trained, recorded, strict=True):
@@ -21,9 +24,10 @@ def test_the_recorded_training_is_what_the_code_produces():
         torch.testing.assert_close(mine.state, theirs.state, atol=TOLERANCE, rtol=0)
 
 
-def test_a_class_can_load_the_training_in_place_of_training():
-    (source,) = [c.source for c in code_cells(LESSON) if "RECORDED = False" in c.source]
-    names = dict(replay(LESSON)[0])
+@of_the_lesson
+def test_a_class_can_load_the_training_in_place_of_training(path):
+    (source,) = [c.source for c in code_cells(path) if "RECORDED = False" in c.source]
+    names = dict(replay(path)[0])
 
     def no_training(*args, **kwargs):
         raise AssertionError("it trains")

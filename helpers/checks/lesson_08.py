@@ -214,19 +214,24 @@ def _with_new(at):
     )
 
 
-NEXT_STAGES = Staged(
-    ("query", "key", "value", "keys", "values"),
-    (
-        ("project", _with_new),
-        ("score", dot),
-        ("scale", stages.by_root),
-        ("mask", stages.nothing_hidden),
-        ("exp", lambda at: stable),
-        ("normalise", stages.weigh),
-        ("blend", stages.blend),
-    ),
-    lambda at: at.contexts[0],
-)
+def _of_one_query(names, project):
+    """The stages of a single context vector. project: gives the query as a batch of one."""
+    return Staged(
+        names,
+        (
+            ("project", project),
+            ("score", dot),
+            ("scale", stages.by_root),
+            ("mask", stages.nothing_hidden),
+            ("exp", lambda at: stable),
+            ("normalise", stages.weigh),
+            ("blend", stages.blend),
+        ),
+        lambda at: at.contexts[0],
+    )
+
+
+NEXT_STAGES = _of_one_query(("query", "key", "value", "keys", "values"), _with_new)
 
 
 def _seen(change):
@@ -486,18 +491,9 @@ def _rows():
     ]
 
 
-BLOCK_STAGES = Staged(
+BLOCK_STAGES = _of_one_query(
     ("query", "keys", "values", "block_size"),
-    (
-        ("project", lambda at: (at.query[None], at.keys, at.values)),
-        ("score", dot),
-        ("scale", stages.by_root),
-        ("mask", stages.nothing_hidden),
-        ("exp", lambda at: stable),
-        ("normalise", stages.weigh),
-        ("blend", stages.blend),
-    ),
-    lambda at: at.contexts[0],
+    lambda at: (at.query[None], at.keys, at.values),
 )
 
 
