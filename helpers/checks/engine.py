@@ -7,13 +7,13 @@ shows it; else words.py says what can be seen without knowing the cause.
 import time
 
 from .. import guard
-from . import words
-from .cause import established, is_gone
+from . import message
+from .diagnose import established, is_gone
 from .exercises import CHECKED
 from .results import attempt, call_ours, same, was_stopped
-from .seen import Seen
+from .evidence import Evidence
 from .session import untouched
-from .use import is_left_to_do, is_stub, misuse
+from .misuse import is_left_to_do, is_stub, misuse
 from .verdict import Verdict, not_written, refusal, remember, right, show, told_before
 
 
@@ -52,7 +52,7 @@ def _examine(exercise, fn, call_safely):
             outcome.error = TimeoutError(f"{text} within {limit:g} seconds")
         return outcome
 
-    seen = Seen(exercise, fn, call)
+    seen = Evidence(exercise, fn, call)
     for probe in exercise.probes():
         if probe.if_right and seen.wrong:
             break
@@ -66,7 +66,7 @@ def _examine(exercise, fn, call_safely):
         if is_left_to_do(result, fn):
             return not_written(exercise.name)
         seen.probes.append(probe)
-        seen.right.append(attempt(exercise.right, probe, call_ours))
+        seen.right.append(attempt(exercise.reference, probe, call_ours))
         seen.mine.append(result)
         if result.stopped:
             break
@@ -81,4 +81,4 @@ def _examine(exercise, fn, call_safely):
     names = tuple(mistake.name for mistake in found)
     before = told_before(exercise.name, names)
     gone = [n for n in before if n not in names and is_gone(seen, found, n, before)]
-    return Verdict(False, words.failure(seen, found, gone), names)
+    return Verdict(False, message.failure(seen, found, gone), names)

@@ -12,8 +12,8 @@ from itertools import permutations
 import torch
 from torch import nn
 
-from .declare import Mistake
-from .experiments import NotesWhatIsDrawn, NotesWhatMeets
+from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets
+from .exercise import detected
 from .results import Observed, close, numbers_of
 
 # --- building it ---
@@ -70,7 +70,7 @@ def put(module, found, order, matrices):
             memory.copy_(matrices[k])
 
 
-# --- measuring: see declare.Probe ---
+# --- measuring: see exercise.Probe ---
 
 
 def keeping(cls, inputs, sizes, matrices):
@@ -115,7 +115,7 @@ def outputs_like(right):
 
 
 def formula_args(probe):
-    """See declare.Exercise: inputs and matrices, where outputs are measured."""
+    """See exercise.Exercise: inputs and matrices, where outputs are measured."""
     if probe.measure is drawn_after:
         inputs, sizes, seed = probe.args
         generator = torch.Generator().manual_seed(seed)
@@ -294,54 +294,25 @@ def keeping_mistakes(form):
         def forward(self, inputs):
             return form(inputs, self.W_query.data, self.W_key.data, self.W_value)
 
-    return (
-        Mistake(
-            "super().__init__() forgotten",
+    return {
+        "super().__init__() forgotten": detected(
+            lambda seen: seen.raises(AttributeError, "before Module.__init__() call"),
             NoSuper,
-            "Call super().__init__() in the first line of __init__: it makes the class a module.",
-            also=(PlainNoSuper,),
-            shows=lambda seen: seen.raises(AttributeError, "before Module.__init__() call"),
-            source="torch's own message: before Module.__init__() call",
+            PlainNoSuper,
         ),
-        Mistake(
-            "Python list of layers",
-            Listed,
-            "A Python list hides what is in it. Use nn.ModuleList (for Parameters "
-            "nn.ParameterList), or give each a name of its own.",
-            shows=lambda seen: bool(seen.fact("matrices in a Python list")),
-            source="pytorch/pytorch#715, shenwzh3/RGAT-ABSA#9",
+        "Python list of layers": detected(
+            lambda seen: bool(seen.fact("matrices in a Python list")), Listed
         ),
-        Mistake(
-            "plain tensors as weights",
-            Plain,
-            "parameters() does not find your matrices. Wrap each of them in nn.Parameter (or use "
-            "nn.Linear).",
-            also=(Buffers,),
-            shows=lambda seen: bool(seen.fact("matrices in plain tensors")),
-            source="a page on PyTorch's internals (engineermaxxing)",
+        "plain tensors as weights": detected(
+            lambda seen: bool(seen.fact("matrices in plain tensors")), Plain, Buffers
         ),
-        Mistake(
-            "requires_grad=False left",
-            Frozen,
-            "The matrices are frozen. Remove requires_grad=False, so that they can be trained.",
-            shows=lambda seen: bool(seen.fact("matrices that are frozen")),
-            source="a published walk-through leaves it, with a TODO",
+        "requires_grad=False left": detected(
+            lambda seen: bool(seen.fact("matrices that are frozen")), Frozen
         ),
-        Mistake(
-            "new random weights in forward",
-            Drawing,
-            "The matrices are drawn in forward, new ones at each call. Create them once, in "
-            "__init__.",
-            shows=lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")),
-            source="torch.rand moved into forward with the formula",
+        "new random weights in forward": detected(
+            lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")), Drawing
         ),
-        Mistake(
-            "gradient cut",
-            Cut,
-            "A gradient does not come through, and nothing is learned. Remove what cuts the way "
-            "back: .data, .detach(), .item(), .numpy(), torch.tensor() or torch.no_grad().",
-            also=(CutInside,),
-            shows=lambda seen: seen.fact("matrices that learn") in (0, 1, 2),
-            source=".data, .detach() or .item() taken from examples for printing",
+        "gradient cut": detected(
+            lambda seen: seen.fact("matrices that learn") in (0, 1, 2), Cut, CutInside
         ),
-    )
+    }

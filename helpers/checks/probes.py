@@ -3,11 +3,13 @@
 Numbers that float32 holds exactly, so that sums in another order are the same sums.
 """
 
+from math import prod
+
 import torch
 
 from .. import attention
 from ..journey import load_journey
-from .declare import Probe
+from .exercise import Probe
 
 # Negative scores, and a score of exactly 0 (words 0 and 3).
 MIXED = torch.tensor(
@@ -131,3 +133,40 @@ def rows_with_temperature():
         # So near to 1 that a maximum is good enough here, be it the undivided one.
         Probe("scores from -9600 to -1000, temperature 1.0625", (1.0625 * low, 1.0625)),
     ]
+
+
+# --- numbers for the later lessons ---
+
+
+def exact(*shape, step=5, unit=8, period=13):
+    """Numbers around 0 which float32 holds exactly, each the same as the one a period later.
+
+    step: another one, another order.  unit: 1 / unit is the difference of neighbours."""
+    numbers = (torch.arange(prod(shape)) * step + 3) % period - period // 2
+    return numbers.reshape(shape) / unit
+
+
+def seeded(d_in=3, d_out=2):
+    """W_query, W_key and W_value as the lessons draw them."""
+    generator = torch.Generator().manual_seed(123)
+    return [torch.rand(d_in, d_out, generator=generator) for _ in range(3)]
+
+
+# --- not probes, but what several lessons do wrong ---
+
+
+def without_last(scores_of):
+    """Scores by loops that stop one early: both, the outer, the inner. scores_of: makes all."""
+
+    def code(rows, columns):
+        def stopping(*args):
+            scores = scores_of(*args)
+            if rows:
+                scores[-1] = 0
+            if columns:
+                scores[:, -1] = 0
+            return scores
+
+        return stopping
+
+    return code(True, True), code(True, False), code(False, True)

@@ -12,7 +12,7 @@ import numpy
 import torch
 
 from .results import rows_close
-from .stages import take
+from .pipeline import take
 
 LIMIT = 3  # wrong stages in one answer
 # What no later stage looks at.
@@ -21,7 +21,7 @@ DONE_WITH = {"scale": ("queries", "keys"), "normalise": ("scores",), "blend": ("
 
 @dataclass(frozen=True)
 class Move:
-    """One wrong form of a mistake. choice: from stage to form."""
+    """One way to make a mistake. choice: from stage to variant."""
 
     mistake: object
     choice: dict
@@ -36,26 +36,26 @@ def moves_of(exercise):
     """All moves of an exercise, in the order in which the mistakes are declared."""
     return [
         Move(mistake, choice)
-        for mistake in exercise.mistakes
-        if not mistake.world
-        for choice in mistake.stages
+        for mistake in exercise.all_mistakes
+        if not (mistake.counterfactual or mistake.detect)
+        for choice in mistake.choices
     ]
 
 
-def sets_that_give(numbers, staged, moves, args, limit):
+def sets_that_give(numbers, pipeline, moves, args, limit):
     """Sets of at most `limit` moves, in different stages, that give these numbers for these
     arguments: tuples of positions in moves in the order of the stages, the smallest first."""
     found = []
-    for chosen, results in results_of_sets(staged, moves, args, limit):
+    for chosen, results in results_of_sets(pipeline, moves, args, limit):
         if results.shape[1:] == numbers.shape:
             found += chosen[rows_close(results, numbers).numpy()].tolist()
     return sorted((tuple(m for m in row if m >= 0) for row in found), key=lambda x: (len(x), x))
 
 
-def pairs_that_raise(staged, moves, args):
+def pairs_that_raise(pipeline, moves, args):
     """Pairs of positions of moves, in different stages, that raise for these arguments."""
     fine = set()
-    for chosen, _ in results_of_sets(staged, moves, args, 2):
+    for chosen, _ in results_of_sets(pipeline, moves, args, 2):
         fine |= {frozenset(row) for row in chosen.tolist()}
     for pair in combinations(range(len(moves)), 2):
         if frozenset(pair) not in fine and apart(*(moves[m].choice for m in pair)):
@@ -80,28 +80,28 @@ class _Batch:
         return (self.fixed.get("exp"), self.fixed.get("d_k"), *shapes)
 
 
-def results_of_sets(staged, moves, args, limit):
+def results_of_sets(pipeline, moves, args, limit):
     """Yields pairs: chosen (k, limit), positions of moves, and results (k, ...). Sets of which
     a stage raises are left out."""
-    stages = [stage for stage, _ in staged.forms]
+    stages = list(pipeline.stages)
     # One row more, of False, for position -1.
     covers = [[stage in move.choice for stage in stages] for move in moves]
     covers = numpy.array([*covers, [False] * len(stages)])
-    start = dict(zip(staged.takes, args, strict=True))
+    start = vars(pipeline.start(args))
     batches = [_Batch(numpy.full((1, limit), -1), fixed=start)]
-    for s, (stage, right) in enumerate(staged.forms):
+    for s, (name, stage) in enumerate(pipeline.stages.items()):
         after = []
         for batch in batches:
             for rows, move, chosen in _branches(batch.chosen, s, covers):
-                form = right if move is None else moves[move].choice[stage]
-                after += _taken(batch, rows, chosen, stage, form)
+                variant = stage.right if move is None else moves[move].choice[name]
+                after += _taken(batch, rows, chosen, name, variant)
         batches = _joined(after)
     for batch in batches:
-        yield batch.chosen, _mapped(staged.gives, batch.fixed, batch.made)
+        yield batch.chosen, _mapped(pipeline.answer, batch.fixed, batch.made)
 
 
 def _branches(chosen, s, covers):
-    """How the sets of a batch go on at stage s: (rows, move or None for the right form, chosen
+    """How the sets of a batch go on at stage s: (rows, move or None for the right variant, chosen
     with the move added)."""
     moves = numpy.where(covers[chosen, s], chosen, -1).max(axis=1)
     for move in numpy.unique(moves[moves >= 0]):  # begun at an earlier stage
@@ -119,33 +119,33 @@ def _branches(chosen, s, covers):
         yield rows, move, longer
 
 
-def _taken(batch, rows, chosen, stage, form):
-    """The batch of these rows after a form of a stage: a list of one, or none if it raises."""
+def _taken(batch, rows, chosen, name, variant):
+    """The batch of these rows after a variant of a stage: a list of one, or none if it raises."""
     if not len(rows):
         return []
     made = {name: x[rows] for name, x in batch.made.items()}
     try:
         # exp is a function, whatever came before it.
-        new = _mapped(form, batch.fixed, {} if stage == "exp" else made)
+        new = _mapped(variant, batch.fixed, {} if name == "exp" else made)
     except Exception:  # with these shapes it raises for every set
         return []
     state = SimpleNamespace()
-    take(state, stage, new)
-    for name in DONE_WITH.get(stage, ()):
-        made.pop(name, None)
+    take(state, name, new)
+    for done in DONE_WITH.get(name, ()):
+        made.pop(done, None)
     fixed = dict(batch.fixed)
-    for name, x in vars(state).items():
-        (made if torch.is_tensor(x) else fixed)[name] = x
+    for key, x in vars(state).items():
+        (made if torch.is_tensor(x) else fixed)[key] = x
     return [_Batch(chosen, made, fixed)]
 
 
-def _mapped(form, fixed, made):
-    """What a form makes for every row of made: tensors (k, ...), or something that is the same
+def _mapped(variant, fixed, made):
+    """What a variant makes for every row of made: tensors (k, ...), or something that is the same
     for all of them."""
     names = list(made)
 
     def of_one(*tensors):
-        return form(SimpleNamespace(**{**fixed, **dict(zip(names, tensors, strict=True))}))
+        return variant(SimpleNamespace(**{**fixed, **dict(zip(names, tensors, strict=True))}))
 
     if not names:
         new = of_one()

@@ -13,7 +13,7 @@ import numpy
 import torch
 
 from .. import guard
-from . import contents, patches
+from . import genuine, snapshot
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def untouched(answer):
     student has replaced are genuine. Yields call(fn, *args, seconds=None), which is guard.call
     with the student's replacements in force; it undoes those that are made in it.
     """
-    replaced = patches.take_away()
+    replaced = genuine.take_away()
     before = _settings()
     put_back = _remember(answer)
     python_random, numpy_random = random.getstate(), numpy.random.get_state()
@@ -47,21 +47,21 @@ def untouched(answer):
             _ignore_warnings()
             yield partial(_call, replaced, during)
         finally:
-            patches.take_away()
+            genuine.take_away()
             _set(before)
             random.setstate(python_random)
             numpy.random.set_state(numpy_random)
             put_back()
-            patches.put(replaced)
+            genuine.put(replaced)
 
 
 def _call(replaced, during, fn, *args, seconds=None):
     def with_replacements():
-        patches.put(replaced)
+        genuine.put(replaced)
         return fn(*args)
 
     def after():
-        patches.take_away()
+        genuine.take_away()
         _set(during)
         _ignore_warnings()
 
@@ -172,4 +172,4 @@ def _remember(answer):
     function, or those of a class's methods, what they hold, and what belongs to the answer."""
     functions = own_functions(answer)
     spaces = {id(f.__globals__): f.__globals__ for f in functions}.values()
-    return contents.remember(list(spaces), answer, *functions)
+    return snapshot.remember(list(spaces), answer, *functions)

@@ -9,7 +9,7 @@ from IPython import get_ipython
 from IPython.display import display
 
 from .exercises import CHECKED
-from .words import TRY, Message, Table, shorten
+from .message import TRY, Message, Table, shorten
 
 MIME = "application/vnd.attention.verdict+json"  # for the one who reads a class's notebooks
 

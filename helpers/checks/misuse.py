@@ -5,7 +5,7 @@ import inspect
 
 from torch import nn
 
-from . import words
+from . import message
 from .exercises import CHECKED
 from .results import kind
 from .session import own_functions
@@ -57,7 +57,7 @@ def misuse(name, answer):
         near = difflib.get_close_matches(name, CHECKED, n=1, cutoff=0.5)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         return (
-            f"check: there is no exercise {words.shorten(repr(name), 40)}.{hint}",
+            f"check: there is no exercise {message.shorten(repr(name), 40)}.{hint}",
             f"The exercises are {', '.join(CHECKED)}.",
         )
     exercise = CHECKED[name]
@@ -72,7 +72,7 @@ def _of_function(exercise, fn):
             f"{name}: a function is expected, this is {what}.",
             f"Write def my_{name}{takes_what}: and pass its name, without calling it.",
         )
-    wanted = _required(exercise.right)
+    wanted = _required(exercise.reference)
     takes = _refused(fn, wanted)
     if takes is None:
         return None
@@ -102,7 +102,7 @@ def _of_class(exercise, cls):
             f"{name}: your class {cls.__name__} is no nn.Module.",
             f"Write class {cls.__name__}(nn.Module): and call super().__init__() first.",
         )
-    wanted = _required(exercise.right)
+    wanted = _required(exercise.reference)
     takes = _refused(cls, wanted)
     if takes is not None:
         return (

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from .declare import returned
-from .experiments import EmptyIsZero
+from .counterfactual import EmptyIsZero
+from .exercise import returned
 from .results import Result, attempt, call_ours, close, divides_zero_by_zero, factor, same
 
 
 @dataclass
-class Seen:
+class Evidence:
     """What is known of an answer. probes, right and mine go together, as far as it was called.
     call: how the answer is called.  again: the first probe once more,
     and once more; empty if it was stopped."""
@@ -56,15 +56,15 @@ class Seen:
     def also_on(self, probes):
         """What is seen of the answer on these probes too."""
         probes = list(probes)
-        right = [attempt(self.exercise.right, probe, call_ours) for probe in probes]
+        right = [attempt(self.exercise.reference, probe, call_ours) for probe in probes]
         mine = [attempt(self.answer, probe, self.call) for probe in probes]
         known = self.probes + probes, self.right + right, self.mine + mine
-        return Seen(self.exercise, self.answer, self.call, *known)
+        return Evidence(self.exercise, self.answer, self.call, *known)
 
     def part(self, positions):
         """What is seen on these of the probes."""
         rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
-        return Seen(self.exercise, self.answer, self.call, *rows)
+        return Evidence(self.exercise, self.answer, self.call, *rows)
 
     def ask(self, k, world=nullcontext, **changes):
         """The Result of the answer on probe k with these changes, in this world."""
@@ -107,13 +107,13 @@ class Seen:
         None if one of them gives none."""
         probe = replace(self.probes[k], args=args)
         mine = attempt(self.answer, probe, self.call).numbers
-        right = attempt(self.exercise.right, probe, call_ours).numbers
+        right = attempt(self.exercise.reference, probe, call_ours).numbers
         return None if mine is None or right is None else (mine, right)
 
     def ignored(self):
         """The name of an argument that makes no difference on any probe, or None."""
         asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
-        names = inspect.signature(self.exercise.right).parameters
+        names = inspect.signature(self.exercise.reference).parameters
         for j, name in enumerate(names):
             if asked and all(self._ignores(k, j) for k in asked):
                 return name
@@ -170,11 +170,15 @@ class Seen:
         found = self.mine[self.wrong[0]].outcome.error
         return isinstance(found, error) and words in str(found)
 
-    def overflows_like(self, code):
-        """Is the first that is wrong an OverflowError, where code has one too?"""
+    def overflows_like(self, choice):
+        """Is the first that is wrong an OverflowError, where this choice of variants has one
+        too?"""
         k = self.wrong[0]
-        both = self.mine[k], attempt(code, self.probes[k], call_ours)
-        return all(isinstance(x.outcome.error, OverflowError) for x in both)
+        args = self.exercise.formula_args(self.probes[k])
+        if not isinstance(self.mine[k].outcome.error, OverflowError) or args is None:
+            return False
+        outcome = call_ours(self.exercise.pipeline.replace(choice), *args)
+        return isinstance(outcome.error, OverflowError)
 
     @property
     def adds_up(self):

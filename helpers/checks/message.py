@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass, replace
 
 from .results import clean, close, factor, same, same_fact
+from .texts import text_of
 
 WIDTH = 98
 SHOWN = 3  # numbers of each side
@@ -87,10 +88,12 @@ def failure(seen, found, gone=()):
     """
     k = seen.wrong[0]
     if found:
-        what, (why, advice) = f"{found[0].name}.", found[0].why_and_try()
+        what = f"{found[0].name}."
+        text = text_of(found[0].name, seen.exercise.texts or seen.exercise.name)
+        why, advice = text.why, text.advice
     else:
         what, why, advice = facts(seen, k)
-    first, where = seen.probes[0].where, seen.probes[k].where
+    first, where = seen.probes[0].label, seen.probes[k].label
     partly = k > 0 and not seen.exercise.is_class
     sentence, table = _evidence(seen, k)
     return Message(
@@ -127,9 +130,9 @@ def _printed(seen):
 
 def _evidence(seen, k):
     """(a sentence or "", a Table or None) that show what is wrong on probe k."""
-    where, mine, right = seen.probes[k].where, seen.mine[k], seen.right[k]
+    where, mine, right = seen.probes[k].label, seen.mine[k], seen.right[k]
     if not (seen.repeats or mine.changed):
-        return difference(f"{seen.probes[0].where}, called once more", seen.again[0], seen.right[0])
+        return difference(f"{seen.probes[0].label}, called once more", seen.again[0], seen.right[0])
     if not mine.changed:
         return difference(where, mine, right)
     sentence, table = argument(where, seen.probes[k], mine.changed)
@@ -288,7 +291,7 @@ def facts(seen, k):
         if (got < -1e-5).any():
             return (
                 "negative weights.",
-                f"On {probe.where} the smallest weight is {number(got.min())}; "
+                f"On {probe.label} the smallest weight is {number(got.min())}; "
                 "a weight is from 0 to 1.",
                 "take exp of the scores: it is never negative.",
             )
@@ -296,7 +299,7 @@ def facts(seen, k):
         if (rows - 1).abs().max() > 1e-3:
             row = int((rows - 1).abs().argmax())
             which = f"row {row} sums" if got.dim() == 2 else "the weights sum"
-            text = f"On {probe.where} {which} to {number(rows[row])} instead of 1."
+            text = f"On {probe.label} {which} to {number(rows[row])} instead of 1."
             if got.dim() == 2 and (columns - 1).abs().max() < 1e-3:
                 text = text.removesuffix(".") + ", but every column sums to 1."
             thing = "a row does not sum to 1." if got.dim() == 2 else "they do not sum to 1."
@@ -305,14 +308,14 @@ def facts(seen, k):
             i, j = got.triu(1).nonzero()[0].tolist()
             return (
                 "the future is visible.",
-                f"On {probe.where} row {i} gives the weight {number(got[i, j])} to word {j}, "
+                f"On {probe.label} row {i} gives the weight {number(got[i, j])} to word {j}, "
                 "which comes later.",
                 "give what comes later a weight of exactly 0.",
             )
     if exercise.kind == "values" and got.dim() > 1 and seen.looks_ahead(k):
         return (
             "the future is visible.",
-            f"On {probe.where}, other numbers in the last word change the rows before it.",
+            f"On {probe.label}, other numbers in the last word change the rows before it.",
             "look where later words come in: the mask, or a view or reshape that mixes words.",
         )
     if not exercise.is_class and (name := seen.ignored()):
@@ -331,7 +334,7 @@ def facts(seen, k):
             j = int(outside[0][-1])
             return (
                 "outside the range of the inputs.",
-                f"On {probe.where} column {j} of the words lies between {number(low[j])} and "
+                f"On {probe.label} column {j} of the words lies between {number(low[j])} and "
                 f"{number(high[j])}; yours is {number(got[tuple(outside[0])])}.",
                 "blend with weights from 0 to 1 that sum to 1.",
             )

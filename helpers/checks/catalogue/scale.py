@@ -1,0 +1,100 @@
+"""Score and scale: dot products of queries and keys, divided by the root of d_k."""
+
+from torch.nn.functional import normalize
+
+from ..pipeline import Stage
+from .softmax import weigh
+
+# --- score ---
+
+
+def dot(state):
+    return state.queries @ state.keys.transpose(-2, -1)
+
+
+def cosine(state):
+    queries, keys = normalize(state.queries, dim=-1), normalize(state.keys, dim=-1)
+    return queries @ keys.transpose(-2, -1)
+
+
+def between_coordinates(state):
+    return state.queries.transpose(-2, -1) @ state.keys
+
+
+# --- scale ---
+
+
+def by(divisor):
+    """Scores divided by something. divisor: takes the state."""
+    return lambda s: s.scores / divisor(s)
+
+
+by_root = by(lambda s: s.d_k**0.5)
+
+
+def unscaled(state):
+    return state.scores
+
+
+def _blended_smaller(state):
+    return state.weights @ state.values / state.d_k**0.25
+
+
+# --- the stages ---
+
+SCORE = Stage(
+    dot,
+    {
+        "sign flipped": lambda s: -dot(s),
+        "averaged instead of added": lambda s: dot(s) / s.keys.shape[-1],
+    },
+)
+# Of queries and keys that are made by matrices.
+SCORE_OF_KEYS = SCORE.plus(
+    {
+        "keys not transposed": lambda s: s.queries @ s.keys,
+        "normalised q and k": ({"score": cosine}, {"score": cosine, "scale": unscaled}),
+        "attention between coordinates": {
+            "score": between_coordinates,
+            "blend": lambda s: s.values @ s.weights,
+        },
+    }
+)
+SCALE = Stage(
+    by_root,
+    {
+        "no scaling": unscaled,
+        "divided by d_k, root forgotten": by(lambda s: s.d_k),
+        "multiplied by sqrt(d_k)": by(lambda s: s.d_k**-0.5),
+        "parentheses forgotten": (
+            by(lambda s: s.d_k / 2),
+            by(lambda s: s.d_k * 2),
+            by(lambda s: 2 / s.d_k),
+        ),
+        "root taken twice": by(lambda s: s.d_k**0.25),
+        "squared instead of root": by(lambda s: s.d_k**2),
+        "always sqrt(2)": by(lambda s: 2**0.5),
+        "scaled by the number of words": (
+            by(lambda s: s.scores.shape[-1] ** 0.5),
+            by(lambda s: s.scores.shape[-1]),
+        ),
+        "scaled after softmax": {
+            "scale": unscaled,
+            "normalise": lambda s: weigh(s) / s.d_k**0.5,
+        },
+        "values scaled in place of keys": {
+            "scale": by(lambda s: s.d_k**0.25),
+            "blend": _blended_smaller,
+        },
+    },
+)
+# Of keys that are made of words.
+SCALE_OF_KEYS = SCALE.plus(
+    {
+        "scaled by the embedding size": (
+            by(lambda s: s.inputs.shape[-1] ** 0.5),
+            by(lambda s: 3**0.5),
+        ),
+        "scaled by the size of a value": by(lambda s: s.values.shape[-1] ** 0.5),
+    }
+)

@@ -1,0 +1,135 @@
+"""Exp and normalise, which together are softmax: weights from scores."""
+
+import math
+
+from ..exercise import alone, detected
+from ..pipeline import Stage
+
+# --- exp: takes scores and a dim ---
+
+
+def stable(scores, dim=-1):
+    return (scores - scores.amax(dim, keepdim=True)).exp()
+
+
+def naive(scores, dim=-1):
+    return scores.exp()
+
+
+def global_max(scores, dim=-1):
+    return (scores - scores.max()).exp()
+
+
+def of_python(scores, dim=-1):
+    """math.exp of each score: it raises OverflowError where torch gives infinity."""
+    return scores.detach().clone().apply_(math.exp)
+
+
+def less_column_max(scores, dim=-1):
+    """A maximum of each row, taken from the columns: keepdim=True is missing."""
+    return (scores - scores.amax(-1)).exp()
+
+
+def less_maximum_or_0(scores, dim=-1):
+    return (scores - scores.amax(dim, keepdim=True).clamp(min=0)).exp()
+
+
+def exp_is(variant):
+    """The stage exp with this variant."""
+    return lambda s: variant
+
+
+# --- normalise ---
+
+
+def soft(scores, exp=stable, dim=-1):
+    """Softmax with this exp."""
+    exps = exp(scores, dim)
+    return exps / exps.sum(dim, keepdim=True)
+
+
+def weigh(state):
+    return soft(state.scores, state.exp)
+
+
+def over(*dims):
+    """Softmax along other dimensions."""
+    return lambda s: soft(s.scores, s.exp, dim=dims)
+
+
+def divided(x, dim=-1):
+    return x / x.sum(dim, keepdim=True)
+
+
+# --- the stages ---
+
+
+def _overflows_as_python_does(seen):
+    return seen.overflows_like({"exp": exp_is(of_python)})
+
+
+EXP = Stage(
+    exp_is(stable),
+    {
+        "naive exp overflow": (
+            exp_is(naive),
+            detected(_overflows_as_python_does, exp_is(of_python)),
+        ),
+        "maximum never below 0": exp_is(less_maximum_or_0),
+    },
+)
+# Of several rows.
+EXP_OF_ROWS = EXP.plus({"subtracted the global max": exp_is(global_max)})
+
+SOFTMAX = Stage(
+    weigh,
+    {
+        "softmax twice": lambda s: soft(weigh(s)),
+        "not divided by the sum": (
+            lambda s: stable(s.scores),
+            lambda s: naive(s.scores),
+            lambda s: global_max(s.scores),
+        ),
+        "sigmoid per score": lambda s: s.scores.sigmoid(),
+        "sigmoid, then divided by the sum": lambda s: divided(s.scores.sigmoid()),
+        "maximum subtracted above only": lambda s: (
+            stable(s.scores) / naive(s.scores).sum(-1, keepdim=True)
+        ),
+        "1 added to the sum": lambda s: (
+            s.exp(s.scores) / (1 + s.exp(s.scores).sum(-1, keepdim=True))
+        ),
+        "softmax over one number": (
+            lambda s: soft(s.scores[..., None], s.exp)[..., 0],
+            lambda s: soft(s.scores[..., None], global_max)[..., 0],
+        ),
+        "log_softmax": lambda s: s.scores.log_softmax(-1),
+        "rows divided by sum": lambda s: divided(s.scores),
+        "exp missing in the sum": lambda s: naive(s.scores) / s.scores.sum(-1, keepdim=True),
+        "scores instead of weights": (
+            {"normalise": lambda s: s.scores},
+            {"normalise": lambda s: s.scores, "scale": lambda s: s.scores},
+        ),
+    },
+)
+SOFTMAX_OF_ROWS = SOFTMAX.plus(
+    {
+        "softmax over the wrong axis": over(-2),
+        "softmax over the whole matrix": over(-2, -1),
+        "keepdim forgotten": (
+            lambda s: s.exp(s.scores) / s.exp(s.scores).sum(-1),
+            lambda s: soft(s.scores, less_column_max),
+            lambda s: less_column_max(s.scores) / less_column_max(s.scores).sum(-1),
+        ),
+        "columns divided again": lambda s: divided(weigh(s), dim=-2),
+    }
+)
+# Where minus infinity is among the scores, sums of scores are infinite and tell nothing, and
+# another mistake beside two of these leaves nothing but NaN.
+SOFTMAX_OF_MASKED = SOFTMAX_OF_ROWS.less("rows divided by sum", "exp missing in the sum").plus(
+    {
+        "softmax over one number": alone(*SOFTMAX.wrong["softmax over one number"]),
+        "columns divided again": alone(SOFTMAX_OF_ROWS.wrong["columns divided again"]),
+    }
+)
+# For what blends with its weights; an answer that gives weights is rounded itself.
+ROUNDED = {"weights rounded to 2 decimals first": lambda s: weigh(s).round(decimals=2)}

@@ -1,0 +1,264 @@
+"""Which mistakes are established: those that give exactly what was seen, alone or together, or
+that an experiment shows."""
+
+from dataclasses import replace
+from itertools import combinations, product
+
+from .counterfactual import Both
+from .exercise import IN_PLACE, returned
+from .pipeline import Pipeline
+from .results import attempt, call_ours, same
+from .search import LIMIT, apart, moves_of, pairs_that_raise, sets_that_give
+
+MANY = 1000  # sets that agree on one probe: so many are tried one by one on the others
+
+
+def established(seen):
+    """The mistakes in the order in which the computation runs; () if none is established.
+
+    seen: the Evidence on a wrong answer.
+    """
+    return (
+        _alone(seen)
+        or _together(seen)
+        or _on_other_probes(seen)
+        # Had torch.empty given zeros: such as a loop that stops one early.
+        or (_Case(seen, seen.without_empty).explanation() if seen.without_empty else ())
+    )
+
+
+def is_gone(seen, found, name, before):
+    """Is it established that the mistake of this name, told before, is not there now?
+
+    found: what is established now.  before: all names that were told before.
+    That it is not told is not enough: one mistake can hide another.
+    """
+    names = {mistake.name for mistake in found}
+    if not names:
+        return False
+    if names == set(before) - {name}:
+        return True  # before it was needed for other numbers than these
+    same_name = [mistake for mistake in seen.exercise.all_mistakes if mistake.name == name]
+    return all(_would_show(seen, found, mistake) for mistake in same_name)
+
+
+def _would_show(seen, found, mistake):
+    """Would the numbers be others if this mistake were there besides those that are found?"""
+    if not mistake.variants or not all(m.variants for m in found):
+        return False
+    case = _Case(seen)
+    sets = product(*(m.variants for m in found), mistake.variants)
+    return not any(case.fits(seen.exercise.pipeline.replace(*s)) for s in sets if apart(*s))
+
+
+# --- one mistake ---
+
+
+def _alone(seen, change=None):
+    """A mistake that explains everything; or one that is detected, and what else is wrong.
+
+    change: how the probes were changed on which this is seen, see exercise.Mistake.on.
+    """
+    case = _Case(seen)
+    for mistake in seen.exercise.all_mistakes:
+        if mistake.detect:
+            if mistake.detect(seen):
+                return (mistake, *_beside(seen, mistake))
+        elif mistake.counterfactual:
+            if seen.cured_by(mistake.counterfactual):
+                return (mistake,)
+        elif mistake.on in (None, change) and case.is_made_by(mistake):
+            return (mistake,)
+    return ()
+
+
+def _beside(seen, mistake):
+    """What else is wrong, if what became of the arguments, or a fact about a class, is left
+    aside."""
+    rest = [k for k, result in enumerate(seen.mine) if result.observed is None]
+    if mistake.name != IN_PLACE and seen.wrong[0] in rest:
+        return ()  # it shows in the numbers themselves
+    part = seen.part(rest)
+    results = _unchanged(part.mine)
+    if all(part.is_right(k, result) for k, result in enumerate(results)):
+        return ()
+    return _Case(part, results).explanation()
+
+
+# --- several mistakes ---
+
+
+def _together(seen):
+    """The smallest set of mistakes: wrong stages, or those that experiments take away and wrong
+    stages that are left then."""
+    case = _Case(seen)
+    found = case.wrong_stages(2)
+    worlds = list(_first_with(seen.exercise, "counterfactual"))
+    telling = [pair for pair in worlds if _matters(seen, pair[0])]
+    shown = [_in_worlds(seen, pair) for pair in telling]
+    if not found and min(map(len, filter(None, shown)), default=LIMIT) > 2:
+        # What one of them takes away may have hidden the other.
+        both = [pairs for pairs in combinations(worlds, 2) if any(x in telling for x in pairs)]
+        shown += [_in_worlds(seen, *pairs) for pairs in both]
+    # An experiment tells apart what numbers do not: it goes first where sizes are the same.
+    found = min(filter(None, [*shown, found]), key=len, default=())
+    return found or case.wrong_stages(LIMIT)
+
+
+def _matters(seen, world):
+    """Is anything else in this world, but for what becomes of the arguments?"""
+    first = sorted(range(len(seen.mine)), key=lambda k: k not in seen.wrong)
+    return not all(same(*_unchanged([seen.in_world(world, k), seen.mine[k]])) for k in first)
+
+
+def _in_worlds(seen, *pairs):
+    """The mistakes of these worlds, with what is left in them; () if that is not explained.
+
+    pairs: of a world and its mistake.
+    """
+    worlds, mistakes = zip(*pairs, strict=True)
+    # What changes in place there may be an argument.
+    results = _unchanged(seen.all_in(worlds[0] if len(worlds) == 1 else Both(worlds)))
+    if all(seen.is_right(k, result) for k, result in enumerate(results)):
+        return _in_order(seen.exercise, *mistakes)
+    numbers = [result.numbers for result in results if result.numbers is not None]
+    if numbers and not any(x.isfinite().any() for x in numbers):
+        return ()  # an experiment that ends in NaN shows nothing
+    others = _Case(seen, results).explanation(LIMIT - len(worlds))
+    return _in_order(seen.exercise, *mistakes, *others) if others else ()
+
+
+def _on_other_probes(seen):
+    """Where all probes raise, others may show numbers."""
+    if any(result.numbers is not None or result.stopped for result in seen.mine):
+        return ()
+    changes = [change for change, _ in _first_with(seen.exercise, "on")]
+    there = [seen.also_on(map(change, seen.probes)) for change in changes]
+    for change, other in zip(changes, there, strict=True):
+        if found := _alone(other, change) or _together(other):
+            return found
+    return _raising(*(there or [seen]))
+
+
+def _raising(*everywhere):
+    """Two wrong stages that raise the same errors: sizes that do not fit. No third one matters
+    then, because nothing is computed any more.
+
+    everywhere: the Evidence, on one kind of probes or on several.
+    """
+    first, exercise = everywhere[0], everywhere[0].exercise
+    errors = (result.outcome.error for result in first.mine)
+    if exercise.pipeline is None or not any(isinstance(error, RuntimeError) for error in errors):
+        return ()
+    moves = moves_of(exercise)
+    args = next(filter(None, map(exercise.formula_args, first.probes)))
+    cases = [_Case(seen) for seen in everywhere]
+    pairs = pairs_that_raise(exercise.pipeline, moves, args)
+    return _first_that_fits(exercise, moves, pairs, lambda c: all(case.fits(c) for case in cases))
+
+
+# --- what gives these results ---
+
+
+class _Case:
+    """Results to be explained: those that were seen, or what they would be in another world."""
+
+    def __init__(self, seen, results=None):
+        self.seen, self.exercise = seen, seen.exercise
+        self.results = seen.mine if results is None else results
+        # What is wrong first, because most codes are another mistake, which shows there at once.
+        positions = range(len(self.results))
+        self.order = sorted(positions, key=lambda k: seen.is_right(k, self.results[k]))
+
+    def fits(self, code):
+        """Does this code, or pipeline, give these results?"""
+        return all(same(self.results[k], self._given(code, k)) for k in self.order)
+
+    def _given(self, code, k):
+        """The Result of our own code on probe k. A class is not built for another formula: what
+        else can be seen of it does not depend on that."""
+        probe = self.seen.probes[k]
+        if isinstance(code, Pipeline) and self.exercise.is_class:
+            args = self.exercise.formula_args(probe)
+            if args is None:
+                return self.seen.right[k]
+            probe = replace(probe, args=args, measure=returned)
+        return attempt(code, probe, call_ours)
+
+    def is_made_by(self, mistake):
+        """Does one of the ways to make this mistake fit?"""
+        replaced = (self.exercise.pipeline.replace(choice) for choice in mistake.variants)
+        return any(map(self.fits, replaced)) or any(map(self.fits, mistake.codes))
+
+    def explanation(self, limit=LIMIT):
+        """The declared mistake, or the smallest set, that gives these results; () if none
+        does."""
+        for mistake in self.exercise.all_mistakes:
+            found_by_numbers = not (mistake.detect or mistake.counterfactual or mistake.on)
+            if found_by_numbers and self.is_made_by(mistake):
+                return (mistake,)
+        sizes = range(2, limit + 1)
+        return next(filter(None, map(self.wrong_stages, sizes)), ())
+
+    def wrong_stages(self, limit):
+        """The smallest set of at most so many wrong stages that gives these results; () if
+        none does."""
+        exercise = self.exercise
+        if exercise.pipeline is None:
+            return ()
+        asked = [
+            (result.numbers, args)
+            for result, probe in zip(self.results, self.seen.probes, strict=True)
+            if result.numbers is not None and (args := exercise.formula_args(probe)) is not None
+        ]
+        # Those that tell most with the least work: all finite, and small.
+        asked.sort(key=lambda pair: (not pair[0].isfinite().all(), pair[0].numel()))
+        if all(numbers.isnan().all() for numbers, _ in asked):
+            return ()  # NaN alone tells nothing
+        moves = moves_of(exercise)
+        sets = _that_agree(asked, exercise.pipeline, moves, limit)
+        return _first_that_fits(exercise, moves, sets, self.fits)
+
+
+def _that_agree(asked, pipeline, moves, limit):
+    """Sets that give the numbers of the first probe; of the others too while they are many."""
+    found = None
+    for numbers, args in asked:
+        sets = sets_that_give(numbers, pipeline, moves, args, limit)
+        also = set(sets)
+        found = sets if found is None else [chosen for chosen in found if chosen in also]
+        if len(found) <= MANY:
+            break
+    return found
+
+
+def _first_that_fits(exercise, moves, sets, fits):
+    """The mistakes of the first of these sets of positions in moves that fits."""
+    for chosen in sets:
+        if fits(exercise.pipeline.replace(*(moves[m].choice for m in chosen))):
+            return _in_order(exercise, *(moves[m].mistake for m in chosen))
+    return ()
+
+
+def _unchanged(results):
+    return [replace(result, changed={}) for result in results]
+
+
+def _first_with(exercise, attribute):
+    """Each value of this attribute among the mistakes with the first mistake that has it."""
+    first = {}
+    for mistake in exercise.all_mistakes:
+        value = getattr(mistake, attribute)
+        if value is not None:
+            first.setdefault(value, mistake)
+    return first.items()
+
+
+def _in_order(exercise, *mistakes):
+    """In the order of the stages."""
+    stages = list(exercise.pipeline.stages) if exercise.pipeline else []
+
+    def place(mistake):
+        return min((stages.index(s) for choice in mistake.variants for s in choice), default=-1)
+
+    return tuple(sorted(mistakes, key=place))

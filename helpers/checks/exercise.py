@@ -1,0 +1,277 @@
+"""What an exercise is made of: the right answer, probes, and tables of mistakes.
+
+A table has the name of a mistake on the left and the code that makes it on the right:
+
+    {"sign flipped": lambda inputs, i: -(inputs @ inputs[i])}
+
+The code is called like the exercise; in the table of a stage it takes the state, see
+pipeline.py. Several ways to make the same mistake stand in a tuple, and a way that needs several
+stages is a dict from stage to variant. What is said about a mistake stands under its name in
+mistakes.toml.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import torch
+
+from .pipeline import Pipeline
+
+# --- probes ---
+
+
+def returned(code, *args):
+    """What the call returns: the usual thing to look at."""
+    return code(*args)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Arguments to call an answer with, such as Probe("6 words", (inputs,)).
+
+    label: what they are, to follow "on" in a sentence.
+    may_fail: a right answer may divide 0 by 0 here, so that rows of NaN are no mistake.
+    measure: called with the answer (a function, or a class) and the arguments; what it
+        returns is compared, numbers or a results.Observed. For what no plain call shows.
+    if_right: left out, it and all after it, where a probe before it is wrong.
+    """
+
+    label: str
+    args: tuple
+    may_fail: bool = False
+    measure: Callable = returned
+    if_right: bool = False
+
+    def fresh(self):
+        """The arguments again, so that no call sees what another did to them."""
+        return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
+
+    def is_double(self):
+        return any(map(_is_double, self.args))
+
+    def single(self):
+        """The same numbers in float32."""
+        singles = (x.float() if _is_double(x) else x for x in self.args)
+        return replace(self, args=tuple(singles))
+
+
+def _is_double(x):
+    return torch.is_tensor(x) and x.dtype == torch.float64
+
+
+# --- mistakes ---
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One way to find a mistake; a name may have several.
+
+    codes: functions called like the exercise, each of which makes the mistake.
+    choices: variants of stages that make it, each a dict from stage to variant.
+    alone: more of these, which are never looked for together with other mistakes.
+    detect: takes the evidence.Evidence, returns a bool; for what no single code can say. Used
+        in place of the numbers, like counterfactual.
+    counterfactual: a world (see counterfactual.py) in which this mistake does no harm.
+    on: takes a Probe, returns another one; this mistake is found there only, because on the
+        probes themselves it raises what others raise too.
+    """
+
+    name: str
+    codes: tuple = ()
+    choices: tuple = ()
+    alone: tuple = ()
+    detect: Callable | None = None
+    counterfactual: Callable | None = None
+    on: Callable | None = None
+
+    @property
+    def variants(self):
+        """All its choices."""
+        return (*self.choices, *self.alone)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Ways to make a mistake that are not found by their numbers alone: see Mistake."""
+
+    ways: tuple
+    alone: bool = False
+    found: Mapping = field(default_factory=dict)
+
+
+def alone(*ways):
+    """Ways that are never looked for together with other mistakes."""
+    return Ways(ways, alone=True)
+
+
+def detected(detect, *ways):
+    """Ways that are found by detect(evidence)."""
+    return Ways(ways, found={"detect": detect})
+
+
+def cured(world, *ways):
+    """Ways that do no harm in this world, and are found by that."""
+    return Ways(ways, found={"counterfactual": world})
+
+
+def seen_on(change, *ways):
+    """Ways that are found on other probes, change(probe)."""
+    return Ways(ways, found={"on": change})
+
+
+def mistakes_in(table, stage=None):
+    """The Mistakes of a table; of the table of a stage, if one is given."""
+    for name, ways in table.items():
+        plain = []
+        for way in ways if isinstance(ways, tuple) else (ways,):
+            if isinstance(way, Ways) and way.found:
+                yield _mistake(name, stage, [Ways(way.ways)], **way.found)
+            else:
+                plain.append(way)
+        if plain:
+            yield _mistake(name, stage, plain)
+
+
+def _mistake(name, stage, ways, **found):
+    parts = {"codes": [], "choices": [], "alone": []}
+    for one in ways:
+        one = one if isinstance(one, Ways) else Ways((one,))
+        for way in one.ways:
+            way = {stage: way} if stage and not isinstance(way, dict) else way
+            kind = "codes" if not isinstance(way, dict) else "alone" if one.alone else "choices"
+            parts[kind].append(way)
+    return Mistake(name, **{kind: tuple(ways) for kind, ways in parts.items()}, **found)
+
+
+# --- exercises ---
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise, as check() knows it.
+
+    signature: as the notebook shows it, with the shape returned.  kind: "scores",
+    "weights", "context" (a blend of the inputs), "values" (a blend of values), "positions" (whole
+    numbers) or "random", for facts that hold of every right answer of that kind.
+    reference: the right answer, a function, or a class for an exercise about a class.
+    probes: a function, so that data/ is read when it is needed and not at import.
+    pipeline: the right answer in stages, if it has stages; of a class its formula. All wrong
+    variants of its stages are mistakes of the exercise.
+    variants: more of them, a table for each stage.  mistakes: a table of whole answers.
+    names: what mistakes of the stages are called here, by the name in their table.
+    without: mistakes of the stages that are none here, by name, each with the reason.
+    makes: makes of a pipeline what is checked.  formula_args: takes a Probe, returns the
+    arguments of the pipeline there, or None where something else is looked at.
+    first_is_tensor: is the first argument one, so that it can be changed in place?
+    """
+
+    name: str
+    signature: str
+    kind: str
+    reference: Callable
+    probes: Callable
+    pipeline: Pipeline | None = None
+    variants: Mapping = field(default_factory=dict)
+    mistakes: Mapping = field(default_factory=dict)
+    names: Mapping = field(default_factory=dict)
+    without: Mapping = field(default_factory=dict)
+    makes: Callable = lambda formula: formula
+    formula_args: Callable = lambda probe: probe.args
+    first_is_tensor: bool = True
+    texts: str = ""
+
+    def called(self, name):
+        """The same exercise, with the same texts, under another name."""
+        signature = self.signature.replace(self.name, name, 1)
+        return replace(self, name=name, signature=signature, texts=self.texts or self.name)
+
+    @cached_property
+    def all_mistakes(self):
+        """Those of its stages, its own ones, and those that can be made everywhere. Where two
+        fit, the first is named."""
+        own = [m for stage, table in self.variants.items() for m in mistakes_in(table, stage)]
+        return (*self._of_stages(), *own, *mistakes_in(self.mistakes), *everywhere(self))
+
+    def _of_stages(self):
+        """The wrong variants of the stages, those that other stages of the pipeline allow."""
+        for stage, wrong in self.pipeline.wrong() if self.pipeline else ():
+            for mistake in mistakes_in(wrong, stage):
+                if mistake.name in self.without:
+                    continue
+                possible = {
+                    kind: tuple(c for c in getattr(mistake, kind) if self.pipeline.has(c))
+                    for kind in ("choices", "alone")
+                }
+                if any(possible.values()):
+                    name = self.names.get(mistake.name, mistake.name)
+                    yield replace(mistake, name=name, **possible)
+
+    def answers(self, mistake):
+        """Every answer that makes this mistake here."""
+        yield from mistake.codes
+        for choice in mistake.variants:
+            yield self.makes(self.pipeline.replace(choice))
+
+    @property
+    def is_class(self):
+        return inspect.isclass(self.reference)
+
+    @property
+    def takes(self):
+        """Such as: (inputs, i)."""
+        return self.signature.split(" ->")[0].removeprefix(self.name)
+
+
+# --- mistakes that can be made wherever there is a right answer ---
+
+IN_PLACE = "input changed in place"
+
+
+def everywhere(exercise):
+    """The mistakes that every exercise offers. They come last."""
+    then = partial(_then, exercise)
+
+    def rounded(decimals):
+        return then(lambda answer, x: answer.round(decimals=decimals))
+
+    # More decimals than these are within the tolerance of results.close. What is drawn cannot
+    # be compared number by number; positions have no decimals.
+    decimals = {"weights": (2, 3, 4), "random": (), "positions": ()}.get(exercise.kind, (2, 3))
+    table = {}
+    if decimals:
+        table["numbers rounded"] = tuple(map(rounded, decimals))
+    if exercise.first_is_tensor:
+        changed = detected(lambda seen: any(r.changed for r in seen.mine), then(_in_place))
+        table[IN_PLACE] = changed
+    if exercise.kind != "positions":  # among whole numbers there is no NaN
+        # NaN has many causes; that zeros cure it shows this one.
+        cured_by_zeros = detected(lambda seen: seen.cured_by_zeros, then(_into_empty))
+        table["accumulates into torch.empty"] = cured_by_zeros
+    return mistakes_in(table)
+
+
+def _then(exercise, change):
+    """The right answer, and what change(answer, first argument) makes of it."""
+    reference = exercise.reference
+    if not exercise.is_class:
+        return lambda *args: change(reference(*args), args[0])
+
+    class Changed(reference):
+        def forward(self, inputs):
+            return change(super().forward(inputs), inputs)
+
+    return Changed
+
+
+def _in_place(answer, x):
+    answer = answer.clone()
+    x.sub_(x.max())
+    return answer
+
+
+def _into_empty(answer, x):
+    memory = torch.empty_like(answer)
+    memory += answer
+    return memory

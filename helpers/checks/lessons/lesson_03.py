@@ -1,0 +1,230 @@
+"""Lesson 03: context vectors."""
+
+import torch
+
+from ... import attention
+from ..catalogue.blend import BLEND, BLEND_OF_ALL, blend
+from ..catalogue.mask import MASK, hide, nothing_hidden
+from ..catalogue.project import ONE_QUERY, every_word
+from ..catalogue.scale import SCORE, between_coordinates, by, by_root, unscaled
+from ..catalogue.softmax import (
+    EXP,
+    EXP_OF_ROWS,
+    ROUNDED,
+    SOFTMAX,
+    SOFTMAX_OF_ROWS,
+    exp_is,
+    naive,
+    soft,
+    stable,
+)
+from ..exercise import Exercise, Probe, detected
+from ..pipeline import Pipeline
+from ..probes import FAR, LARGE, of_inputs, of_query
+from ..results import close, is_one_row, is_prefix
+
+NEVER_WRONG = {
+    "maximum never below 0": "a row holds a score of a word with itself, which is above 0"
+}
+SCALED_ALREADY = (by_root, by(lambda s: 3**0.5))
+
+
+def _cell_run_twice(code):
+    return detected(lambda seen: seen.adds_up, code)
+
+
+# --- the context of one word ---
+
+CONTEXT_PIPELINE = Pipeline(
+    "inputs i",
+    lambda s: s.contexts[0],
+    project=ONE_QUERY,
+    score=SCORE,
+    scale=unscaled,
+    mask=nothing_hidden,
+    exp=EXP,
+    normalise=SOFTMAX.plus(ROUNDED),
+    blend=BLEND,
+)
+OF_ONE_WORD = {
+    "scale": {"scaled before softmax": SCALED_ALREADY},
+    "blend": {
+        "added over the embedding": lambda s: (s.weights[0][:, None] * s.values).sum(1)[None],
+        "added the query back": lambda s: blend(s) + s.inputs[s.i],
+    },
+}
+
+
+def _onto_the_query(pipeline, exp):
+    """Contexts, added to what is a view of the inputs: in a loop, or at once."""
+    weights = pipeline.replace({"exp": exp_is(exp)}, gives=lambda s: s.weights[0])
+
+    def in_a_loop(inputs, i):
+        shares = weights(inputs, i)
+        context = inputs[i]
+        for j in range(len(inputs)):
+            context += shares[j] * inputs[j]
+        return context
+
+    def at_once(inputs, i):
+        shares = weights(inputs, i)
+        context = inputs[i]
+        context += shares @ inputs
+        return context
+
+    return in_a_loop, at_once
+
+
+def _of_one_word(pipeline):
+    """Mistakes in the context of one word, whichever words take part."""
+    return {
+        "cell run twice": _cell_run_twice(lambda inputs, i: 2 * pipeline(inputs, i)),
+        "accumulator is a view of the query": (
+            *_onto_the_query(pipeline, stable),
+            *_onto_the_query(pipeline, naive),
+        ),
+        "zip truncates unequal vectors": detected(
+            lambda seen: seen.always(is_prefix) and not seen.always(close),
+            lambda inputs, i: pipeline(inputs, i)[:2],
+        ),
+    }
+
+
+CONTEXT = Exercise(
+    "context_vector",
+    "context_vector(inputs, i) -> (d,)",
+    "context",
+    attention.context_vector,
+    of_query,
+    CONTEXT_PIPELINE,
+    names={"rows divided by sum": "divided by the sum"},
+    without=NEVER_WRONG,
+    variants={
+        **OF_ONE_WORD,
+        "blend": {**OF_ONE_WORD["blend"], "not blended": lambda s: s.inputs[s.i][None]},
+    },
+    mistakes=_of_one_word(CONTEXT_PIPELINE),
+)
+REPAIR_CONTEXT = CONTEXT.called("repair_context")
+
+# --- the contexts of all words ---
+
+SELF = Exercise(
+    "self_attention",
+    "self_attention(inputs) -> (n, d)",
+    "context",
+    attention.self_attention,
+    lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (LARGE,))),
+    Pipeline(
+        "inputs",
+        "contexts",
+        project=every_word,
+        score=SCORE,
+        scale=unscaled,
+        exp=EXP_OF_ROWS,
+        normalise=SOFTMAX_OF_ROWS.plus(ROUNDED),
+        blend=BLEND_OF_ALL,
+    ),
+    without={
+        **NEVER_WRONG,
+        "softmax over the wrong axis": "scores are symmetric here, so this is: weights transposed",
+    },
+    variants={
+        "score": {
+            "attention between features": {
+                "score": between_coordinates,
+                "blend": lambda s: s.values @ s.weights,
+            }
+        },
+        "scale": {"scaled": SCALED_ALREADY},
+        "normalise": {"weights transposed": lambda s: naive(s.scores) / naive(s.scores).sum(-1)},
+    },
+    mistakes={
+        "one context copied": detected(
+            lambda seen: seen.always(is_one_row),
+            lambda inputs: attention.context_vector(inputs, 1).expand_as(inputs),
+        ),
+        "cell run twice": _cell_run_twice(lambda inputs: 2 * attention.self_attention(inputs)),
+    },
+)
+
+
+# --- the context of one word, from the others ---
+
+
+def _itself(state):
+    """True for the word that asks."""
+    return torch.arange(state.scores.shape[-1]) == state.i
+
+
+def _only(place):
+    """True at one place. place: takes the state; it raises IndexError where there is no such
+    word."""
+
+    def hidden(state):
+        mask = torch.zeros(state.scores.shape[-1], dtype=torch.bool)
+        mask[place(state)] = True
+        return mask
+
+    return hidden
+
+
+def _query_removed(inputs, i):
+    rest = torch.cat([inputs[:i], inputs[i + 1 :]])
+    return soft(rest @ rest[i]) @ rest
+
+
+def _score_removed(inputs, i):
+    scores = inputs @ inputs[i]
+    return soft(torch.cat([scores[:i], scores[i + 1 :]])) @ inputs
+
+
+OTHERS_PIPELINE = CONTEXT_PIPELINE.replace({"mask": MASK}, hidden=_itself)
+
+OTHERS = Exercise(
+    "context_of_others",
+    "context_of_others(inputs, i) -> (d,)",
+    "context",
+    attention.context_of_others,
+    lambda: [
+        *of_query(),
+        Probe("4 words with scores near -4000000, i = 2", (FAR, 2), may_fail=True),
+    ],
+    OTHERS_PIPELINE,
+    names={
+        "no mask": "nothing hidden",
+        "masked where tril(S)==0": "masked where the score is 0",
+        "mask only, scores unused": "all weights equal",
+    },
+    without={
+        **NEVER_WRONG,
+        "a large number instead of a low one": "then word i is all that is left: only itself left",
+        "masked where triu(S) is not 0": "the own score of a word is never 0 or negative",
+        "softmax over one number": "minus infinity makes all numbers NaN",
+        "rows divided by sum": "minus infinity makes all numbers NaN",
+        "scores instead of weights": "minus infinity makes all numbers infinite: log_softmax",
+        "exp missing in the sum": "minus infinity makes all numbers 0",
+    },
+    variants={
+        **OF_ONE_WORD,
+        "mask": {
+            "hid the wrong word": (
+                hide(_only(lambda s: s.i + 1)),
+                hide(_only(lambda s: s.i - 1)),
+                hide(_only(lambda s: 0)),
+                hide(_only(lambda s: 1)),
+                hide(_only(lambda s: -1)),
+            ),
+            "only itself left": hide(lambda s: ~_itself(s)),
+            "scores instead of weights": {
+                "mask": hide(_itself, 0.0),
+                "normalise": lambda s: s.scores,
+            },
+        },
+    },
+    mistakes={
+        **_of_one_word(OTHERS_PIPELINE),
+        "score removed, word kept": _score_removed,
+        "query removed too": _query_removed,
+    },
+)

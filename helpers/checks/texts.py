@@ -1,0 +1,47 @@
+"""What is said about a mistake, from mistakes.toml."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ..guard import InputError
+
+FILE = Path(__file__).with_name("mistakes.toml")
+
+
+@dataclass(frozen=True)
+class Text:
+    """why: sentences, may be empty.  advice: a sentence, what to try.  seen: where the mistake
+    was seen, or why it is made."""
+
+    why: str
+    advice: str
+    seen: str
+
+
+@cache
+def all_texts():
+    """The contents of the file: a dict for each name, "instead" a list in it."""
+    with FILE.open("rb") as file:
+        return tomllib.load(file)
+
+
+def text_of(name, exercise):
+    """The Text on the mistake called name, in the exercise called exercise.
+
+    Raises InputError if there is none.
+    """
+    entry = all_texts().get(name)
+    if entry is None:
+        raise InputError(
+            f"mistakes.toml says nothing about '{name}' ({exercise}). Add its try and its seen."
+        )
+    instead = (other for other in entry.get("instead", ()) if exercise in other["in"])
+    entry = {**entry, **_whole(next(instead, {}))}
+    return Text(entry.get("why", ""), entry["try"], entry["seen"])
+
+
+def _whole(other):
+    """A why belongs to its try: without one here, there is none."""
+    return {"why": "", **other} if "try" in other else other
