@@ -1,0 +1,23 @@
+"""Attention whole: all its stages, for functions and classes that are given the inputs."""
+
+from ..pipeline import Pipeline
+from .blend import BLEND_OF_ROLES
+from .mask import CAUSAL_MASK, nothing_hidden, the_future
+from .project import PROJECT
+from .scale import SCALE_OF_KEYS, SCORE_OF_KEYS
+from .softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, SOFTMAX_OF_ROWS
+
+ATTENTION = Pipeline(
+    "inputs W_query W_key W_value",
+    "contexts",
+    project=PROJECT,
+    score=SCORE_OF_KEYS,
+    scale=SCALE_OF_KEYS,
+    mask=nothing_hidden,
+    exp=EXP_OF_ROWS,
+    normalise=SOFTMAX_OF_ROWS.plus(ROUNDED),
+    blend=BLEND_OF_ROLES,
+)
+CAUSAL_ATTENTION = ATTENTION.replace(
+    {"mask": CAUSAL_MASK, "normalise": SOFTMAX_OF_MASKED.plus(ROUNDED)}, hidden=the_future
+)

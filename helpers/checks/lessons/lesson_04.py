@@ -1,0 +1,328 @@
+"""Lesson 04: queries, keys and values."""
+
+from functools import partial
+
+import torch
+from torch import nn
+
+from ... import attention
+from ..catalogue.attention import ATTENTION
+from ..catalogue.blend import blend
+from ..catalogue.mask import hide, the_future
+from ..catalogue.scale import (
+    SCALE,
+    SCORE,
+    between_coordinates,
+    by,
+    cosine,
+    dot,
+    unscaled,
+)
+from ..catalogue.softmax import naive, soft, stable
+from ..exercise import Exercise, Probe, alone, detected
+from ..modules import (
+    drawn_after,
+    formula_args,
+    keeping,
+    keeping_mistakes,
+    module_of,
+    outputs_like,
+    seeding,
+    training,
+)
+from ..pipeline import Pipeline
+from ..probes import MIXED, exact, seeded, sentence, without_last
+from ..results import is_one_row
+
+# --- scaled_scores ---
+
+
+def _queries_and_keys():
+    W_query, W_key, _ = seeded()
+    return [
+        Probe("queries and keys of the sentence", (sentence() @ W_query, sentence() @ W_key)),
+        Probe(
+            "4 queries and 5 keys of 3 numbers",
+            (exact(4, 3, step=5).double() * 4, exact(5, 3, step=7).double() * 4),
+        ),
+        Probe("3 queries and 4 keys of 4 numbers", (exact(3, 4, step=3), exact(4, 4, step=7))),
+    ]
+
+
+SCALED_PIPELINE = Pipeline(
+    "queries keys",
+    "scores",
+    project=lambda s: (s.queries, s.keys, s.keys),
+    score=SCORE,
+    scale=SCALE,
+)
+
+
+def _score(variant):
+    """Right or wrong in the scale as well: the score is what to look at first."""
+    return {"score": variant}, {"score": variant, "scale": unscaled}
+
+
+def _softmax_of(dim, exp, pipeline=SCALED_PIPELINE):
+    return lambda queries, keys: soft(pipeline(queries, keys), exp, dim)
+
+
+SCALED = Exercise(
+    "scaled_scores",
+    "scaled_scores(queries, keys) -> (n, m)",
+    "scores",
+    attention.scaled_scores,
+    _queries_and_keys,
+    SCALED_PIPELINE,
+    names={"scaled by the number of words": "scaled by the number of keys"},
+    variants={
+        "score": {
+            "queries and keys the other way round": _score(lambda s: dot(s).mT),
+            "keys not transposed": _score(lambda s: s.queries @ s.keys),
+            "attention between coordinates": _score(between_coordinates),
+            "cosine instead of dot product": _score(cosine),
+            "distance instead of similarity": _score(
+                lambda s: (s.queries[:, None] - s.keys).norm(dim=-1)
+            ),
+            "multiplied but did not add up": _score(lambda s: s.queries[:, None] * s.keys),
+        },
+        "scale": {
+            "scaled by the number of queries": (
+                by(lambda s: s.scores.shape[-2] ** 0.5),
+                by(lambda s: s.scores.shape[-2]),
+            ),
+            "scaled by the embedding size": by(lambda s: 3**0.5),
+        },
+    },
+    mistakes={
+        "softmax already applied": tuple(
+            way
+            for exp in (stable, naive)
+            for way in (
+                _softmax_of(-1, exp),
+                _softmax_of(0, exp),
+                _softmax_of(-1, exp, SCALED_PIPELINE.replace({"scale": unscaled})),
+            )
+        ),
+        "loop stops one early": without_last(SCALED_PIPELINE),
+    },
+)
+
+# --- qkv_attention ---
+
+
+def _strong():
+    """Words of which the first two numbers make the scores: after scaling about 1000, -1000 and
+    125. d_k is 16, because then even the fourth root of it, which some take, is exact; and all
+    matrices are 16 x 16, so that a .T does not raise."""
+    inputs, query, key, value = (
+        exact(n, 16, step=s) for n, s in ((4, 5), (16, 3), (16, 7), (16, 5))
+    )
+    inputs[:, :2] = torch.tensor([[1.0, 4000.0], [-1.0, 4001.0], [0.125, 3999.0], [1.0, 4002.0]])
+    for matrix, row in ((query, 0), (key, 1)):
+        matrix[:2] = 0
+        matrix[:, 0] = 0
+        matrix[row, 0] = 1
+    value[1] = 0
+    return tuple(x.double() for x in (inputs, query, key, value))
+
+
+def _inputs_and_matrices():
+    words = MIXED.clone()
+    words[2] = 0  # scores of exactly 0
+    sizes = ((4, 3, 5), (4, 3, 7), (4, 6, 3))
+    return [
+        Probe("the sentence", (sentence(), *seeded())),
+        Probe(
+            "5 words, d_in = 4, d_k = 3, d_out = 6",
+            (words, *(exact(m, n, step=step).double() for m, n, step in sizes)),
+        ),
+        Probe("4 words with scores near 1000, all matrices 16 x 16", _strong()),
+    ]
+
+
+IN_FORMULA = {
+    "mask": {"causal mask applied": hide(the_future)},
+    "blend": {"only the context of journey": lambda s: blend(s)[1]},
+}
+
+# Matrices that somebody makes instead of using the given ones.
+
+SIZES = (
+    lambda matrices: [(3, 2)] * 3,
+    lambda matrices: [matrices[0].shape] * 3,
+    lambda matrices: [W.shape for W in matrices],
+)
+
+
+def _drawn(draw, *seeds):
+    """Not the matrices that are given, but others, drawn after a seed.
+
+    draw: takes three sizes, returns three functions of the inputs.
+    """
+
+    def projecting(seed, sizes_of):
+        def project(state):
+            sizes = sizes_of((state.W_query, state.W_key, state.W_value))
+            with torch.random.fork_rng(devices=[]):
+                torch.default_generator.manual_seed(seed)
+                made = draw(sizes)
+            return tuple(f(state.inputs.float()).to(state.inputs.dtype) for f in made)
+
+        return project
+
+    return alone(*(projecting(seed, sizes_of) for seed in seeds for sizes_of in SIZES))
+
+
+def _product_with(W):
+    return lambda inputs: inputs @ W
+
+
+def _in_order(*order):
+    def draw(sizes):
+        made = {k: _product_with(torch.rand(sizes[k])) for k in order}
+        return [made[k] for k in range(3)]
+
+    return draw
+
+
+def _turned(sizes):
+    return [_product_with(torch.rand(d_out, d_in).T) for d_in, d_out in sizes]
+
+
+def _linear(sizes, bias=False):
+    return [nn.Linear(*size, bias=bias) for size in sizes]
+
+
+QKV = Exercise(
+    "qkv_attention",
+    "qkv_attention(inputs, W_query, W_key, W_value) -> (n, d_out)",
+    "values",
+    attention.qkv_attention,
+    _inputs_and_matrices,
+    ATTENTION,
+    variants={
+        **IN_FORMULA,
+        "project": {
+            "matrices created in another order (k,q,v)": _drawn(_in_order(1, 0, 2), 123),
+            "drawn as (d_out,d_in)": _drawn(_turned, 123),
+            "nn.Linear instead of Parameter(rand)": _drawn(_linear, 123, 789),
+            "bias left on": _drawn(partial(_linear, bias=True), 123, 789),
+            "another seed": _drawn(_in_order(0, 1, 2), 0, 1, 42, 321, 1234),
+            "matrices it was given not used": _drawn(_in_order(0, 1, 2), 123),
+        },
+    },
+    mistakes={
+        "one context copied": detected(
+            lambda seen: seen.always(is_one_row),
+            lambda *args: ATTENTION(*args)[1].expand(len(args[0]), -1),
+        ),
+    },
+)
+REPAIR_QKV = QKV.called("repair_qkv")
+
+# --- SelfAttention ---
+
+
+def _created(*names, draw=torch.rand):
+    """A class that creates its matrices in this order, and draws them like this."""
+
+    class Created(attention.SelfAttention):
+        def __init__(self, d_in, d_out):
+            nn.Module.__init__(self)
+            for name in names:
+                setattr(self, f"W_{name}", nn.Parameter(draw(d_in, d_out)))
+
+    return Created
+
+
+class _DrawnTurned(attention.SelfAttention):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_out, d_in)
+
+    def forward(self, inputs):
+        return ATTENTION(inputs, self.W_query.T, self.W_key.T, self.W_value.T)
+
+
+class _DrawnAsOne(attention.SelfAttention):
+    def __init__(self, d_in, d_out):
+        nn.Module.__init__(self)
+        self.W = nn.Parameter(torch.rand(d_in, 3 * d_out))
+
+    def forward(self, inputs):
+        return ATTENTION(inputs, *self.W.chunk(3, dim=-1))
+
+
+class _WithBias(attention.SelfAttentionLinear):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out, qkv_bias=True)
+
+
+class _SeedInside(attention.SelfAttention):
+    def __init__(self, d_in, d_out):
+        torch.default_generator.manual_seed(0)
+        super().__init__(d_in, d_out)
+
+
+def _built():
+    # With this seed, the long word below has a positive score with itself only.
+    generator = torch.Generator().manual_seed(1568)
+    inputs, *matrices = (
+        torch.randint(-4, 5, shape, generator=generator) / 4 for shape in [(7, 4)] + 3 * [(4, 5)]
+    )
+    inputs[3] = 0  # scores of exactly 0
+    strong = inputs.clone()
+    strong[0] *= 40  # exp of its score with itself overflows
+    sizes, matrices = (4, 5), tuple(matrices)
+    return [
+        Probe("a module with d_in = 4, d_out = 5", (inputs, sizes, matrices), measure=keeping),
+        Probe(
+            "7 words, d_in = 4, d_out = 5",
+            (strong, sizes, matrices),
+            measure=outputs_like(attention.SelfAttention),
+        ),
+        Probe(
+            "the sentence, after torch.manual_seed(123)",
+            (sentence(), (3, 2), 123),
+            measure=drawn_after,
+        ),
+        Probe("a module to be trained", (inputs, sizes, matrices), measure=training, if_right=True),
+    ]
+
+
+SELF_CLASS = Exercise(
+    "SelfAttention",
+    "SelfAttention(d_in, d_out)",
+    "values",
+    attention.SelfAttention,
+    _built,
+    ATTENTION,
+    without={
+        "inputs written over": "raises what values made from the keys raise",
+        "values made from the keys": "raises what inputs written over raise",
+        "scaled by the size of a value": "a value has the size of a key",
+        "maximum never below 0": "no word here has only scores far below 0",
+    },
+    variants=IN_FORMULA,
+    mistakes={
+        **keeping_mistakes(ATTENTION),
+        "another seed": detected(
+            lambda seen: seen.wrong == [2] and seen.measured(seeding, "sets the seed", k=2),
+            _SeedInside,
+        ),
+        "matrices created in another order (k,q,v)": _created("key", "query", "value"),
+        "matrices created in another order": (
+            _created("value", "key", "query"),
+            _created("query", "value", "key"),
+            _created("key", "value", "query"),
+            _created("value", "query", "key"),
+        ),
+        "drawn as (d_out,d_in)": _DrawnTurned,
+        "drawn as one matrix": _DrawnAsOne,
+        "nn.Linear instead of Parameter(rand)": attention.SelfAttentionLinear,
+        "bias left on": _WithBias,
+        "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
+    },
+    makes=partial(module_of, attention.SelfAttention),
+    formula_args=formula_args,
+)

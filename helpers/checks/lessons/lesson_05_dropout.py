@@ -1,0 +1,205 @@
+"""Lesson 05: dropout, an exercise about random numbers."""
+
+from functools import partial
+
+import torch
+from torch.nn import functional as F
+
+from ... import attention
+from ..exercise import Exercise, Probe
+from ..results import Observed, numbers_of
+
+# --- what can be measured, whichever weights are dropped ---
+
+
+def dropping(fn, weights, p, training, calls=1):
+    """What dropout does, whichever weights are drawn. Enough weights that no share is rounded
+    to another tenth by chance, and no more than a loop can do in time."""
+    before = weights.clone()
+    first = numbers_of(fn(weights, p, training)).to(before.dtype)
+    facts = Observed({"shape": str(tuple(first.shape))})
+    if first.shape != before.shape:
+        return facts
+    zero = first == 0
+    facts["what is dropped"] = _dropped_together(zero)
+    if facts["what is dropped"] == "single weights":
+        facts["share that is dropped"] = _tenth(zero)
+    facts["factor of the others"] = _factor(first[~zero] / before[~zero])
+    sums, sums_before = first.sum(-1), before.sum(-1)
+    facts["each row sums to what it did"] = torch.allclose(sums, sums_before, atol=1e-3)
+    if training:
+        # Before a softmax, what was dropped is the lowest of its row, if they were weights; the
+        # highest, if they were logarithms of weights.
+        logs = first.log()
+        lowest, highest = logs.amin(-1, keepdim=True), logs.amax(-1, keepdim=True)
+        facts["share of 0 before a softmax"] = _tenth((logs - lowest).abs() < 1e-6)
+        facts["share of 0 as a logarithm before it"] = _tenth((logs - highest).abs() < 1e-6)
+    if calls == 2:
+        second = numbers_of(fn(before.clone(), p, training))
+        facts["two calls drop the same"] = torch.equal(second == 0, zero) and bool(zero.any())
+    return facts
+
+
+def _dropped_together(zero):
+    if not zero.any():
+        return "nothing"
+    if zero.all():
+        return "everything"
+    for what, dim in (("whole rows", 1), ("whole columns", 0)):
+        if torch.equal(zero.all(dim), zero.any(dim)):
+            return what
+    return "single weights"
+
+
+def _tenth(which):
+    return round(float(which.double().mean()), 1)
+
+
+def _factor(ratios):
+    """The one factor, or "not one for all"."""
+    if len(ratios) == 0:
+        return "none is left"
+    if ratios.isnan().any():
+        return torch.nan
+    middle = float(ratios.median())
+    one = (ratios - middle).abs().max() <= 5e-3 * abs(middle)
+    return float(f"{middle:.3g}") if one else "not one for all"
+
+
+def _many_weights():
+    """40 x 100: rows and columns enough that each is dropped or not by itself."""
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(40, 100, generator=generator).softmax(-1)
+
+
+def _dropping():
+    weights = _many_weights()
+    return [
+        Probe(
+            "40 x 100 weights, p = 0.2, in training",
+            (weights, 0.2, True),
+            measure=partial(dropping, calls=2),
+        ),
+        Probe("40 x 100 weights, p = 0.6, in training", (weights, 0.6, True), measure=dropping),
+        Probe("40 x 100 weights, p = 0.6, in evaluation", (weights, 0.6, False), measure=dropping),
+    ]
+
+
+# --- dropout with something else in it ---
+
+
+def _drop(keep, factor, evaluation=lambda weights, p: weights):
+    """Dropout with something else. keep: takes weights and p, returns a mask.  factor: takes
+    p.  evaluation: what it returns then."""
+
+    def code(weights, p, training):
+        if not training:
+            return evaluation(weights, p)
+        return weights * keep(weights, p) * factor(p)
+
+    return code
+
+
+def _coins(*shape):
+    """A coin for each number of this shape, True with probability 1 - p."""
+    return lambda weights, p: torch.rand(*(n or weights.shape[k] for k, n in enumerate(shape))) >= p
+
+
+_keep = _coins(0, 0)
+
+
+def _wrong_coins(weights, p):
+    return torch.rand(weights.shape) < p
+
+
+def _inverse(p):
+    return 1 / (1 - p)
+
+
+def _always(code):
+    return lambda weights, p, training: code(weights, p, True)
+
+
+def _softmax_after(dropped, always=False):
+    """Softmax of what a dropout left. dropped: takes weights and p."""
+    return lambda weights, p, training: (
+        dropped(weights, p if training else 0.0).softmax(-1) if training or always else weights
+    )
+
+
+def _same_coins(weights, p):
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        return _keep(weights, p)
+
+
+def _minus_infinity(factor):
+    def code(weights, p, training):
+        if not training:
+            return weights
+        return weights.masked_fill(~_keep(weights, p), -torch.inf) * factor(p)
+
+    return code
+
+
+def _one(p):
+    return 1
+
+
+def _in_evaluation(change):
+    """Other weights in evaluation, after dropout with its factor and without."""
+    return _drop(_keep, _one, change), _drop(_keep, _inverse, change)
+
+
+_dropout = _drop(_keep, _inverse)
+
+DROPOUT = Exercise(
+    "dropout",
+    "dropout(weights, p, training) -> same shape",
+    "random",
+    attention.dropout,
+    _dropping,
+    mistakes={
+        "no rescaling": _drop(_keep, _one),
+        "p taken as keep probability": tuple(
+            _drop(_wrong_coins, factor)
+            for factor in (_inverse, lambda p: 1 / p, _one, lambda p: p, lambda p: 1 - p)
+        ),
+        "rescaled by 1/p": _drop(_keep, lambda p: 1 / p),
+        "multiplied by 1 - p": (_drop(_keep, lambda p: 1 - p), _drop(_keep, lambda p: p)),
+        "left on in evaluation": (
+            _always(_dropout),
+            _always(_drop(_keep, _one)),
+            _drop(_keep, _inverse, lambda weights, p: weights * _keep(weights, p)),
+        ),
+        "off in training, on in evaluation": lambda weights, p, training: _dropout(
+            weights, p, not training
+        ),
+        "nothing dropped": lambda weights, p, training: weights * 1,
+        "rescaled in evaluation": (
+            *_in_evaluation(lambda weights, p: weights * (1 - p)),
+            *_in_evaluation(lambda weights, p: weights / (1 - p)),
+            *_in_evaluation(lambda weights, p: weights * p),
+        ),
+        "rescaled twice": _drop(_keep, lambda p: _inverse(p) ** 2),
+        "p not passed on": lambda weights, p, training: F.dropout(weights, training=training),
+        "filled with minus infinity": (_minus_infinity(_inverse), _minus_infinity(_one)),
+        "randn instead of rand": _drop(
+            lambda weights, p: torch.randn(weights.shape) >= p, _inverse
+        ),
+        "rows divided by their sum again": lambda weights, p, training: F.normalize(
+            _dropout(weights, p, training), p=1.0, dim=-1
+        ),
+        "dropout before softmax": (
+            _softmax_after(lambda w, p: F.dropout(w, p), always=True),
+            _softmax_after(lambda w, p: F.dropout(w, p)),
+            _softmax_after(lambda w, p: w * _keep(w, p), always=True),
+            _softmax_after(lambda w, p: w * _keep(w, p)),
+            _softmax_after(lambda w, p: F.dropout(w.log(), p)),
+            _softmax_after(lambda w, p: w.log() * _keep(w, p)),
+        ),
+        "whole rows dropped": (_drop(_coins(0, 1), _inverse), _drop(_coins(0, 1), _one)),
+        "whole columns dropped": (_drop(_coins(1, 0), _inverse), _drop(_coins(1, 0), _one)),
+        "same mask at each call": (_drop(_same_coins, _inverse), _drop(_same_coins, _one)),
+    },
+)
