@@ -9,11 +9,11 @@ import time
 from .. import guard
 from . import message
 from .diagnose import established, is_gone
-from .exercises import CHECKED
-from .results import attempt, call_ours, same, was_stopped
 from .evidence import Evidence
-from .session import untouched
+from .exercises import CHECKED
 from .misuse import is_left_to_do, is_stub, misuse
+from .results import attempt, call_ours, same, was_stopped
+from .session import untouched
 from .verdict import Verdict, not_written, refusal, remember, right, show, told_before
 
 

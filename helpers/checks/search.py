@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy
 import torch
 
-from .results import rows_close
 from .pipeline import take
+from .results import rows_close
 
 LIMIT = 3  # wrong stages in one answer
 # What no later stage looks at.
