@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from .guard import InputError
-from .heatmap import bare
+from .view import bare
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
 LARGEST = 2**53  # of a vector's numbers: up to here the page knows whole numbers exactly

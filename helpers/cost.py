@@ -2,16 +2,14 @@
 
 import time
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import torch
 from torch.nn import functional as F
 
 from .attention import causal_mask
-from .data import rows_of
-from .heatmap import Still
+from .data import DATA, rows_of
+from .still import Still
 
-DATA = Path(__file__).parent.parent / "data"
 MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
 HEADS, HEAD_DIM = 4, 32  # of what is timed
 

@@ -23,7 +23,8 @@ from IPython.display import display
 
 from .controls import brief, control, sendable
 from .guard import InputError, call, get_ipython
-from .heatmap import NONE, View, as_text, draw, palette
+from .still import draw
+from .view import NONE, View, as_text, palette
 
 NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
 LARGEST = 512  # rows or columns; of a larger matrix a part is shown

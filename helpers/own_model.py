@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from .guard import InputError
-from .heatmap import MAX_HEADS, MAX_SIDE, View
+from .view import MAX_HEADS, MAX_SIDE, View
 
 PIP = ".venv/bin/python -m pip install"  # as the README says it, for Linux and macOS
 INSTALL = f"{PIP} -r notebooks/your_own_model.txt"

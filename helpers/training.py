@@ -1,13 +1,12 @@
 """What lesson 7 needs around a training: a bar that grows, and the recorded training."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from .data import rows_of
+from .data import DATA, rows_of
 
-FILE = Path(__file__).parent.parent / "data" / "training.csv"
+FILE = DATA / "training.csv"
 BLOCKS = 20
 
 

@@ -10,7 +10,7 @@ from execute import NOTEBOOKS
 from replay import code_cells, committed, replay
 
 from helpers import InputError, attention, cost
-from helpers.heatmap import softmax_in_full
+from helpers.view import softmax_in_full
 
 LESSON = NOTEBOOKS / "08_cost_of_attention.ipynb"
 draws = torch.Generator().manual_seed(8)

@@ -794,7 +794,7 @@ def test_plain_matrices_side_by_side_have_one_scale_and_views_their_own():
 
 @pytest.mark.parametrize("number", [2, 70])
 def test_many_side_by_side_are_shown_as_text_at_least(number, monkeypatch):
-    monkeypatch.setattr(sys.modules["helpers.heatmap"], "MAX_AREA", 300)
+    monkeypatch.setattr(sys.modules["helpers.still"], "MAX_AREA", 300)
     widget = explore(lambda: {k: torch.full((400, 400), k) for k in range(number)})
     assert len(state(widget)["panels"]) == number
     bundle = widget._repr_mimebundle_()[0]

@@ -6,7 +6,7 @@ Numbers that float32 holds exactly, so that sums in another order are the same s
 import torch
 
 from .. import attention
-from ..journey import load_journey
+from ..data import load_journey
 from .declare import Probe
 
 # Negative scores, and a score of exactly 0 (words 0 and 3).

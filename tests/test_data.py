@@ -6,10 +6,10 @@ import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import InputError, journey, load_journey
+from helpers import InputError, data, load_journey
 
 WORDS = ["Your", "journey", "starts", "with", "one", "step"]
-GOOD = journey.FILE.read_bytes()
+GOOD = data.JOURNEY.read_bytes()
 DAMAGED = {
     "empty": b"",
     "five rows": GOOD[: GOOD.rindex(b"step")],
@@ -29,7 +29,7 @@ DAMAGED = {
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    monkeypatch.setattr(journey, "FILE", tmp_path / "journey.csv")
+    monkeypatch.setattr(data, "JOURNEY", tmp_path / "journey.csv")
     return tmp_path / "journey.csv"
 
 

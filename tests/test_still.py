@@ -14,7 +14,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from helpers import InputError, View, heatmap
-from helpers.heatmap import MAX_NUMBERS, MAX_TEXT, NONE, dot_in_full, palette, softmax_in_full
+from helpers.still import MAX_NUMBERS
+from helpers.view import MAX_TEXT, NONE, dot_in_full, palette, softmax_in_full
 
 pytestmark = pytest.mark.filterwarnings("error")  # a warning would land in the cell's output
 
