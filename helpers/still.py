@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from .guard import InputError
-from .view import MAX_SIDE, MAX_TEXT, NONE, View, as_array, as_text, palette, width_of
+from .view import MAX_SIDE, MAX_TEXT, NONE, View, as_array, as_text, palette, side_by_side, wide
 
 NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
@@ -22,10 +22,10 @@ MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 def _label(text):
     """A name as it stands beside the picture: cut if it is long."""
-    if width_of(text) <= MAX_LABEL:
+    if wide(text) <= MAX_LABEL:
         return text
     text = text[: 2 * MAX_LABEL]  # a name may have 10,000 letters
-    while width_of(text) >= MAX_LABEL:
+    while wide(text) >= MAX_LABEL:
         text = text[:-1]
     return text + "…"
 
@@ -68,7 +68,7 @@ class Still:
 
 
 def heatmap(weights, tokens=None, *, keys=None, title="", **options):
-    """Draw weights (or scores, or vectors) as a heatmap: row 0 on top, one fixed colour scale.
+    """heatmap(weights, tokens): a picture, row 0 on top, on one fixed colour scale.
 
     weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
         lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
@@ -89,41 +89,25 @@ def heatmap(weights, tokens=None, *, keys=None, title="", **options):
     if isinstance(weights, View):
         if any(value is not None for value in options.values()):
             raise InputError("a View is drawn as it is; give its options to View(...) instead.")
-        return draw([[weights]], [[""]], title)
-    layers = [_named(weights)] if isinstance(weights, dict) else _panels(weights)
-    views = [[View(m, **options) for m in layer] for layer in layers]
-    if options.get("scale") is None and len(layers) * len(layers[0]) > 1:
-        low, high = zip(*(view.scale for row in views for view in row), strict=True)
-        for view in sum(views, []):
-            view.scale = (min(low), max(high))
-    many = len(layers) > 1
-    heads = len(layers[0]) > 1
-    titles = [
-        [
-            ", ".join([f"Layer {i + 1}"] * many + [f"Head {j + 1}"] * (heads or many))
-            for j in range(len(row))
-        ]
-        for i, row in enumerate(views)
-    ]
+        return draw([("", weights)], title=title)
     if isinstance(weights, dict):
-        titles = [list(map(as_text, weights))]
-    return draw(views, titles, title)
+        return draw(side_by_side(weights, **options), title=title)
+    layers = _layers(weights)
+    across = len(layers[0])
+    matrices = {}
+    for k, matrix in enumerate(sum(layers, [])):
+        layer = f"Layer {k // across + 1}, " * (len(layers) > 1)
+        matrices[f"{layer}Head {k % across + 1}"] = matrix
+    if len(matrices) == 1:
+        matrices = {"": matrix}
+    return draw(side_by_side(matrices, **options), across, title)
 
 
-def _named(matrices):
-    """The matrices of a dict {title: matrix}, which must have one shape."""
-    arrays = [as_array(matrix, as_text(name)) for name, matrix in matrices.items()]
-    if len({array.shape for array in arrays}) != 1:
-        shapes = ", ".join(f"{as_text(n)} {a.shape}" for n, a in zip(matrices, arrays, strict=True))
-        raise InputError(f"matrices of one shape are expected, side by side; got {shapes or '{}'}.")
-    return arrays
-
-
-def _panels(weights):
-    """Whatever heatmap takes, as layers of heads of matrices."""
+def _layers(weights):
+    """Whatever heatmap takes, as a list of layers, each a list of matrices, one for each head."""
     if isinstance(weights, (tuple, list)) and len(weights) and torch.is_tensor(weights[0]):
         if weights[0].ndim >= 3:
-            layers = [_panels(layer)[0] for layer in weights]
+            layers = [_layers(layer)[0] for layer in weights]
             if len({(len(layer), *layer[0].shape) for layer in layers}) != 1:
                 raise InputError(
                     "the layers differ in their shape, (heads, queries, keys); draw one at a time."
@@ -143,58 +127,55 @@ def _panels(weights):
     return [list(array) if array.ndim == 3 else [array]]
 
 
-def draw(views, titles, title=""):
-    """Views in rows and columns on one figure, as a Still."""
+def draw(views, across=None, title=""):
+    """draw([("before", view), ("after", view)]): views of one shape on one figure, as a Still.
+
+    across: how many stand side by side; by default all.  Raises InputError if they are too many
+    or too large for one picture.
+    """
     from matplotlib.figure import Figure  # here, because importing it takes longer than the rest
 
-    count, (rows, columns) = len(views[0]), views[0][0].matrix.shape
+    across = across or len(views)
+    down, first = len(views) // across, views[0][1]
     too_many = InputError(
-        f"{count * len(views)} x ({rows}, {columns}) numbers are too many for one picture; "
+        f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
         "draw a part, for instance weights[..., :64, :64]."
     )
-    if max(rows, columns) > MAX_SIDE:
+    if max(first.matrix.shape) > MAX_SIDE:
         raise too_many
-    many = count * len(views) > MANY
-    tables = [[_seen(view, many) for view in row] for row in views]
-    wide, high = len(tables[0][0][1]), len(tables[0][0][0])
-    name, key = (
-        max(width_of(_label(n)) for row in tables for table in row for n in table[k])
-        for k in (0, 1)
-    )
-    numbers = tables[0][0][2] is not None
-    size = 0.62 if numbers else 0.62 * MAX_NUMBERS / max(wide, high) * (0.25 if many else 1)
-    width, height = wide * size + 0.9 + 0.085 * name, high * size * 0.75 + 1.25
-    height += 0.085 * max(0, key - 7)  # such names stand upright
-    width = max(3.2, width * count)
-    height = height * len(views) + 0.35 * bool(title)
+    many = len(views) > MANY
+    tables = [_seen(view, many) for _, view in views]
+    rows, columns, numbers = tables[0]
+    name, key = (max(wide(_label(n)) for table in tables for n in table[k]) for k in (0, 1))
+    size = 0.62
+    if not numbers:
+        size *= MAX_NUMBERS / max(len(rows), len(columns)) * (0.25 if many else 1)
+    width = max(3.2, across * (len(columns) * size + 0.9 + 0.085 * name))
+    height = len(rows) * size * 0.75 + 1.25 + 0.085 * max(0, key - 7)  # such names stand upright
+    height = height * down + 0.35 * bool(title)
     if width * height > MAX_AREA:
         raise too_many
-    flat = list(zip(sum(titles, []), sum(views, []), strict=True))
     figure = place = Figure(layout="constrained")
-    if small := views[0][0].small():
-        if len(flat) > 1:
-            raise InputError("heads are drawn beside one matrix; there are several.")
-        across = min(len(small), 4)
-        beside = 1.1 * across
+    if small := first.small():
+        in_a_row = min(len(small), 4)
+        beside = 1.1 * in_a_row
         place, side = figure.subfigures(1, 2, width_ratios=(width, beside))
-        width, height = width + beside, max(height, 1.2 * -(-len(small) // across))
+        width, height = width + beside, max(height, 1.2 * -(-len(small) // in_a_row))
     figure.set_size_inches(width, height)
-    grid = place.subplots(len(views), count, squeeze=False)
-    for i, row in enumerate(views):
-        for j, view in enumerate(row):
-            _draw_panel(grid[i][j], view, tables[i][j], titles[i][j])
-    if not numbers:  # the colours need a key
-        _draw_scale(place, grid, views[0][0].scale)
+    grid = place.subplots(down, across, squeeze=False)
+    for axes, (heading, view), table in zip(grid.flat, views, tables, strict=True):
+        _draw_panel(axes, view, table, heading)
     if small:
-        _draw_heads(side, small, across, views[0][0].head)
+        _draw_heads(side, small, in_a_row, first.head)
+    if not numbers:  # the colours need a key
+        _draw_key(place, grid, first.scale)
     if title:
         figure.suptitle(title, fontsize=11, parse_math=False)
-    text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in flat)
-    alt = "Heatmap" + (f" {title}" if title else "") + ": " + flat[0][1].alt()
-    if len(flat) > 1:
-        first, last = flat[0][0], flat[-1][0]
-        one = " on one colour scale" * (len({view.scale for _, view in flat}) == 1)
-        alt = f"{len(flat)} heatmaps{one}, from {first} to {last}. {alt}"
+    text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in views)
+    alt = "Heatmap" + (f" {title}" if title else "") + ": " + first.alt()
+    if len(views) > 1:
+        one = " on one colour scale" * (len({view.scale for _, view in views}) == 1)
+        alt = f"{len(views)} heatmaps{one}, from {views[0][0]} to {views[-1][0]}. {alt}"
     return Still(figure, alt, f"{title}\n{text}" if title else text)
 
 
@@ -207,34 +188,33 @@ def _seen(view, many):
 
 
 def _draw_panel(axes, view, table, title):
+    from matplotlib.patches import Rectangle
+
     rows, columns, cells = table
     _, white_from = palette()
     # an image of its own colours, so that sums and what is not computed stay uncoloured
     index = np.full((len(rows), len(columns)), NONE)
     index[: view.matrix.shape[0], : view.matrix.shape[1]] = view.colours()
     _draw_colours(axes, index, "auto")
-    numbers = cells is not None
-    if numbers:
+    if cells:
         axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
         axes.set_yticks(np.arange(-0.5, len(rows)), minor=True)
         axes.grid(which="minor", color="#8c8c8c", linewidth=0.5)
-        for i, row in enumerate(cells):
-            for j, text in enumerate(row):
-                axes.text(
-                    j, i, text, ha="center", va="center", fontsize=9 if len(text) < 7 else 7,
-                    color="white" if white_from <= index[i, j] < NONE else "black",
-                )  # fmt: skip
+        for (i, j), colour in np.ndenumerate(index):
+            axes.text(
+                j, i, cells[i][j], ha="center", va="center",
+                fontsize=9 if len(cells[i][j]) < 7 else 7,
+                color="white" if white_from <= colour < NONE else "black",
+            )  # fmt: skip
+    outline = dict(fill=False, edgecolor=MARKED, linewidth=2, zorder=3)
     for i, j in sorted(view.highlights):
-        box = axes.add_patch(_rectangle(i, j))
-        box.set_zorder(3)
-    for axis, labels, turn in ((axes.xaxis, columns, True), (axes.yaxis, rows, False)):
-        every = max(1, -(-len(labels) // 64))
+        axes.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, **outline))
+    upright = not cells or max(map(wide, columns)) > 7
+    for axis, labels, turn in ((axes.xaxis, columns, 90 * upright), (axes.yaxis, rows, 0)):
+        every = -(-len(labels) // 64)
+        names, size = [_label(label) for label in labels[::every]], 9 if cells else 7
         axis.set_ticks(range(0, len(labels), every))
-        long = turn and (max(map(width_of, labels)) > 7 or not numbers)
-        shown = [_label(label) for label in labels[::every]]
-        axis.set_ticklabels(
-            shown, fontsize=9 if numbers else 7, rotation=90 * long, parse_math=False
-        )
+        axis.set_ticklabels(names, fontsize=size, rotation=turn, parse_math=False)
     axes.tick_params(which="both", length=0)
     axes.set_ylabel(view.axes[0], fontsize=9, parse_math=False)
     axes.set_xlabel(view.axes[1], fontsize=9, parse_math=False)
@@ -249,13 +229,11 @@ def _draw_colours(axes, index, aspect):
     axes.imshow(rgb[index], aspect=aspect, interpolation="nearest")
 
 
-def _draw_heads(figure, small, across, head):
-    grid = figure.subplots(-(-len(small) // across), across, squeeze=False).flat
-    for k, axes in enumerate(grid):
-        if k >= len(small):
-            axes.remove()
-            continue
-        title, view = small[k]
+def _draw_heads(figure, small, in_a_row, head):
+    grid = figure.subplots(-(-len(small) // in_a_row), in_a_row, squeeze=False).flat
+    for axes in grid[len(small) :]:
+        axes.remove()
+    for k, (axes, (title, view)) in enumerate(zip(grid, small, strict=False)):
         _draw_colours(axes, view.colours(), "equal")
         axes.set(xticks=[], yticks=[])
         axes.set_title(title, fontsize=8, fontweight="bold" if k == head else "normal")
@@ -264,15 +242,9 @@ def _draw_heads(figure, small, across, head):
                 spine.set(color=MARKED, linewidth=2.5)
 
 
-def _draw_scale(figure, grid, scale):
+def _draw_key(figure, grid, scale):
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
 
     colours = ScalarMappable(Normalize(*scale), ListedColormap(palette()[0]))
     figure.colorbar(colours, ax=grid, aspect=30, pad=0.01)
-
-
-def _rectangle(i, j):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=MARKED, linewidth=2)

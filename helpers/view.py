@@ -18,6 +18,7 @@ from .guard import InputError
 # ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
 # projector and for every kind of colour vision.
 STOPS = "f7fbff deebf7 c6dbef 9ecae1 6baed6 4292c6 2171b5 08519c 08306b".split()
+WHITE_FROM = 183  # from this colour on text must be white, for a contrast of at least 4.5:1
 NONE = 255  # the index of NaN and of what is not computed yet
 MAX_TEXT = 64  # rows or columns of the numbers as text
 MAX_SIDE = 512  # rows or columns of a picture
@@ -27,15 +28,11 @@ MAX_HEADS = 16  # small heads beside a matrix
 
 @cache
 def palette():
-    """255 colours "#rrggbb", light to dark, and the index from which text must be white
-    to keep a contrast of at least 4.5:1."""
+    """255 colours "#rrggbb", light to dark, and the index from which text must be white."""
     stops = np.array([[int(s[i : i + 2], 16) for i in (0, 2, 4)] for s in STOPS])
     at = np.linspace(0, len(stops) - 1, NONE)
     rgb = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], 1).round()
-    linear = np.where(rgb <= 10.31, rgb / 255 / 12.92, ((rgb / 255 + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ [0.2126, 0.7152, 0.0722]
-    white_from = int(np.argmax(1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.05))
-    return ["#{:02x}{:02x}{:02x}".format(*map(int, colour)) for colour in rgb], white_from
+    return ["#{:02x}{:02x}{:02x}".format(*map(int, colour)) for colour in rgb], WHITE_FROM
 
 
 def as_array(values, what="the matrix"):
@@ -72,6 +69,11 @@ def bare(value):
     """A single number of torch or numpy as Python's own; anything else as it is."""
     single = isinstance(value, (torch.Tensor, np.ndarray, np.generic)) and value.ndim == 0
     return value.item() if single else value
+
+
+def is_whole(x, low, high):
+    """Whether x is a whole number from low to high; True is none."""
+    return isinstance(x, int) and not isinstance(x, bool) and low <= x <= high
 
 
 def one_line(text):
@@ -174,7 +176,7 @@ class View:
         self._fit_heads()
         self.scale = self._limits(self.scale)
         digits = self.digits = bare(self.digits)
-        if not isinstance(digits, int) or isinstance(digits, bool) or not 0 <= digits <= 6:
+        if not is_whole(digits, 0, 6):
             raise InputError(
                 f"digits is {str(digits)[:40]!r}; a whole number from 0 to 6 is expected."
             )
@@ -213,8 +215,7 @@ class View:
                     f"with 1 to {MAX_HEADS} heads is expected."
                 )
             count = len(self.heads)
-        whole = isinstance(head, int) and not isinstance(head, bool)
-        if head is not None and not (whole and 0 <= head < count):
+        if head is not None and not is_whole(head, 0, count - 1):
             raise InputError(
                 f"head is {str(head)[:40]}; one of {count} heads, counted from 0, or None "
                 "is expected."
@@ -313,11 +314,11 @@ class View:
             return self.part(MAX_TEXT).text()
         rows, columns, cells = self.table()
         lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
-        widths = [max(width_of(line[j]) for line in lines) for j in range(len(lines[0]))]
+        widths = [max(wide(line[j]) for line in lines) for j in range(len(lines[0]))]
         out = []
         for line in lines:
-            first = line[0] + " " * (widths[0] - width_of(line[0]))
-            rest = (" " * (w - width_of(t)) + t for t, w in zip(line[1:], widths[1:], strict=True))
+            first = line[0] + " " * (widths[0] - wide(line[0]))
+            rest = (" " * (w - wide(t)) + t for t, w in zip(line[1:], widths[1:], strict=True))
             out.append("  ".join([first, *rest]).rstrip())
         for title, view in self.small():
             out += [title, view.text()]
@@ -338,6 +339,30 @@ class View:
             which = "" if self.head is None else f"this is head {self.head + 1} of "
             sentence += f"; {which}{len(self.heads)} heads, shown small beside it"
         return " ".join(f"{sentence}. {self.caption}".split())
+
+
+def side_by_side(matrices, **options):
+    """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
+
+    matrices: {title: matrix or View}; a View is copied, the others get these options.
+    Plain matrices share one scale, unless it is among the options.
+    Raises InputError if they differ in shape, or if one of several has heads.
+    """
+    views = [
+        (as_text(title), replace(one) if isinstance(one, View) else View(one, **options))
+        for title, one in matrices.items()
+    ]
+    if len(views) > 1 and any(view.heads is not None for _, view in views):
+        raise InputError("heads are drawn beside one matrix; there are several.")
+    if len({view.matrix.shape for _, view in views}) != 1:
+        shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views) or "{}"
+        raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
+    plain = not any(isinstance(one, View) for one in matrices.values())
+    if plain and options.get("scale") is None:
+        low, high = zip(*(view.scale for _, view in views), strict=True)
+        for _, view in views:
+            view.scale = min(low), max(high)
+    return views
 
 
 def dot_in_full(a, b):
@@ -365,7 +390,7 @@ def softmax_in_full(scores, j):
     return f"exp({scores[j]:.2f} - {top:.2f}) / {np.exp(scores - top).sum():.2f}"
 
 
-def width_of(text):
+def wide(text):
     """Columns that a text takes in a fixed-width font."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1

@@ -14,7 +14,7 @@ from execute import NOTEBOOKS
 from replay import replay
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from helpers.training import save_training
+from helpers import training
 
 LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
 SEEDS = range(5)
@@ -120,6 +120,22 @@ class Figures:
             self.about_order,
         )
         return {name: value for part in parts for name, value in part().items()}
+
+
+def save_training(history):
+    """Write a list of Snapshot into data/training.csv, with four decimals."""
+    with training.FILE.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(
+            "# The training of lesson 7, recorded by: python tests/learned_figures.py record\n"
+            "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"
+            "# a line for each of its rows.  numbers: that row.\n"
+            "step,loss,parameter,numbers\n"
+        )
+        for one in history:
+            for name, rows in one.state.items():
+                for row in rows.tolist():
+                    numbers = ",".join(f"{x:.4f}" for x in row)
+                    file.write(f"{one.step},{one.loss:.4f},{name},{numbers}\n")
 
 
 def print_table(names):

@@ -24,13 +24,13 @@ def damaged(file):
     good = (data.DATA / file).read_bytes()
     lines, number = good.splitlines(), READERS[file][3]
     wrong = {
+        "empty": b"",
+        "zeros": bytes(1000),
+        "one field without end": b"a,b\n" + b"x" * (csv.field_size_limit() + 1),
         "binary": bytes(range(256)) * 4,
         "wide characters": good.decode().encode("utf-16"),
         "a column less": b"\n".join(line.rpartition(b",")[0] for line in lines),
     }
-    if file != "training.csv":
-        wrong |= {"empty": b"", "zeros": bytes(1000)}
-        wrong["one field without end"] = b"a,b\n" + b"x" * (csv.field_size_limit() + 1)
     if number:
         wrong |= {what: good.replace(number, x) for what, x in NUMBERS.items()}
         wrong["long"] = good.replace(number, b"x" * 10**5 + b",")
