@@ -10,7 +10,7 @@ import torch
 from matplotlib.colors import to_rgb
 
 from helpers import InputError, View
-from helpers.view import NONE, dot_in_full, palette, softmax_in_full
+from helpers.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
 
 
 def luminance(colour):
@@ -170,6 +170,36 @@ def test_a_part_of_a_row_has_no_sum():
     for most, rows, columns in [(4, True, True), (3, True, False), (2, False, False)]:
         part = View(torch.ones(4, 3), row_sums=True, column_sums=True).part(most)
         assert (part.row_sums, part.column_sums) == (rows, columns)
+
+
+# --- side by side ---
+
+
+def test_matrices_side_by_side_have_one_scale_and_views_their_own():
+    low, high = [[-2, 0]], [[0, 6]]
+    for both, scales in [
+        ({"a": low, "b": high}, [(-2, 6), (-2, 6)]),
+        ({"a": View(low), "b": high}, [(-2, 0), (0, 6)]),
+        ({"a": [[0.5]], "b": [[1]]}, [(0, 1), (0, 1)]),
+    ]:
+        assert [view.scale for _, view in side_by_side(both)] == scales
+    assert [view.scale for _, view in side_by_side({1: low, 2: high}, scale=(0, 3))] == [(0, 3)] * 2
+    view = View(low)
+    ((title, copy),) = side_by_side({5: view})
+    assert (title, copy.text()) == ("5", view.text()) and copy is not view
+
+
+@pytest.mark.parametrize(
+    "matrices, sentence",
+    [
+        ({"a": [[1]], 2: [[1, 2]]}, "one shape are expected, side by side; got a (1, 1), 2 (1, 2)"),
+        ({}, "one shape are expected, side by side; got {}"),
+        ({"a": [[1]], "b": View([[1]], heads=[[[1]]])}, "heads are drawn beside one matrix"),
+    ],
+)
+def test_what_cannot_stand_side_by_side_is_refused(matrices, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        side_by_side(matrices)
 
 
 # --- explanations ---
