@@ -2,16 +2,14 @@
 
 import time
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import torch
 from torch.nn import functional as F
 
 from .attention import causal_mask
-from .data import rows_of
-from .heatmap import Still
+from .data import DATA, rows_of
+from .still import Still
 
-DATA = Path(__file__).parent.parent / "data"
 MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
 HEADS, HEAD_DIM = 4, 32  # of what is timed
 
@@ -71,11 +69,9 @@ def _read(file, kind):
 
 
 def _value(text, kind):
-    if kind is str:
-        if not text:
-            raise ValueError("a text is missing")
+    if kind is str and text:
         return text
-    if not text and kind is not int and kind is not float:
+    if kind == float | None and not text:
         return None
     number = int(text) if kind is int else float(text)
     if not 0 < number < float("inf"):
@@ -140,7 +136,7 @@ def own_times(lengths=(128, 256, 512, 1024)):
 
 LABELS = {"ms": "milliseconds", "mib": "MiB at the peak"}
 NAMES = {"naive": "naive", "fused": "F.scaled_dot_product_attention"}
-MARKS = ("o-", "s--", "^:")
+MARKS = ("o-", "s--")
 
 
 def draw_times(timed, units=("ms", "mib"), where="as recorded"):

@@ -1,14 +1,13 @@
 """The small language of lesson 7: its words, its sentences, and a reader of typed sentences."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from .data import rows_of
+from .data import DATA, rows_of
 from .guard import InputError
 
-FILE = Path(__file__).parent.parent / "data" / "language.csv"
+FILE = DATA / "language.csv"
 PRONOUNS = ("him", "her", "it")
 MOST = 30  # words of a typed sentence
 # Where the two nouns of a sentence stand: the red man took the blue hat and washed it.

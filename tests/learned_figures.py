@@ -14,8 +14,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
 
-from helpers.training import save_training
-
 LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
 SEEDS = range(5)
 # Of models and their batches. The sentences that test a model have other seeds, and keep them.
@@ -37,12 +35,7 @@ def lines(seed):
     return printed
 
 
-def print_figures():
-    for same in zip(*map(lines, SEEDS), strict=True):
-        if re.search(FIGURE, same[0]):
-            figures = [" ".join(re.findall(FIGURE, line)) for line in same]
-            print(f"{re.sub(FIGURE, '_', same[0]):60}", *figures, sep="  ")
-
+from execute import NOTEBOOKS
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["record"]:

@@ -1,17 +1,13 @@
-"""The still picture: a matrix with its tokens as coloured cells, and as text.
+"""A matrix and what there is to say about it: what the still and the live picture share.
 
-View is what both pictures show, the still one here and the live one in explore.py:
-names, numbers as text, and colours are decided in this file only.
+Names, numbers as text, colours and explanations are decided in this file only; still.py and
+explore.py draw them.
 """
 
-import base64
-import html
-import io
 import operator
 import unicodedata
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -22,28 +18,21 @@ from .guard import InputError
 # ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
 # projector and for every kind of colour vision.
 STOPS = "f7fbff deebf7 c6dbef 9ecae1 6baed6 4292c6 2171b5 08519c 08306b".split()
-NONE, NONE_COLOUR = 255, "#ffffff"  # of NaN and what is not computed yet
-MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
+WHITE_FROM = 183  # from this colour on text must be white, for a contrast of at least 4.5:1
+NONE = 255  # the index of NaN and of what is not computed yet
 MAX_TEXT = 64  # rows or columns of the numbers as text
-MAX_SIDE, MAX_AREA = 512, 3400  # of one matrix; of a picture, in square inches: PIL's limit
-MAX_LABEL = 24  # a longer name is cut in the picture
+MAX_SIDE = 512  # rows or columns of a picture
 MAX_TERMS = 8  # products that an explanation tells
 MAX_HEADS = 16  # small heads beside a matrix
-MANY = 24  # panels; more are small, without numbers in the cells
-MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 
 @cache
 def palette():
-    """255 colours "#rrggbb", light to dark, and the index from which text must be white
-    to keep a contrast of at least 4.5:1."""
+    """255 colours "#rrggbb", light to dark, and the index from which text must be white."""
     stops = np.array([[int(s[i : i + 2], 16) for i in (0, 2, 4)] for s in STOPS])
     at = np.linspace(0, len(stops) - 1, NONE)
     rgb = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], 1).round()
-    linear = np.where(rgb <= 10.31, rgb / 255 / 12.92, ((rgb / 255 + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ [0.2126, 0.7152, 0.0722]
-    white_from = int(np.argmax(1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.05))
-    return ["#{:02x}{:02x}{:02x}".format(*map(int, colour)) for colour in rgb], white_from
+    return ["#{:02x}{:02x}{:02x}".format(*map(int, colour)) for colour in rgb], WHITE_FROM
 
 
 def as_array(values, what="the matrix"):
@@ -80,6 +69,11 @@ def bare(value):
     """A single number of torch or numpy as Python's own; anything else as it is."""
     single = isinstance(value, (torch.Tensor, np.ndarray, np.generic)) and value.ndim == 0
     return value.item() if single else value
+
+
+def is_whole(x, low, high):
+    """Whether x is a whole number from low to high; True is none."""
+    return isinstance(x, int) and not isinstance(x, bool) and low <= x <= high
 
 
 def one_line(text):
@@ -182,7 +176,7 @@ class View:
         self._fit_heads()
         self.scale = self._limits(self.scale)
         digits = self.digits = bare(self.digits)
-        if not isinstance(digits, int) or isinstance(digits, bool) or not 0 <= digits <= 6:
+        if not is_whole(digits, 0, 6):
             raise InputError(
                 f"digits is {str(digits)[:40]!r}; a whole number from 0 to 6 is expected."
             )
@@ -221,8 +215,7 @@ class View:
                     f"with 1 to {MAX_HEADS} heads is expected."
                 )
             count = len(self.heads)
-        whole = isinstance(head, int) and not isinstance(head, bool)
-        if head is not None and not (whole and 0 <= head < count):
+        if head is not None and not is_whole(head, 0, count - 1):
             raise InputError(
                 f"head is {str(head)[:40]}; one of {count} heads, counted from 0, or None "
                 "is expected."
@@ -321,11 +314,11 @@ class View:
             return self.part(MAX_TEXT).text()
         rows, columns, cells = self.table()
         lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
-        widths = [max(_width(line[j]) for line in lines) for j in range(len(lines[0]))]
+        widths = [max(wide(line[j]) for line in lines) for j in range(len(lines[0]))]
         out = []
         for line in lines:
-            first = line[0] + " " * (widths[0] - _width(line[0]))
-            rest = (" " * (w - _width(t)) + t for t, w in zip(line[1:], widths[1:], strict=True))
+            first = line[0] + " " * (widths[0] - wide(line[0]))
+            rest = (" " * (w - wide(t)) + t for t, w in zip(line[1:], widths[1:], strict=True))
             out.append("  ".join([first, *rest]).rstrip())
         for title, view in self.small():
             out += [title, view.text()]
@@ -346,6 +339,30 @@ class View:
             which = "" if self.head is None else f"this is head {self.head + 1} of "
             sentence += f"; {which}{len(self.heads)} heads, shown small beside it"
         return " ".join(f"{sentence}. {self.caption}".split())
+
+
+def side_by_side(matrices, **options):
+    """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
+
+    matrices: {title: matrix or View}; a View is copied, the others get these options.
+    Plain matrices share one scale, unless it is among the options.
+    Raises InputError if they differ in shape, or if one of several has heads.
+    """
+    views = [
+        (as_text(title), replace(one) if isinstance(one, View) else View(one, **options))
+        for title, one in matrices.items()
+    ]
+    if len(views) > 1 and any(view.heads is not None for _, view in views):
+        raise InputError("heads are drawn beside one matrix; there are several.")
+    if len({view.matrix.shape for _, view in views}) != 1:
+        shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views) or "{}"
+        raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
+    plain = not any(isinstance(one, View) for one in matrices.values())
+    if plain and options.get("scale") is None:
+        low, high = zip(*(view.scale for _, view in views), strict=True)
+        for _, view in views:
+            view.scale = min(low), max(high)
+    return views
 
 
 def dot_in_full(a, b):
@@ -373,266 +390,9 @@ def softmax_in_full(scores, j):
     return f"exp({scores[j]:.2f} - {top:.2f}) / {np.exp(scores - top).sum():.2f}"
 
 
-def _width(text):
+def wide(text):
     """Columns that a text takes in a fixed-width font."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
     )
-
-
-def _label(text):
-    """A name as it stands beside the picture: cut if it is long."""
-    if _width(text) <= MAX_LABEL:
-        return text
-    text = text[: 2 * MAX_LABEL]  # a name may have 10,000 letters
-    while _width(text) >= MAX_LABEL:
-        text = text[:-1]
-    return text + "…"
-
-
-class Still:
-    """A matplotlib figure that shows itself as a picture with a text alternative.
-
-    figure: a matplotlib Figure.  alt: a sentence that says what is to be seen.
-    text: what stands for it in plain text (compared in the tests); alt by default.
-    """
-
-    def __init__(self, figure, alt, text=None):
-        self.figure, self.alt, self._text = figure, alt, text or alt
-
-    def __repr__(self):
-        return self._text
-
-    def png(self):
-        """The picture as bytes, twice as fine as it is shown, for projectors; 128 colours
-        keep a notebook with many of them small."""
-        from PIL import Image
-
-        buffer, small = io.BytesIO(), io.BytesIO()
-        with warnings.catch_warnings():
-            # A font without the glyph draws a box, and names too wide for the page are cut
-            # off; a warning would land in the cell's output.
-            warnings.filterwarnings("ignore", message=".*([Gg]lyph|constrained_layout).*")
-            self.figure.savefig(buffer, format="png", dpi=160)
-        drawn = Image.open(buffer).convert("RGB")
-        drawn.quantize(128, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
-        return small.getvalue()
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        data = base64.b64encode(self.png()).decode()
-        width = round(self.figure.get_figwidth() * 80)
-        source = f"data:image/png;base64,{data}"
-        tag = f'<img alt="{html.escape(self.alt)}" width="{width}" src="{source}">'
-        bundle = {"text/plain": repr(self), "text/html": tag, "image/png": data}
-        return bundle, {"image/png": {"width": width, "alt": self.alt}}
-
-
-def heatmap(weights, tokens=None, *, keys=None, title="", **options):
-    """Draw weights (or scores, or vectors) as a heatmap: row 0 on top, one fixed colour scale.
-
-    weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
-        lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
-        (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A dict,
-        {title: matrix}, draws its matrices side by side. A View is drawn as it is.
-    tokens, keys: names of the rows and of the columns, as for View.
-    options: the other fields of View, for instance scale, digits, caption, row_sums.
-    Returns a Still; several panels share one colour scale.
-    Raises InputError if the shapes or the names do not fit.
-    """
-    title = as_text(title)
-    unknown = set(options) - ({field.name for field in fields(View)} - {"matrix"})
-    if unknown:
-        raise InputError(
-            f"heatmap has no option {min(unknown)!r}; it takes title and those of View."
-        )
-    options = {"tokens": tokens, "keys": keys, **options}
-    if isinstance(weights, View):
-        if any(value is not None for value in options.values()):
-            raise InputError("a View is drawn as it is; give its options to View(...) instead.")
-        return draw([[weights]], [[""]], title)
-    layers = [_named(weights)] if isinstance(weights, dict) else _panels(weights)
-    views = [[View(m, **options) for m in layer] for layer in layers]
-    if options.get("scale") is None and len(layers) * len(layers[0]) > 1:
-        low, high = zip(*(view.scale for row in views for view in row), strict=True)
-        for view in sum(views, []):
-            view.scale = (min(low), max(high))
-    many = len(layers) > 1
-    heads = len(layers[0]) > 1
-    titles = [
-        [
-            ", ".join([f"Layer {i + 1}"] * many + [f"Head {j + 1}"] * (heads or many))
-            for j in range(len(row))
-        ]
-        for i, row in enumerate(views)
-    ]
-    if isinstance(weights, dict):
-        titles = [list(map(as_text, weights))]
-    return draw(views, titles, title)
-
-
-def _named(matrices):
-    """The matrices of a dict {title: matrix}, which must have one shape."""
-    arrays = [as_array(matrix, as_text(name)) for name, matrix in matrices.items()]
-    if len({array.shape for array in arrays}) != 1:
-        shapes = ", ".join(f"{as_text(n)} {a.shape}" for n, a in zip(matrices, arrays, strict=True))
-        raise InputError(f"matrices of one shape are expected, side by side; got {shapes or '{}'}.")
-    return arrays
-
-
-def _panels(weights):
-    """Whatever heatmap takes, as layers of heads of matrices."""
-    if isinstance(weights, (tuple, list)) and len(weights) and torch.is_tensor(weights[0]):
-        if weights[0].ndim >= 3:
-            layers = [_panels(layer)[0] for layer in weights]
-            if len({(len(layer), *layer[0].shape) for layer in layers}) != 1:
-                raise InputError(
-                    "the layers differ in their shape, (heads, queries, keys); draw one at a time."
-                )
-            return layers
-    array = as_array(weights, "weights")
-    while array.ndim > 3 and len(array) == 1:
-        array = array[0]
-    if array.ndim > 3:
-        raise InputError(
-            f"weights has the shape {array.shape}: a batch of {len(array)}. Choose one: weights[0]."
-        )
-    if array.size == 0:
-        raise InputError(
-            f"there is nothing to show: weights has the shape {array.shape}, 0 tokens."
-        )
-    return [list(array) if array.ndim == 3 else [array]]
-
-
-def draw(views, titles, title=""):
-    """Views in rows and columns on one figure, as a Still."""
-    from matplotlib.figure import Figure  # here, because importing it takes longer than the rest
-
-    count, (rows, columns) = len(views[0]), views[0][0].matrix.shape
-    too_many = InputError(
-        f"{count * len(views)} x ({rows}, {columns}) numbers are too many for one picture; "
-        "draw a part, for instance weights[..., :64, :64]."
-    )
-    if max(rows, columns) > MAX_SIDE:
-        raise too_many
-    many = count * len(views) > MANY
-    tables = [[_seen(view, many) for view in row] for row in views]
-    wide, high = len(tables[0][0][1]), len(tables[0][0][0])
-    name, key = (
-        max(_width(_label(n)) for row in tables for table in row for n in table[k]) for k in (0, 1)
-    )
-    numbers = tables[0][0][2] is not None
-    size = 0.62 if numbers else 0.62 * MAX_NUMBERS / max(wide, high) * (0.25 if many else 1)
-    width, height = wide * size + 0.9 + 0.085 * name, high * size * 0.75 + 1.25
-    height += 0.085 * max(0, key - 7)  # such names stand upright
-    width = max(3.2, width * count)
-    height = height * len(views) + 0.35 * bool(title)
-    if width * height > MAX_AREA:
-        raise too_many
-    flat = list(zip(sum(titles, []), sum(views, []), strict=True))
-    figure = place = Figure(layout="constrained")
-    if small := views[0][0].small():
-        if len(flat) > 1:
-            raise InputError("heads are drawn beside one matrix; there are several.")
-        across = min(len(small), 4)
-        beside = 1.1 * across
-        place, side = figure.subfigures(1, 2, width_ratios=(width, beside))
-        width, height = width + beside, max(height, 1.2 * -(-len(small) // across))
-    figure.set_size_inches(width, height)
-    grid = place.subplots(len(views), count, squeeze=False)
-    for i, row in enumerate(views):
-        for j, view in enumerate(row):
-            _draw_panel(grid[i][j], view, tables[i][j], titles[i][j])
-    if not numbers:  # the colours need a key
-        _draw_scale(place, grid, views[0][0].scale)
-    if small:
-        _draw_heads(side, small, across, views[0][0].head)
-    if title:
-        figure.suptitle(title, fontsize=11, parse_math=False)
-    text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in flat)
-    alt = "Heatmap" + (f" {title}" if title else "") + ": " + flat[0][1].alt()
-    if len(flat) > 1:
-        first, last = flat[0][0], flat[-1][0]
-        one = " on one colour scale" * (len({view.scale for _, view in flat}) == 1)
-        alt = f"{len(flat)} heatmaps{one}, from {first} to {last}. {alt}"
-    return Still(figure, alt, f"{title}\n{text}" if title else text)
-
-
-def _seen(view, many):
-    """The view's table as far as it is drawn: without numbers there is no place for sums."""
-    rows, columns = view.matrix.shape
-    if many or rows > MAX_TEXT or columns > MAX_NUMBERS:
-        return view.tokens, view.keys, None
-    return view.table()
-
-
-def _draw_panel(axes, view, table, title):
-    rows, columns, cells = table
-    _, white_from = palette()
-    # an image of its own colours, so that sums and what is not computed stay uncoloured
-    index = np.full((len(rows), len(columns)), NONE)
-    index[: view.matrix.shape[0], : view.matrix.shape[1]] = view.colours()
-    _draw_colours(axes, index, "auto")
-    numbers = cells is not None
-    if numbers:
-        axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
-        axes.set_yticks(np.arange(-0.5, len(rows)), minor=True)
-        axes.grid(which="minor", color="#8c8c8c", linewidth=0.5)
-        for i, row in enumerate(cells):
-            for j, text in enumerate(row):
-                axes.text(
-                    j, i, text, ha="center", va="center", fontsize=9 if len(text) < 7 else 7,
-                    color="white" if white_from <= index[i, j] < NONE else "black",
-                )  # fmt: skip
-    for i, j in sorted(view.highlights):
-        box = axes.add_patch(_rectangle(i, j))
-        box.set_zorder(3)
-    for axis, labels, turn in ((axes.xaxis, columns, True), (axes.yaxis, rows, False)):
-        every = max(1, -(-len(labels) // 64))
-        axis.set_ticks(range(0, len(labels), every))
-        long = turn and (max(map(_width, labels)) > 7 or not numbers)
-        shown = [_label(label) for label in labels[::every]]
-        axis.set_ticklabels(
-            shown, fontsize=9 if numbers else 7, rotation=90 * long, parse_math=False
-        )
-    axes.tick_params(which="both", length=0)
-    axes.set_ylabel(view.axes[0], fontsize=9, parse_math=False)
-    axes.set_xlabel(view.axes[1], fontsize=9, parse_math=False)
-    if title:
-        axes.set_title(title, fontsize=10, parse_math=False)
-
-
-def _draw_colours(axes, index, aspect):
-    """Indices into palette(), NONE for no colour."""
-    colours = [*palette()[0], NONE_COLOUR]
-    rgb = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in colours], np.uint8)
-    axes.imshow(rgb[index], aspect=aspect, interpolation="nearest")
-
-
-def _draw_heads(figure, small, across, head):
-    grid = figure.subplots(-(-len(small) // across), across, squeeze=False).flat
-    for k, axes in enumerate(grid):
-        if k >= len(small):
-            axes.remove()
-            continue
-        title, view = small[k]
-        _draw_colours(axes, view.colours(), "equal")
-        axes.set(xticks=[], yticks=[])
-        axes.set_title(title, fontsize=8, fontweight="bold" if k == head else "normal")
-        if k == head:
-            for spine in axes.spines.values():
-                spine.set(color=MARKED, linewidth=2.5)
-
-
-def _draw_scale(figure, grid, scale):
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, Normalize
-
-    colours = ScalarMappable(Normalize(*scale), ListedColormap(palette()[0]))
-    figure.colorbar(colours, ax=grid, aspect=30, pad=0.01)
-
-
-def _rectangle(i, j):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=MARKED, linewidth=2)
