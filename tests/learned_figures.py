@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
 
+from helpers import training
+
 LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
 SEEDS = range(5)
 # Of models and their batches. The sentences that test a model have other seeds, and keep them.
@@ -35,7 +37,28 @@ def lines(seed):
     return printed
 
 
-from execute import NOTEBOOKS
+def print_figures():
+    for same in zip(*map(lines, SEEDS), strict=True):
+        if re.search(FIGURE, same[0]):
+            figures = [" ".join(re.findall(FIGURE, line)) for line in same]
+            print(f"{re.sub(FIGURE, '_', same[0]):60}", *figures, sep="  ")
+
+
+def save_training(history):
+    """Write a list of Snapshot into data/training.csv, with four decimals."""
+    with training.FILE.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(
+            "# The training of lesson 7, recorded by: python tests/learned_figures.py record\n"
+            "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"
+            "# a line for each of its rows.  numbers: that row.\n"
+            "step,loss,parameter,numbers\n"
+        )
+        for one in history:
+            for name, rows in one.state.items():
+                for row in rows.tolist():
+                    numbers = ",".join(f"{x:.4f}" for x in row)
+                    file.write(f"{one.step},{one.loss:.4f},{name},{numbers}\n")
+
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["record"]:
