@@ -88,6 +88,8 @@ class Control:
 
 
 class Switch(Control):
+    """x=True: on or off."""
+
     kind, expected = "switch", "True or False is"
 
     def accepts(self, value):
@@ -95,6 +97,8 @@ class Switch(Control):
 
 
 class Text(Control):
+    """x="some words"."""
+
     kind, expected = "text", "a text is"
 
     def accepts(self, value):
@@ -105,6 +109,8 @@ class Text(Control):
 
 
 class Slider(Control):
+    """x=(0, 5) or x=(0.0, 1.0, 0.05): a number within limits, a whole one if they are."""
+
     kind = "slider"
 
     def __init__(self, name, low, high, step=None):
@@ -143,7 +149,7 @@ class Slider(Control):
 
 
 class Choice(Control):
-    """One of several; a slider with stops if they are three or more rising numbers."""
+    """x=["a", "b"]: one of several; of three or more rising numbers a slider with stops."""
 
     def __init__(self, name, options):
         labels = [str(bare(option)) for option in options]
@@ -182,7 +188,7 @@ class Choice(Control):
 
 
 class Matrix(Control):
-    """Cells of the picture that are switches; or vectors in a plane, to be dragged."""
+    """x=mask: cells of the picture that are switches; x=points: vectors to be dragged."""
 
     def __init__(self, name, array):
         self.shape, self.cells = array.shape, array.dtype == bool

@@ -302,21 +302,17 @@ def _changed(old, new):
     """
     fresh = not old or list(map(_layout, old["panels"])) != list(map(_layout, new["panels"]))
     if fresh:
-        old = {"panels": [{}] * len(new["panels"])}
+        old = {"values": {}, "panels": [{}] * len(new["panels"])}
     patch = {key: x for key, x in new.items() if key != "panels" and old.get(key) != x}
-    if not fresh:
-        patch["values"] = {
-            name: _edits(old["values"][name], x)
-            for name, x in new["values"].items()
-            if old["values"][name] != x
-        }
+    known, values = old["values"], new["values"].items()
+    patch["values"] = {n: _edits(known.get(n), x) for n, x in values if known.get(n) != x}
     panels = zip(old["panels"], new["panels"], strict=True)
     return patch | {"fresh": fresh, "panels": [_panel_changed(*both) for both in panels]}
 
 
 def _edits(old, new):
     """Of a matrix the entries that differ, [row, column, value]; anything else as it is."""
-    if not isinstance(new, list):
+    if old is None or not isinstance(new, list):
         return new
     pairs = ((i, j, x) for i, row in enumerate(new) for j, x in enumerate(row))
     return [[i, j, x] for i, j, x in pairs if old[i][j] != x]
@@ -329,18 +325,15 @@ def _layout(panel):
 def _panel_changed(old, new):
     cells, colours = new["cells"], new["colours"]
     patch = {k: x for k, x in new.items() if k not in ("cells", "colours") and old.get(k) != x}
-    at = None
-    if old:
-        differ = old["colours"] != colours
-        if cells:
-            differ |= np.array(old["cells"]) != np.array(cells)
-        at = np.flatnonzero(differ)
-        if len(at) == 0:
-            return patch
-        if len(at) * SHARE > len(colours):
-            at = None
-        else:
-            cells, colours = [cells[k] for k in at] if cells else [], colours[at]
+    differ = old.get("colours", ~colours) != colours
+    if old and cells:
+        differ |= np.array(old["cells"]) != np.array(cells)
+    at = np.flatnonzero(differ).tolist()
+    if not at:
+        return patch
+    if len(at) * SHARE > len(colours):
+        at = None
+    else:
+        cells, colours = [cells[k] for k in at] if cells else [], colours[at]
     packed = base64.b64encode(colours.tobytes()).decode()
-    at = None if at is None else at.tolist()
     return patch | {"cells": {"at": at, "cells": cells, "colours": packed}}

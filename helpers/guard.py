@@ -26,8 +26,7 @@ OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] +
 class InputError(ValueError):
     """What was wrong and what is expected, in one sentence.
 
-    In a notebook it shows as that sentence alone: a traceback through the
-    helpers would only hide it.
+    A notebook shows that sentence alone: a traceback through helpers would only hide it.
     """
 
     def _render_traceback_(self):

@@ -74,7 +74,6 @@ def load_model(name=None):
         try:  # from an earlier download: without a network, asking for it takes minutes
             loaded = _load(transformers, name, name, True)
         except InputError:
-            _ask_hub(name)
             loaded = _load(transformers, name, name, False)
     return OwnModel(name, *loaded)
 
@@ -121,8 +120,12 @@ def _tiny(transformers):
 
 def _load(transformers, name, place, only_here):
     """(model, tokenizer) from a folder or the hub. only_here: nothing is downloaded."""
+    import huggingface_hub
+
     how = dict(local_files_only=only_here, trust_remote_code=False)
     try:
+        if not only_here:  # one question: each file that is asked for in vain takes half a minute
+            huggingface_hub.model_info(name, timeout=10)
         config = transformers.AutoConfig.from_pretrained(place, **how)
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
         # last, because they are large; only "eager" keeps the weights of attention
@@ -147,16 +150,6 @@ def _load(transformers, name, place, only_here):
             "files of the tokenizer (tokenizer.json or its like) are missing."
         )
     return model, tokenizer
-
-
-def _ask_hub(name):
-    """One question, because each file that is asked for in vain takes half a minute."""
-    from huggingface_hub import model_info
-
-    try:
-        model_info(name, timeout=10)
-    except Exception as error:
-        raise InputError(f"{name} was not loaded: {_cause(error)}") from None
 
 
 def _cause(error):

@@ -31,7 +31,7 @@ def _label(text):
 
 
 class Still:
-    """A matplotlib figure that shows itself as a picture with a text alternative.
+    """Still(figure, "Two curves that cross."): a picture with a text alternative.
 
     figure: a matplotlib Figure.  alt: a sentence that says what is to be seen.
     text: what stands for it in plain text (compared in the tests); alt by default.

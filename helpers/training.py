@@ -11,10 +11,7 @@ BLOCKS = 20
 
 
 def counted(steps, what="training"):
-    """0 to steps - 1, while a bar of 20 blocks grows behind the name of what is counted.
-
-    It is printed text, so that a saved notebook shows it as it was.
-    """
+    """for step in counted(300): a range(300), while a bar of 20 printed blocks grows."""
     print(what, end=" ", flush=True)
     for step in range(steps):
         yield step

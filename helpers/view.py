@@ -36,9 +36,9 @@ def palette():
 
 
 def as_array(values, what="the matrix"):
-    """Numbers of any kind (torch, numpy, nested lists) as a float64 array of their own.
+    """as_array(weights): torch, numpy or nested lists as a float64 array of its own.
 
-    Raises InputError if they are no real numbers or rows differ in length.
+    Raises InputError, about `what`, if they are no real numbers or rows differ in length.
     """
 
     def unpack(values):
@@ -108,7 +108,7 @@ def names(given, count, what):
 
 @dataclass
 class View:
-    """A matrix and what to say about it.
+    """View(weights, tokens, caption="Rows sum to 1."): a matrix and what to say about it.
 
     matrix: (rows, columns) or (columns,); torch, numpy or lists; NaN and infinities are shown.
     tokens: names of the rows (the queries); also of the columns if there are as many.
@@ -164,14 +164,12 @@ class View:
         self.tokens = names(self.tokens, rows, "tokens")
         self.keys = names(self.keys, columns, given)
         self.axes = ("Query", "Key") if self.axes is None else tuple(names(self.axes, 2, "axes"))
-        if self.shown is None:
-            self.shown = np.ones((rows, columns), bool)
-        else:
-            self.shown = as_array(self.shown, "shown").astype(bool)
-            if self.shown.shape != (rows, columns):
-                raise InputError(
-                    f"shown has the shape {self.shown.shape}, the matrix ({rows}, {columns})."
-                )
+        shown = np.ones((rows, columns)) if self.shown is None else self.shown
+        self.shown = as_array(shown, "shown").astype(bool)
+        if self.shown.shape != (rows, columns):
+            raise InputError(
+                f"shown has the shape {self.shown.shape}, the matrix ({rows}, {columns})."
+            )
         self.highlights = self._cells(() if self.highlights is None else self.highlights)
         self._fit_heads()
         self.scale = self._limits(self.scale)
@@ -252,23 +250,19 @@ class View:
     def table(self):
         """(row names, column names, cells), cells as text, "" where not computed yet;
         sums included."""
-        matrix, shown = self.matrix, self.shown
-        cells = [
-            [self.number(v) if on else "" for v, on in zip(*row, strict=True)]
-            for row in zip(matrix, shown, strict=True)
-        ]
-        rows, columns = list(self.tokens), list(self.keys)
-        known = np.where(shown, matrix, 0.0)
+        across, down = bool(self.row_sums), bool(self.column_sums)
+        known = np.where(self.shown, self.matrix, 0.0)
         with np.errstate(all="ignore"):  # inf - inf is nan, and shown as that
-            across, down, total = known.sum(1), known.sum(0), known.sum()
-        if self.row_sums:
-            columns.append("sum")
-            for row, value in zip(cells, across, strict=True):
-                row.append(self.number(value))
-        if self.column_sums:
-            rows.append("sum")
-            cells.append([self.number(v) for v in [*down, *[total] * bool(self.row_sums)]])
-        return rows, columns, cells
+            if across:
+                known = np.column_stack([known, known.sum(1)])
+            if down:
+                known = np.vstack([known, known.sum(0)])
+        shown = np.pad(self.shown, ((0, down), (0, across)), constant_values=True)
+        cells = [
+            [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
+            for row in zip(known, shown, strict=True)
+        ]
+        return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
 
     def colours(self):
         """(rows, columns) of uint8, indices into palette(); NONE where there is no colour."""

@@ -723,16 +723,6 @@ def test_many_side_by_side_are_shown_as_text_at_least(number, monkeypatch):
     assert ("image/png" in bundle) == (number == 2)
 
 
-@pytest.mark.parametrize("word", ["\ud800", "$x$", r"$\frac$", "<b>&amp;", "a\nb\x1b[31m", ""])
-def test_words_of_any_kind_are_shown_as_they_are(word):
-    view = View([[1]], [word], caption=word, axes=(word, word))
-    widget = explore(lambda: {word: view, "other": view})
-    assert state(widget)["error"] == ""
-    bundle, _ = widget._repr_mimebundle_()
-    as_json(bundle)
-    assert "image/png" in bundle
-
-
 # --- closing ---
 
 
