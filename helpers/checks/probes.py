@@ -3,7 +3,10 @@
 Numbers that float32 holds exactly, so that sums in another order are the same sums.
 """
 
+import tomllib
+from functools import cache
 from math import prod
+from pathlib import Path
 
 import torch
 
@@ -11,49 +14,26 @@ from .. import attention
 from ..data import load_journey
 from .exercise import Probe
 
-# Negative scores, and a score of exactly 0 (words 0 and 3).
-MIXED = torch.tensor(
-    [
-        [0.5, -1.0, 0.75, 0.25],
-        [1.25, 0.5, -0.5, 0.75],
-        [-0.75, 0.5, 1.0, -1.5],
-        [1.0, 0.5, 0.25, -0.75],
-        [0.25, -1.5, 0.5, 1.0],
-    ],
-    dtype=torch.float64,
-)
-# Scores near 1000 and -1000: exp overflows and underflows.
-LARGE = torch.tensor(
-    [
-        [-19.0, 9.0, -17.0, -11.0, -3.0],
-        [21.0, -9.0, 17.0, 13.0, 2.0],
-        [21.0, -10.0, 17.0, 12.0, 2.0],
-        [20.0, -10.0, 18.0, 12.0, 3.0],
-    ]
-)
-# As many numbers in a word as words: what raises elsewhere shows its numbers here.
-SQUARE = torch.tensor(
-    [
-        [-20.0, 10.0, -20.0, -10.0],
-        [10.0, 20.0, -10.0, 30.0],
-        [5.0, -20.0, 10.0, 1.0],
-        [20.0, -10.0, 20.0, 10.0],
-    ]
-)
+FILE = Path(__file__).with_name("probes.toml")
 
 
-# With nothing subtracted, exp is 0 for all. The largest is far above the first, the second, the
-# last, the smallest, the mean and the median: with one of these subtracted, exp overflows.
-LOW = [-3000.0, -7000.0, -1000.0, -9000.0, -1001.5, -8000.0, -2500.0]
-# For i = 2 the other scores are far below every number that somebody may take for low.
-FAR = torch.tensor(
-    [
-        [-2000.0, 1.0, 0.0],
-        [-2000.0, 0.0, 1.0],
-        [2000.0, 1.0, -1.0],
-        [-2000.0, -1.0, -1.0],
-    ]
-)
+@cache
+def _all_numbers():
+    with FILE.open("rb") as file:
+        return tomllib.load(file)
+
+
+def numbers(name, dtype=torch.float32):
+    """A tensor of probes.toml, such as numbers("mixed")."""
+    return torch.tensor(_all_numbers()[name], dtype=dtype)
+
+
+def mixed():
+    return numbers("mixed", torch.float64)
+
+
+def mixed_table():
+    return numbers("mixed_table", torch.float64)
 
 
 def sentence():
@@ -64,71 +44,42 @@ def of_inputs(*last):
     """Probes for a function of inputs."""
     return [
         Probe("the sentence", (sentence(),)),
-        Probe("5 words with negative numbers", (MIXED,)),
+        Probe("5 words with negative numbers", (mixed(),)),
         *last,
     ]
 
 
-def of_query(large=LARGE):
+def of_query(large="large"):
     """Probes for a function of inputs and i: a middle, the first and the last word."""
     return [
         Probe("the sentence, i = 1", (sentence(), 1)),
-        Probe("5 words with negative numbers, i = 0", (MIXED, 0)),
-        Probe("4 words with scores near 1000 and -1000, i = 3", (large, 3)),
+        Probe("5 words with negative numbers, i = 0", (mixed(), 0)),
+        Probe("4 words with scores near 1000 and -1000, i = 3", (numbers(large), 3)),
     ]
 
 
 def rows():
     return [
         Probe("the scores of journey", (attention.scores(sentence(), 1),)),
-        Probe(
-            "scores with a 0 and negative ones",
-            (torch.tensor([0.0, -1.25, 2.5, 0.75, -3.0], dtype=torch.float64),),
-        ),
-        Probe("scores near 1000", (torch.tensor([1000.0, 998.5, 1001.0, 999.0]),)),
-        Probe("scores from -9000 to -1000", (torch.tensor(LOW),)),
+        Probe("scores with a 0 and negative ones", (mixed_table()[0],)),
+        Probe("scores near 1000", (numbers("far_rows")[1],)),
+        Probe("scores from -9000 to -1000", (numbers("low"),)),
     ]
 
 
 def tables():
     return [
         Probe("the scores of the sentence", (attention.all_scores(sentence()),)),
-        Probe(
-            "5 x 5 scores with a 0 and negative ones",
-            (
-                torch.tensor(
-                    [
-                        [0.0, -1.25, 2.5, 0.75, -3.0],
-                        [1.5, 0.25, -0.5, -2.0, 1.0],
-                        [-0.75, -1.0, -0.25, -2.5, -1.5],
-                        [3.0, 0.5, 1.25, 0.0, -1.75],
-                        [0.5, 2.0, -1.5, 1.0, 0.25],
-                    ],
-                    dtype=torch.float64,
-                ),
-            ),
-        ),
-        Probe(
-            "a row of scores near 1000 and one from -9000 to -1000",
-            (
-                torch.tensor(
-                    [
-                        [1.0, -0.5, 2.0, 0.0],
-                        [1000.0, 998.5, 1001.0, 999.0],
-                        [0.5, 1.5, -1.0, 0.25],
-                        LOW[:4],
-                    ]
-                ),
-            ),
-        ),
+        Probe("5 x 5 scores with a 0 and negative ones", (mixed_table(),)),
+        Probe("a row of scores near 1000 and one from -9000 to -1000", (numbers("far_rows"),)),
     ]
 
 
 def rows_with_temperature():
-    words, mixed, large, low = (probe.args[0] for probe in rows())
+    words, some, large, low = (probe.args[0] for probe in rows())
     return [
         Probe("the scores of journey, temperature 2", (words, 2.0)),
-        Probe("scores with a 0 and negative ones, temperature 0.25", (mixed, 0.25)),
+        Probe("scores with a 0 and negative ones, temperature 0.25", (some, 0.25)),
         Probe("scores near 500, temperature 0.5", (large / 2, 0.5)),
         # So near to 1 that a maximum is good enough here, be it the undivided one.
         Probe("scores from -9600 to -1000, temperature 1.0625", (1.0625 * low, 1.0625)),

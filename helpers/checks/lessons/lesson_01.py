@@ -8,7 +8,7 @@ from ..catalogue.scale import SCORE, between_coordinates, by, cosine, dot, unsca
 from ..catalogue.softmax import global_max, naive, soft
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline, Stage
-from ..probes import SQUARE, of_inputs, of_query, without_last
+from ..probes import numbers, of_inputs, of_query, without_last
 from ..results import is_one_row
 
 IN_SCORE = {
@@ -29,7 +29,7 @@ SCORES = Exercise(
     "scores(inputs, i) -> (n,)",
     "scores",
     attention.scores,
-    lambda: of_query(SQUARE),
+    lambda: of_query("square"),
     Pipeline("inputs i", lambda s: s.scores[0], project=ONE_QUERY, score=SCORE, scale=unscaled),
     variants={"score": IN_SCORE, "scale": IN_SCALE},
     mistakes={
@@ -47,7 +47,7 @@ ALL_SCORES = Exercise(
     "all_scores(inputs) -> (n, n)",
     "scores",
     attention.all_scores,
-    lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (SQUARE,))),
+    lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (numbers("square"),))),
     Pipeline("inputs", "scores", project=every_word, score=SCORE, scale=unscaled),
     variants={
         "score": {

@@ -20,7 +20,7 @@ from ..catalogue.softmax import (
 )
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline
-from ..probes import FAR, LARGE, of_inputs, of_query
+from ..probes import numbers, of_inputs, of_query
 from ..results import close, is_one_row, is_prefix
 
 NEVER_WRONG = {
@@ -114,7 +114,7 @@ SELF = Exercise(
     "self_attention(inputs) -> (n, d)",
     "context",
     attention.self_attention,
-    lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (LARGE,))),
+    lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (numbers("large"),))),
     Pipeline(
         "inputs",
         "contexts",
@@ -188,7 +188,7 @@ OTHERS = Exercise(
     attention.context_of_others,
     lambda: [
         *of_query(),
-        Probe("4 words with scores near -4000000, i = 2", (FAR, 2), may_fail=True),
+        Probe("4 words with scores near -4000000, i = 2", (numbers("far"), 2), may_fail=True),
     ],
     OTHERS_PIPELINE,
     names={

@@ -31,7 +31,7 @@ from ..modules import (
     training,
 )
 from ..pipeline import Pipeline
-from ..probes import MIXED, exact, seeded, sentence, without_last
+from ..probes import exact, mixed, seeded, sentence, without_last
 from ..results import is_one_row
 
 # --- scaled_scores ---
@@ -128,7 +128,7 @@ def _strong():
 
 
 def _inputs_and_matrices():
-    words = MIXED.clone()
+    words = mixed()
     words[2] = 0  # scores of exactly 0
     sizes = ((4, 3, 5), (4, 3, 7), (4, 6, 3))
     return [

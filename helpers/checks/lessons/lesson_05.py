@@ -14,7 +14,7 @@ from ..counterfactual import FillsInPlace, LooksBack, TurnsTheLastTwo
 from ..exercise import Exercise, Probe, cured, detected
 from ..modules import formula_args, keeping, keeping_mistakes, module_of, outputs_like, training
 from ..pipeline import Pipeline, Stage
-from ..probes import seeded, sentence
+from ..probes import numbers, seeded, sentence
 from ..results import close
 
 # --- causal_weights ---
@@ -35,49 +35,14 @@ def _weights_of(takes, hidden):
 
 
 def _tables():
-    """Scores with d_k. In the second, word 3 gives word 1 a score of exactly 0."""
+    """Scores with d_k."""
     W_query, W_key, _ = seeded()
+    mixed = numbers("causal_mixed", torch.float64)
     return [
         ("the scores of the sentence", sentence() @ W_query @ (sentence() @ W_key).T, 2),
-        (
-            "5 x 5 scores with negative ones and a 0, d_k = 3",
-            torch.tensor(
-                [
-                    [0.5, -1.25, 2.5, 0.75, -3.0],
-                    [1.5, 0.25, -0.5, -2.0, 1.0],
-                    [-0.75, -1.0, -0.25, -2.5, -1.5],
-                    [3.0, 0.0, 1.25, -0.5, -1.75],
-                    [0.5, 2.0, -1.5, 1.0, 0.25],
-                ],
-                dtype=torch.float64,
-            ),
-            3,
-        ),
-        # No word sees only scores that are far below those that are hidden.
-        (
-            "4 x 4 scores near 1000 and -1000, d_k = 4",
-            torch.tensor(
-                [
-                    [1.0, -0.5, 2.0, 0.0],
-                    [1000.0, 998.5, 1001.0, 999.0],
-                    [-1000.0, -998.5, -1001.0, -999.5],
-                    [0.5, 1.5, -1.0, 0.25],
-                ]
-            ),
-            4,
-        ),
-        (
-            "4 x 4 scores, one of them -4000000, d_k = 4",
-            torch.tensor(
-                [
-                    [-4e6, 1.0, 0.0, 2.0],
-                    [0.5, -1.0, 1.5, 0.0],
-                    [1.0, -0.5, 2.0, 1.0],
-                    [0.25, 1.5, -1.0, 0.5],
-                ]
-            ),
-            4,
-        ),
+        ("5 x 5 scores with negative ones and a 0, d_k = 3", mixed, 3),
+        ("4 x 4 scores near 1000 and -1000, d_k = 4", numbers("causal_large"), 4),
+        ("4 x 4 scores, one of them -4000000, d_k = 4", numbers("causal_low"), 4),
     ]
 
 
@@ -228,11 +193,11 @@ def class_probes():
     # With this seed, the scores of the long words below have the signs that they need.
     generator = torch.Generator().manual_seed(135)
 
-    def numbers(*shape):
+    def drawn(*shape):
         return torch.randint(-4, 5, shape, generator=generator) / 4
 
-    matrices = tuple(numbers(4, 5) for _ in range(3))
-    long, short = numbers(2, 7, 4), numbers(2, 3, 4)
+    matrices = tuple(drawn(4, 5) for _ in range(3))
+    long, short = drawn(2, 7, 4), drawn(2, 3, 4)
     # The first words of two sentences are long: their scores with themselves, all that they
     # see, are about 1000 and -1000000.
     long[0, 0] *= 40
@@ -254,7 +219,7 @@ def class_probes():
         ),
         Probe(
             "a module to be trained",
-            (numbers(2, 3, 4), _SIZES, matrices),
+            (drawn(2, 3, 4), _SIZES, matrices),
             measure=training,
             if_right=True,
         ),
