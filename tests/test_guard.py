@@ -245,7 +245,7 @@ class Silent(Exception):
     [
         ("return 1 / 0", "ZeroDivisionError: division by zero"),
         ("return f()", "RecursionError: "),
-        ("return torch.softmax(1)", "TypeError: "),
+        ("return torch.nn.functional.softmax(1)", "AttributeError: "),
         ("return statistics.mean([])", "StatisticsError: "),
         ("return View([[1]], [])", "tokens has 0 names"),
         ("raise InputError('Too long.')", "Too long. (line 3"),
