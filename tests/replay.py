@@ -52,6 +52,11 @@ def shown_by(source, namespace):
     return value, printed.getvalue().strip()
 
 
+def picture_of(value):
+    """Of a still picture its bytes; of a live view None, since its text has all its numbers."""
+    return value.png() if hasattr(value, "png") else None
+
+
 def as_in_a_new_kernel():
     torch.set_printoptions(profile="default")
     forget()  # what was checked
@@ -59,11 +64,15 @@ def as_in_a_new_kernel():
 
 @functools.cache
 def replay(path):
-    """Run a lesson once; return (its namespace, what its cells showed, what each printed)."""
+    """Run a lesson once.
+
+    Returns (its namespace, what its cells gave, what each showed as text, their pictures)."""
     as_in_a_new_kernel()
-    namespace = {"__name__": "__main__"}
-    done = [shown_by(cell.source, namespace) for cell in code_cells(path)]
-    return namespace, [value for value, _ in done], [text for _, text in done]
+    namespace, shown = {"__name__": "__main__"}, []
+    for cell in code_cells(path):
+        value, text = shown_by(cell.source, namespace)
+        shown.append((value, text, picture_of(value)))
+    return namespace, *zip(*shown, strict=True)
 
 
 def committed(cell):

@@ -18,6 +18,7 @@ from replay import (
     code_cells,
     committed,
     markdown_cells,
+    picture_of,
     replay,
     run,
     shown_by,
@@ -47,22 +48,14 @@ def test_every_cell_shows_the_same_on_another_processor(path):
 def test_scrolling_back_changes_nothing(path):
     """From the last cell to the first: a name that got a second meaning further down then
     shows, which running twice from the top would hide."""
-    namespace, values, texts = replay(path)
-    first = [
-        (cell.source, text, picture_of(value))
-        for cell, value, text in zip(code_cells(path), values, texts, strict=True)
-    ]
+    namespace, _, *shown = replay(path)
+    first = list(zip([cell.source for cell in code_cells(path)], *shown, strict=True))
     # Other tests may have printed and checked since, in this process.
     as_in_a_new_kernel()
     settings = [one for one in first if re.search(r"set_printoptions|check\(", one[0])]
     for source, text, picture in [*settings, *reversed(first)]:
         value, again = shown_by(source, namespace)
         assert (again, picture_of(value)) == (text, picture), source
-
-
-def picture_of(value):
-    """Of a still picture its bytes; of a live view None, since its text has all its numbers."""
-    return value.png() if hasattr(value, "png") else None
 
 
 @each_notebook
