@@ -14,9 +14,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from helpers import attention, guard, load_journey
-from helpers.checks import Verdict, check
+from helpers.checks import check
 from helpers.checks.exercises import CHECKED
-from helpers.checks.message import Message
 from helpers.checks.verdict import forget
 
 
@@ -108,23 +107,8 @@ def test_one_advice_is_true_for_all_that_give_the_same_numbers():
     assert "inputs @ inputs.T." in check("all_scores", lambda x: x @ x).message
 
 
-class Parameters(nn.Module):
-    """Right, as a student writes it."""
-
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
-
-    def forward(self, x):
-        queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_value
-        return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1) @ values
-
-
 context = torch.zeros(3)
 total = [0.0, 0.0, 0.0]
-calls = 0
 
 
 def in_a_global_tensor(inputs, i):
@@ -178,9 +162,6 @@ def test_the_mistake_is_shown_with_both_numbers_and_what_to_try():
 def test_right_on_the_sentence_only_is_said_with_the_probe():
     verdict = check("softmax", lambda scores: scores.exp() / scores.exp().sum())
     assert "Right on the scores of journey, wrong on scores near 1000." in verdict.message
-
-
-# --- right answers, in any style ---
 
 
 # --- wrong, and nobody knows why ---
@@ -331,199 +312,6 @@ def test_a_hint_of_fixed_sizes_is_given_only_where_nothing_but_the_first_is_righ
         assert ONLY not in " ".join(check("softmax", code).message.split())
 
 
-# --- the stub ---
-
-
-def dots(scores): ...
-
-
-def passes(scores):
-    pass
-
-
-def documented(scores):
-    """Softmax."""
-
-
-def documented_and_passes(scores):
-    """Softmax."""
-    pass
-
-
-def returns_nothing(scores):
-    return
-
-
-def dots_in_a_variable(scores):
-    weights = ...  # your code here
-    return weights
-
-
-def not_implemented(scores):
-    raise NotImplementedError
-
-
-def not_implemented_with_words(scores):
-    """Softmax."""
-    raise NotImplementedError("your turn")
-
-
-@pytest.mark.parametrize(
-    "stub",
-    [
-        dots,
-        passes,
-        documented,
-        documented_and_passes,
-        returns_nothing,
-        dots_in_a_variable,
-        not_implemented,
-        not_implemented_with_words,
-        torch.no_grad()(dots),
-        lambda scores: ...,
-    ],
-)
-def test_a_stub_is_neither_right_nor_wrong(stub):
-    verdict = check("softmax", stub)
-    assert verdict == Verdict(None, Message("… softmax: not written yet."), ())
-    assert verdict.message == "… softmax: not written yet."
-    assert not verdict
-
-
-class Dots(nn.Module):
-    def __init__(self, d_in, d_out): ...
-
-    def forward(self, inputs): ...
-
-
-class DotsInForward(Parameters):
-    def forward(self, inputs):
-        """Context vectors."""
-        ...
-
-
-class DotsInVariable(Parameters):
-    def forward(self, inputs):
-        context = ...
-        return context
-
-
-class NotImplementedYet(Parameters):
-    def forward(self, inputs):
-        raise NotImplementedError
-
-
-class DotsInInit(Parameters):
-    def __init__(self, d_in, d_out):
-        """Matrices."""
-
-
-class InitNotImplemented(Parameters):
-    def __init__(self, d_in, d_out):
-        super().__init__(d_in, d_out)
-        raise NotImplementedError("your turn")
-
-
-@pytest.mark.parametrize(
-    "stub",
-    [Dots, DotsInForward, DotsInVariable, NotImplementedYet, DotsInInit, InitNotImplemented],
-)
-def test_a_stub_of_a_class_is_neither_right_nor_wrong(stub):
-    verdict = check("SelfAttention", stub)
-    assert (verdict.passed, verdict.message) == (None, "… SelfAttention: not written yet.")
-    assert check("SelfAttention", type("Mine", (stub,), {})).passed is None
-
-
-class ForwardMisspelt(Parameters):
-    forward = None
-
-    def foward(self, x):
-        return super().forward(x)
-
-
-def test_a_class_without_a_forward_is_not_a_stub():
-    assert check("SelfAttention", ForwardMisspelt).passed is False
-
-
-def test_a_word_as_the_answer_is_not_a_stub():
-    assert check("softmax", lambda scores: "x").passed is False
-
-    def no_result(scores):
-        return "nothing"
-
-    assert check("softmax", no_result).passed is False
-
-
-def test_an_operation_that_torch_does_not_have_is_not_a_stub():
-    def unlucky(scores):
-        return torch.empty(2, device="meta") + helper()
-
-    def helper():
-        raise NotImplementedError("'add' not implemented for 'Bool'")
-
-    assert check("softmax", unlucky).passed is False
-
-
-# --- bad use ---
-
-
-class Foreign:
-    def __init__(self, d_in, d_out):
-        self.W = torch.rand(d_in, d_out)
-
-    def forward(self, inputs):
-        return inputs @ self.W
-
-
-class TwoInputs(Parameters):
-    def forward(self, x, mask):
-        return super().forward(x)
-
-
-@pytest.mark.parametrize(
-    "args, words",
-    [
-        (("sofmax", dots), "there is no exercise 'sofmax'. Did you mean 'softmax'?"),
-        (("x" * 500, dots), "The exercises are scores, "),
-        ((dots, "softmax"), "the name of the exercise comes first"),
-        ((dots,), "the name of the exercise comes first"),
-        ((None, None), "the name of the exercise comes first"),
-        (("softmax",), "a function is expected, this is None"),
-        (("softmax", torch.ones(6)), "a function is expected, this is a Tensor"),
-        (("softmax", "softmax"), "a function is expected, this is a str"),
-        (("softmax", dict), "a function is expected, this is the class dict"),
-        (("softmax", lambda a, b: a), "your function takes (a, b). It is called with (scores)"),
-        (("scores", None), "Write def my_scores(inputs, i): and pass its name"),
-        (("softmax", dict), "Write def my_softmax(scores): and pass its name"),
-        (("scores", lambda: 1), "write def my_scores(inputs, i):"),
-        (("scores", dots), "write def dots(inputs, i):"),
-        (("scores", lambda: 1), "your function takes (). It is called with (inputs, i)"),
-        (("scores", lambda inputs, *, i: 1), "It is called with (inputs, i)"),
-        (("softmax", Dots), "a function is expected, this is the class Dots"),
-        (("SelfAttention", Dots(1, 1)), "this is an object of the class Dots"),
-        (("SelfAttention", Dots(1, 1)), 'without calling it: check("SelfAttention", Dots)'),
-        (("SelfAttention", dots), "a class is expected, this is a function"),
-        (("SelfAttention", lambda d_in, d_out: 1), "a class is expected, this is a function"),
-        (("SelfAttention",), "a class is expected, this is None"),
-        (("SelfAttention", torch.ones(6)), "a class is expected, this is a Tensor"),
-        (("SelfAttention", dict), "your class dict is no nn.Module"),
-        (("SelfAttention", Foreign), "Write class Foreign(nn.Module): and call super()"),
-        (("SelfAttention", attention.CausalAttention), "takes (d_in, d_out, context_length, d"),
-        (("CausalAttention", Dots), "write def __init__(self, d_in, d_out, context_length):"),
-        (("CausalAttention", attention.CausalAttention), "It is called with (d_in, d_out"),
-        (("SelfAttention", TwoInputs), "the forward of your class takes (self, x, mask)"),
-        (("SelfAtention", Dots), "Did you mean 'SelfAttention'?"),
-        (("softmax", torch.softmax), 'softmax() missing 1 required positional arguments: "dim"'),
-    ],
-)
-def test_bad_use_is_answered_in_a_sentence(args, words, capsys):
-    verdict = check(*args)
-    assert (verdict.passed, verdict.mistakes) == (False, ())
-    assert words in " ".join(verdict.message.split())
-    assert max(map(len, verdict.message.splitlines())) <= 100
-    assert capsys.readouterr().out == verdict.message + "\n"
-
-
 def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
     monkeypatch.setattr("helpers.data.JOURNEY", tmp_path / "journey.csv")  # not there
     verdict = check("scores", attention.scores)
@@ -536,7 +324,7 @@ def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
 
 def test_a_verdict_at_the_end_of_a_cell_is_not_shown_twice(capsys):
     formatters = pytest.importorskip("IPython.core.formatters")
-    verdict = check("softmax", dots)
+    verdict = check("softmax", lambda scores: ...)
     capsys.readouterr()
     assert formatters.DisplayFormatter().format(verdict) == ({}, {})
     assert capsys.readouterr().out == ""
@@ -558,85 +346,6 @@ def test_the_same_answer_gets_the_same_words():
         assert "0x" not in first
 
 
-def rude(scores):
-    """Changes all it can reach."""
-    global calls, newcomer
-    calls += 1
-    newcomer = 1
-    context.add_(1)
-    total.append(1.0)
-    torch.manual_seed(calls)
-    torch.rand(3)
-    torch.set_default_dtype(torch.float64)
-    torch.set_printoptions(precision=1, sci_mode=True)
-    torch.set_grad_enabled(False)
-    torch.use_deterministic_algorithms(False)
-    warnings.simplefilter("error")
-    sys.stdout = sys.stderr
-    return scores
-
-
-class Rude(Parameters):
-    """Changes all it can reach."""
-
-    made = []
-
-    def __init__(self, d_in, d_out):
-        super().__init__(d_in, d_out)
-        rude(None)
-        Rude.made = [*Rude.made, self]
-        Rude.newcomer = 1
-
-    def forward(self, x):
-        random.random()
-        np.random.rand()
-        return rude(super().forward(x)) / 2
-
-
-@pytest.mark.parametrize("name, code", [("softmax", rude), ("SelfAttention", Rude)])
-@pytest.mark.parametrize("fill", [True, False])
-@pytest.mark.parametrize("ending", ["returns", "interrupted"])
-def test_the_session_is_as_before(ending, fill, name, code, monkeypatch):
-    def session():
-        return (
-            random.getstate(),
-            np.random.get_state()[1].tolist(),
-            np.random.get_state()[2:],
-            dict(vars(Rude)),
-            torch.get_rng_state().tolist(),
-            torch.get_default_dtype(),
-            torch._tensor_str.get_printoptions(),
-            torch.is_grad_enabled(),
-            torch.are_deterministic_algorithms_enabled(),
-            torch.is_deterministic_algorithms_warn_only_enabled(),
-            torch.utils.deterministic.fill_uninitialized_memory,
-            list(warnings.filters),
-            sys.stdout,
-            calls,
-            context.tolist(),
-            list(total),
-            "newcomer" in globals(),
-        )
-
-    monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", fill)
-    torch.set_printoptions(precision=3)
-    before = session()
-    if ending == "interrupted":
-        call = guard.call
-
-        def interrupted(fn, *args, **kwargs):
-            call(fn, *args, **kwargs)
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(guard, "call", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            check(name, code)
-    else:
-        assert check(name, code).passed is False
-    assert session() == before
-    torch.set_printoptions(profile="default")
-
-
 def wobbling(weights, p, training):
     return weights + torch.rand(weights.shape)
 
@@ -654,12 +363,12 @@ def numpy_dropout(weights, p, training):
     return weights.numpy() * (np.random.rand(*weights.shape) > p)
 
 
-class Noisy(Parameters):
+class Noisy(attention.SelfAttention):
     def forward(self, x):
         return super().forward(x) + torch.rand(1)
 
 
-class LinearInForward(Parameters):
+class LinearInForward(attention.SelfAttention):
     def forward(self, x):
         return nn.Linear(x.shape[-1], self.W_value.shape[-1])(x)
 
@@ -739,7 +448,7 @@ class PlainTensors(nn.Module):
         super().__init__()
         self.W_query, self.W_key, self.W_value = (torch.rand(d_in, d_out) for _ in range(3))
 
-    forward = Parameters.forward
+    forward = attention.SelfAttention.forward
 
 
 def test_what_is_observed_of_a_class_is_said_in_whole_numbers():
@@ -781,7 +490,7 @@ def test_what_became_of_an_argument_is_shown_even_where_each_call_differs():
 
 
 def test_an_answer_that_sets_another_default_type_is_not_compared_with_errors_of_ours():
-    class Doubles(Parameters):
+    class Doubles(attention.SelfAttention):
         def __init__(self, d_in, d_out):
             torch.set_default_dtype(torch.float64)
             super().__init__(d_in, d_out)

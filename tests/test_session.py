@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from helpers import check, guard
+from helpers import attention, check, guard
 from helpers.checks import session
 
 np.random  # loaded when it is first used, and no change of ours then  # noqa: B018
@@ -105,7 +105,13 @@ def state():
             torch.get_num_threads(),
             torch.get_default_dtype(),
             torch.get_float32_matmul_precision(),
+            torch._tensor_str.get_printoptions(),
+            torch.is_grad_enabled(),
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+            torch.utils.deterministic.fill_uninitialized_memory,
         ),
+        "class": (dict(vars(Rude)), np.random.get_state()[1].tolist(), np.random.get_state()[2:]),
         "ends": (os._exit, os.abort, input, sys.setrecursionlimit),
     }
 
@@ -376,6 +382,47 @@ HARMLESS = [
 def test_a_right_answer_is_right_and_leaves_nothing_behind(code, as_before, capsys):
     assert check("softmax", code).passed
     assert capsys.readouterr() == ("✔ softmax: right.\n", "")
+
+
+class Rude(attention.SelfAttention):
+    """Changes all that it can reach, and is right."""
+
+    made = []
+
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        changes_variables(torch.ones(2))
+        Rude.made = [*Rude.made, self]
+        Rude.newcomer = 1
+
+    def forward(self, inputs):
+        torch.set_printoptions(precision=1, sci_mode=True)
+        torch.set_grad_enabled(True)
+        torch._C._set_deterministic_algorithms(False, warn_only=False)
+        random.random(), np.random.rand()
+        return super().forward(inputs)
+
+
+@pytest.fixture(params=[True, False])
+def fill(request, monkeypatch):
+    monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", request.param)
+
+
+def test_a_class_leaves_nothing_behind(fill, as_before):
+    assert check("SelfAttention", Rude).passed
+
+
+@pytest.mark.parametrize("name, code", [("softmax", changes_settings), ("SelfAttention", Rude)])
+def test_an_interrupt_leaves_nothing_behind(name, code, as_before, monkeypatch):
+    call = guard.call
+
+    def interrupted(fn, *args, **kwargs):
+        call(fn, *args, **kwargs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(guard, "call", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        check(name, code)
 
 
 # --- functions replaced in a cell above ---
