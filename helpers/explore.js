@@ -98,7 +98,7 @@ function makeControl(control, changed, busy, hint) {
   }
   const fields = {
     choice: () => make("select", {}, ...labels.map((text, i) => make("option", { value: i, textContent: text }))),
-    text: () => make("input", { size: inside(control.value.length + 2, 20, 60) }), // in letters
+    text: () => make("input", { type: "text", size: inside(control.value.length + 2, 20, 60) }), // in letters
     switch: () => make("input", { type: "checkbox" }),
   };
   if (kind in fields) {
