@@ -167,16 +167,13 @@ def test_our_own_check_is_imported_and_heard_and_not_what_lies_beside(ran):
     assert rows_of(ran.lines)["clara"] == ["ok", "-", "-", "-"]
 
 
-def test_nothing_is_written_into_the_folder_or_left_behind(ran):
-    assert ran.untouched and ran.temporary == []
-
-
 def test_the_time_limit_is_kept_and_what_was_checked_before_counts(ran):
     assert ran.endless.failed == f"took longer than {SECONDS} seconds, in cell [2]"
     assert list(ran.endless.verdicts) == ["self_attention"]
 
 
-def test_no_process_is_left(ran):
+def test_nothing_is_written_into_the_folder_and_no_file_and_no_process_is_left(ran):
+    assert ran.untouched and ran.temporary == []
     _, endless = ran.endless.verdicts["self_attention"]
     # The kernel that died, whose number the legend tells, and what it had started.
     died = [line.split(" = ")[1] for line in ran.lines if " = " in line]
@@ -205,7 +202,7 @@ def test_the_student_is_known_from_the_path(path, student):
     assert grade.student_of(Path(path)) == student
 
 
-def test_a_link_out_of_the_folder_is_named_and_not_followed(tmp_path, capsys):
+def test_a_link_out_of_the_folder_is_named_and_not_followed(tmp_path):
     folder = tmp_path.resolve() / "class"
     inside = notebook(folder / "anna" / "a.ipynb")
     outside = notebook(tmp_path / "elsewhere" / "b.ipynb")
@@ -216,9 +213,6 @@ def test_a_link_out_of_the_folder_is_named_and_not_followed(tmp_path, capsys):
         pytest.skip("no right to make links")
     out = "is a link out of the folder: it was not followed."
     assert grade.find(folder) == ([("anna", inside)], [f"bert.ipynb {out}", f"clara {out}"])
-    inside.unlink()
-    assert grade.main([str(folder)]) == 2
-    assert f"bert.ipynb {out}" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsys, monkeypatch):
@@ -237,11 +231,9 @@ def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsy
 
 FILES = {
     b"": "an empty file",
-    b'{"cells": [': "damaged: it is not JSON",
     b"[" * 100_000: "damaged: it is not JSON",
     b"\xff\xfe\x00": "damaged: it is not text in UTF-8",
     b"[]": "not a notebook",
-    b'{"a": 1}': "not a notebook",
     b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [3]}': "not a notebook",
 }
 
@@ -323,13 +315,7 @@ def test_one_row_for_a_student_with_several_notebooks_and_the_best_answer():
     assert "late" not in "\n".join(lines)
 
 
-def test_every_exercise_belongs_to_a_lesson():
-    by_lesson = table.exercises_by_lesson()
-    assert by_lesson.pop(table.OTHER) == []
-    assert sorted(sum(by_lesson.values(), [])) == sorted(CHECKED)
-
-
-def test_every_line_fits_and_no_text_of_a_student_steers_the_terminal():
+def test_every_exercise_is_shown_every_line_fits_and_no_student_steers_the_terminal():
     student = "A name that is longer than any column should be_1234567_assignsubmission_file"
     verdicts = {name: wrong(f"\x1b[2J{name} " + "long " * 40) for name in CHECKED}
     verdicts |= {f"\x1b[1m exercise {k}": RIGHT for k in range(30)}
@@ -341,7 +327,8 @@ def test_every_line_fits_and_no_text_of_a_student_steers_the_terminal():
     heads = [line.split() for line in lines if line.startswith(" " * table.LONGEST_NAME)]
     assert len(heads) == sum(line.startswith("A name that is lon..") for line in lines)
     by_lesson = table.exercises_by_lesson()
-    assert len(heads) > len(by_lesson) and sum(heads, []) == sum(by_lesson.values(), [])
+    assert by_lesson.pop(table.OTHER) == [] and len(heads) > len(by_lesson)
+    assert sum(heads, []) == sum(by_lesson.values(), [])
 
 
 def test_signs_are_replaced_where_the_encoding_lacks_them():
