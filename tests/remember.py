@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
-from helpers.checks import cause, engine, search
+from helpers.checks import diagnose, engine, search
 
 _given, _sets = {}, {}
 
@@ -16,7 +16,7 @@ def remember(monkeypatch):
     of sets only of this test, because they are many."""
     _sets.clear()
     monkeypatch.setattr(engine, "attempt", _once(engine.attempt))
-    monkeypatch.setattr(cause, "attempt", _once(cause.attempt))
+    monkeypatch.setattr(diagnose, "attempt", _once(diagnose.attempt))
     monkeypatch.setattr(search, "results_of_sets", _sets_once(search.results_of_sets))
 
 
@@ -36,7 +36,7 @@ def _once(attempt):
     def once(code, probe, call, *world):
         if call is not engine.call_ours or world:
             return attempt(code, probe, call, *world)
-        key = _same_for_all(code), probe.where, *map(_shape, probe.args)
+        key = _same_for_all(code), probe.label, *map(_shape, probe.args)
         if key not in _given:
             _given[key] = attempt(code, probe, call)
         return _given[key]
@@ -45,10 +45,10 @@ def _once(attempt):
 
 
 def _sets_once(results_of_sets):
-    def once(staged, moves, args, limit):
-        key = staged, len(moves), limit, *map(_shape, args), *(_sum(x) for x in args)
+    def once(pipeline, moves, args, limit):
+        key = pipeline, len(moves), limit, *map(_shape, args), *(_sum(x) for x in args)
         if key not in _sets:
-            _sets[key] = list(results_of_sets(staged, moves, args, limit))
+            _sets[key] = list(results_of_sets(pipeline, moves, args, limit))
         return _sets[key]
 
     return once

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import answers_causal
 import pytest
 import torch
+from helpers.checks.words import Message, Table
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
@@ -16,7 +17,6 @@ from helpers import check, progress
 from helpers.checks import Verdict, verdict, words
 from helpers.checks.exercises import EXERCISES
 from helpers.checks.results import attempt, call_ours
-from helpers.checks.words import Message, Table
 
 
 @pytest.fixture(autouse=True)

@@ -9,13 +9,17 @@ from .exercise import Exercise
 
 
 def _found():
+    """Triples of the number of a lesson, the name of an exercise, and the exercise."""
     for module in sorted(module.name for module in pkgutil.iter_modules(lessons.__path__)):
-        names = vars(importlib.import_module(f"{lessons.__name__}.{module}")).values()
-        yield from (x for x in names if isinstance(x, Exercise))
+        for x in vars(importlib.import_module(f"{lessons.__name__}.{module}")).values():
+            if isinstance(x, Exercise):
+                yield module.split("_")[1], x.name, x
 
 
+_FOUND = tuple(_found())
 # With the code to be repaired, which is checked like the exercise of the same answer.
-CHECKED = {exercise.name: exercise for exercise in _found()}
+CHECKED = {name: exercise for _, name, exercise in _FOUND}
+LESSON_OF = {name: lesson for lesson, name, _ in _FOUND}
 
 
 def made_wrongly(name, mistake):

@@ -152,6 +152,14 @@ def seeded(d_in=3, d_out=2):
     return [torch.rand(d_in, d_out, generator=generator) for _ in range(3)]
 
 
+def scoring(scores):
+    """A query, and keys and values that give it these scores; d_k is 4, so its root is 2."""
+    query = torch.tensor([2.0, 0.0, 0.0, 0.0])
+    keys = exact(len(scores), 4, step=3)
+    keys[:, 0] = torch.tensor(scores)
+    return query, keys, exact(len(scores), 3, step=7)
+
+
 # --- not probes, but what several lessons do wrong ---
 
 

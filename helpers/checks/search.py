@@ -104,7 +104,8 @@ def _branches(chosen, s, covers):
     """How the sets of a batch go on at stage s: (rows, move or None for the right variant, chosen
     with the move added)."""
     moves = numpy.where(covers[chosen, s], chosen, -1).max(axis=1)
-    for move in numpy.unique(moves[moves >= 0]):  # begun at an earlier stage
+    # Begun at an earlier stage. (numpy.unique would import numpy.ma, in the middle of a check.)
+    for move in sorted(set(moves[moves >= 0].tolist())):
         rows = numpy.flatnonzero(moves == move)
         yield rows, move, chosen[rows]
     free = moves == -1

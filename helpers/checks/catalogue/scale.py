@@ -32,6 +32,11 @@ def by(divisor):
 by_root = by(lambda s: s.d_k**0.5)
 
 
+def by_count(count):
+    """A count taken for d_k, with its root and without. count: takes the state."""
+    return by(lambda s: count(s) ** 0.5), by(count)
+
+
 def unscaled(state):
     return state.scores
 
@@ -74,10 +79,7 @@ SCALE = Stage(
         "root taken twice": by(lambda s: s.d_k**0.25),
         "squared instead of root": by(lambda s: s.d_k**2),
         "always sqrt(2)": by(lambda s: 2**0.5),
-        "scaled by the number of words": (
-            by(lambda s: s.scores.shape[-1] ** 0.5),
-            by(lambda s: s.scores.shape[-1]),
-        ),
+        "scaled by the number of words": by_count(lambda s: s.scores.shape[-1]),
         "scaled after softmax": {
             "scale": unscaled,
             "normalise": lambda s: weigh(s) / s.d_k**0.5,
@@ -88,13 +90,16 @@ SCALE = Stage(
         },
     },
 )
+# Of values with a size of their own.
+SCALE_BESIDE_VALUES = SCALE.plus(
+    {"scaled by the size of a value": by(lambda s: s.values.shape[-1] ** 0.5)}
+)
 # Of keys that are made of words.
-SCALE_OF_KEYS = SCALE.plus(
+SCALE_OF_KEYS = SCALE_BESIDE_VALUES.plus(
     {
         "scaled by the embedding size": (
             by(lambda s: s.inputs.shape[-1] ** 0.5),
             by(lambda s: 3**0.5),
         ),
-        "scaled by the size of a value": by(lambda s: s.values.shape[-1] ** 0.5),
     }
 )

@@ -1,6 +1,6 @@
 """What check() promises of several mistakes at once: every wrong stage has its name.
 
-Run by pytest on a sample. python tests/test_stages.py tries every pair, and 500 random triples
+Run by pytest on a sample. python tests/test_search.py tries every pair, and 500 random triples
 of each exercise, which takes several minutes.
 """
 
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from remember import remember, trust
 
 from helpers.checks import check
-from helpers.checks.exercises import EXERCISES
+from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours, same
 from helpers.checks.search import apart
 
@@ -31,12 +31,15 @@ TRIPLES = 30
 
 
 def in_stages(exercise):
-    return [mistake for mistake in exercise.mistakes if mistake.stages]
+    return [m for m in exercise.all_mistakes if m.choices and not (m.detect or m.counterfactual)]
 
 
-STAGED = [exercise for exercise in EXERCISES.values() if exercise.staged]
-# Those with mistakes in three stages: all but scaled_scores.
-OF_THREE = [e for e in STAGED if len({s for m in in_stages(e) for s in m.stages[0]}) > 2]
+def each(exercises):
+    return [pytest.param(e, id=f"{LESSON_OF[e.name]}-{e.name}") for e in exercises]
+
+
+STAGED = [e for e in CHECKED.values() if e.pipeline and not e.texts]
+OF_THREE = [e for e in STAGED if len({s for m in in_stages(e) for s in m.choices[0]}) > 2]
 
 
 @pytest.fixture(autouse=True)
@@ -46,18 +49,18 @@ def remembering(monkeypatch):
 
 
 def random_sets(exercise, size, count):
-    """So many random sets of mistakes in different stages: (mistakes, a wrong form of each)."""
+    """So many random sets of mistakes in different stages: (mistakes, a way to make each)."""
     random_ = random.Random(0)
     while count:
         mistakes = random_.sample(in_stages(exercise), size)
-        choices = [random_.choice(mistake.stages) for mistake in mistakes]
+        choices = [random_.choice(mistake.choices) for mistake in mistakes]
         if apart(*choices):
             count -= 1
             yield mistakes, choices
 
 
 def answer(exercise, choices):
-    return exercise.made(exercise.staged.with_(*choices))
+    return exercise.makes(exercise.pipeline.replace(*choices))
 
 
 def as_student(exercise, choices):
@@ -87,15 +90,15 @@ def tells_nothing(exercise, code):
 
 def explains(exercise, names, code):
     """Can mistakes of these names together give what this code gives, on every probe?"""
-    named = [[m for m in exercise.mistakes if m.name == name] for name in names]
+    named = [[m for m in exercise.all_mistakes if m.name == name] for name in names]
     if len(names) == 1:
-        forms = (form for mistake in named[0] for form in exercise.forms(mistake))
-        # One that is established by an experiment has no single form.
-        if any(m.shows for m in named[0]) or any(
-            give_the_same(exercise, form, code) for form in forms
+        ways = (way for mistake in named[0] for way in exercise.answers(mistake))
+        # One that is established by an experiment has no single way.
+        if any(m.detect for m in named[0]) or any(
+            give_the_same(exercise, way, code) for way in ways
         ):
             return True
-    choices = [[choice for mistake in some for choice in mistake.choices] for some in named]
+    choices = [[choice for mistake in some for choice in mistake.variants] for some in named]
     return any(
         apart(*chosen) and give_the_same(exercise, answer(exercise, chosen), code)
         for chosen in product(*choices)
@@ -115,7 +118,7 @@ def numbers_of_inputs(exercise):
 
 def is_right_elsewhere(exercise, choices):
     """Does it give what the right stages give, for numbers that are no probe?"""
-    wrong, right = exercise.staged.with_(*choices), exercise.staged
+    wrong, right = exercise.pipeline.replace(*choices), exercise.pipeline
     return all(
         torch.allclose(wrong(*args), right(*args), 1e-4, 1e-5)
         for args in numbers_of_inputs(exercise)
@@ -140,12 +143,12 @@ def assert_explained(exercise, mistakes, choices):
 
 
 def every_pair(exercise):
-    """Pairs of mistakes that can be made together, with a wrong form of each, in random order."""
+    """Pairs of mistakes that can be made together, with a way to make each, in random order."""
     random_ = random.Random(0)
     pairs = [
         (mistakes, choices)
         for mistakes in combinations(in_stages(exercise), 2)
-        for choices in [[random_.choice(mistake.stages) for mistake in mistakes]]
+        for choices in [[random_.choice(mistake.choices) for mistake in mistakes]]
         if apart(*choices)
     ]
     random_.shuffle(pairs)
@@ -153,7 +156,7 @@ def every_pair(exercise):
 
 
 def sample_of_pairs(exercise):
-    """Pairs in which every wrong form and every two stages occur that occur in any pair."""
+    """Pairs in which every way and every two stages occur that occur in any pair."""
     new, others, seen = [], [], set()
     for pair in every_pair(exercise):
         choices = pair[1]
@@ -163,16 +166,19 @@ def sample_of_pairs(exercise):
     return new + others[: max(0, PAIRS - len(new))]
 
 
-@pytest.mark.parametrize("exercise", STAGED, ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize("exercise", each(STAGED))
 def test_two_wrong_stages_are_named(exercise):
     for mistakes, choices in sample_of_pairs(exercise):
         assert_explained(exercise, mistakes, choices)
 
 
-@pytest.mark.parametrize("exercise", OF_THREE, ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize("exercise", each(OF_THREE))
 def test_three_wrong_stages_are_named(exercise):
     for mistakes, choices in random_sets(exercise, 3, TRIPLES):
         assert_explained(exercise, mistakes, choices)
+
+
+OVER_QUERIES = "softmax over the wrong axis"
 
 
 class FrozenAndOverQueries(torch.nn.Module):
@@ -196,13 +202,10 @@ def changed_and_unscaled(inputs, W_query, W_key, W_value):
 @pytest.mark.parametrize(
     "exercise, code, names",
     [
-        (
-            "SelfAttention",
-            FrozenAndOverQueries,
-            ("requires_grad=False left", "softmax over the wrong axis"),
-        ),
+        ("SelfAttention", FrozenAndOverQueries, ("requires_grad=False left", OVER_QUERIES)),
         ("qkv_attention", changed_and_unscaled, ("input changed in place", "no scaling")),
     ],
+    ids=["04-class", "04-function"],
 )
 def test_beside_what_is_no_stage_a_wrong_stage_is_named(exercise, code, names):
     assert check(exercise, code).mistakes == names

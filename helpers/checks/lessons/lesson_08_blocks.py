@@ -1,0 +1,220 @@
+"""Lesson 08: what attention costs, continued: attention in blocks."""
+
+import torch
+
+from ... import attention
+from ..catalogue.blend import BLEND
+from ..catalogue.mask import nothing_hidden
+from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
+from ..catalogue.softmax import EXP, ROUNDED, SOFTMAX, soft
+from ..counterfactual import World
+from ..exercise import Exercise, Probe, detected
+from ..pipeline import Pipeline, Stage
+from ..probes import exact, scoring, sentence
+from ..results import attempt, call_ours, same
+
+# --- probes ---
+
+
+def _step():
+    """The query of step, and all keys and values, as the lesson makes them."""
+    generator = torch.Generator().manual_seed(19)
+    queries, keys, values = (sentence() @ torch.randn(3, 2, generator=generator) for _ in "QKV")
+    return queries[-1], keys, values
+
+
+def _far_below():
+    """The last block is so far below that exp of the difference overflows."""
+    query, keys, values = exact(3, step=7) * 4, exact(11, 3, step=5) * 4, exact(11, 5, step=3) * 4
+    keys[8:] -= 1000 * query
+    return query.double(), keys.double(), values.double()
+
+
+def _texts_in_blocks():
+    return [
+        Probe("the query of step, blocks of 4 words", (*_step(), 4)),
+        Probe("11 words, blocks of 4", (*_far_below(), 4)),
+        Probe(
+            "5 words, scores growing from -1000 to 1000, blocks of 2",
+            (*scoring([-1000.0, -999.5, 999.0, 998.5, 1000.0]), 2),
+        ),
+        Probe(
+            "4 words, scores near -1000, one block",
+            (*scoring([-1000.0, -998.5, -1001.0, -999.0]), 9),
+        ),
+    ]
+
+
+# --- variants ---
+
+
+def _kept(old, new):
+    return 1.0
+
+
+def _shrunk(old, new):
+    return (old - new).exp()
+
+
+def _grown(old, new):
+    return (new - old).exp()
+
+
+def _in_blocks(
+    old_sum=_shrunk,
+    old_blend=_shrunk,
+    new=_kept,
+    top=torch.maximum,
+    divided_at_once=False,
+    from_infinity=False,
+):
+    """Weights, collected block by block.
+
+    old_sum, old_blend, new: take the old maximum and the new one, return the factor of what was
+    collected before, and of the exps of the new block.  top: takes the old maximum and that of
+    the block, returns the new one.  divided_at_once: divided after every block.  from_infinity:
+    the first old maximum is minus infinity, and not that of the first block.
+    """
+
+    def normalise(state):
+        blocks = state.scores.split(state.block_size, dim=-1)
+        maximum = blocks[0].amax(-1, keepdim=True)
+        if from_infinity:
+            maximum = torch.full_like(maximum, -torch.inf)
+        total, shares = torch.zeros_like(maximum), blocks[0][..., :0]
+        for block in blocks:
+            larger = top(maximum, block.amax(-1, keepdim=True))
+            exps = (block - larger).exp() * new(maximum, larger)
+            total = total * old_sum(maximum, larger) + exps.sum(-1, keepdim=True)
+            shares = torch.cat([shares * old_blend(maximum, larger), exps], dim=-1)
+            shares = shares / total if divided_at_once else shares
+            maximum = larger
+        return shares if divided_at_once else shares / total
+
+    return normalise
+
+
+def _each_alone(share):
+    """Softmax of each block by itself. share: takes a block, the count of blocks and that of
+    words, returns what the block counts."""
+
+    def normalise(state):
+        blocks, words = state.scores.split(state.block_size, dim=-1), state.scores.shape[-1]
+        weights = [soft(block, state.exp) * share(block, len(blocks), words) for block in blocks]
+        return torch.cat(weights, dim=-1)
+
+    return normalise
+
+
+def _overlapping(state):
+    """Blocks that start at every word: each word as often as it is in one."""
+    times = torch.arange(1, state.scores.shape[-1] + 1).clamp(max=state.block_size)
+    return soft(state.scores + times.log())
+
+
+def _hide_places(hidden):
+    """hidden: takes the places of words, their count and the size of a block."""
+
+    def mask(state):
+        n = state.scores.shape[-1]
+        return state.scores.masked_fill(hidden(torch.arange(n), n, state.block_size), -torch.inf)
+
+    return mask
+
+
+GROWN = (
+    _in_blocks(_grown, _grown),
+    _in_blocks(_grown, _shrunk),
+    _in_blocks(_shrunk, _grown),
+)
+
+
+class ExpOfInfinityIsZero(World):
+    def call(self, func, name, args, kwargs):
+        result = func(*args, **kwargs)
+        return torch.where(result == torch.inf, 0.0, result) if name == "exp" else result
+
+
+def _grows_from_infinity(seen):
+    """From minus infinity the first factor is infinite, and infinity times 0 is NaN. Without
+    that, are the numbers those of the wrong direction?"""
+    if not all(result.has_nan for result in seen.mine):
+        return False
+    world = ExpOfInfinityIsZero
+
+    def fits(variant):
+        code = seen.exercise.pipeline.replace({"normalise": variant})
+        pairs = zip(seen.all_in(world), seen.probes, strict=True)
+        return all(same(mine, attempt(code, probe, call_ours, world)) for mine, probe in pairs)
+
+    return any(map(fits, GROWN))
+
+
+# --- the exercise ---
+
+BLOCKS = Exercise(
+    "attend_in_blocks",
+    "attend_in_blocks(query, keys, values, block_size) -> (d_v,)",
+    "values",
+    attention.attend_in_blocks,
+    _texts_in_blocks,
+    Pipeline(
+        "query keys values block_size",
+        lambda s: s.contexts[0],
+        project=Stage(
+            lambda s: (s.query[None], s.keys, s.values),
+            {"keys blended": lambda s: (s.query[None], s.keys, s.keys)},
+        ),
+        score=SCORE_OF_KEYS,
+        scale=SCALE_BESIDE_VALUES,
+        mask=nothing_hidden,
+        exp=EXP,
+        normalise=SOFTMAX.plus(ROUNDED),
+        blend=BLEND,
+    ),
+    names={
+        "maximum never below 0": "running maximum starts at 0",
+        "not divided by the sum": "blend not divided by the sum",
+    },
+    without={"attention between coordinates": "one query makes no square: it raises"},
+    variants={
+        "scale": {"scaled by the size of a block": by_count(lambda s: s.block_size)},
+        "mask": {
+            "incomplete last block dropped": _hide_places(
+                lambda place, n, size: place >= max(n - n % size, min(n, size))
+            ),
+            "only the last block": _hide_places(
+                lambda place, n, size: place < (n - 1) // size * size
+            ),
+            "only the first block": _hide_places(lambda place, n, size: place >= size),
+        },
+        "normalise": {
+            "old blocks not rescaled": _in_blocks(_kept, _kept),
+            "only the sum rescaled": _in_blocks(old_blend=_kept),
+            "only the blend rescaled": _in_blocks(old_sum=_kept),
+            "rescaled the wrong way round": (
+                *GROWN,
+                detected(_grows_from_infinity, _in_blocks(_grown, _grown, from_infinity=True)),
+            ),
+            "the new block rescaled": (_in_blocks(_kept, _kept, _shrunk), _in_blocks(new=_shrunk)),
+            "maximum of the block only": (
+                _in_blocks(top=lambda old, new: new),
+                _in_blocks(_kept, _kept, top=lambda old, new: new),
+            ),
+            "maximum of the first block only": _in_blocks(_kept, _kept, top=lambda old, new: old),
+            "each block normalised by itself": (
+                _each_alone(lambda block, count, n: 1 / count),
+                _each_alone(lambda block, count, n: 1.0),
+                _each_alone(lambda block, count, n: block.shape[-1] / n),
+            ),
+            "divided after every block": _in_blocks(divided_at_once=True),
+            "blocks overlap": _overlapping,
+        },
+    },
+    mistakes={
+        # It raises in the first block, if there are several.
+        "keys not transposed": lambda query, keys, values, size: (
+            torch.softmax(query @ keys[:size] / keys.shape[-1] ** 0.5, dim=0) @ values[:size]
+        ),
+    },
+)
