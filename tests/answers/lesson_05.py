@@ -11,7 +11,7 @@ from torch import nn
 
 from helpers import attention
 
-from .parts import INF, changed, masked, upper
+from .parts import NEG_INF, changed, masked, upper
 
 # --- weights: right answers, in any style ---
 
@@ -55,7 +55,7 @@ def in_place(scores, d_k):
     return torch.softmax(scores / math.sqrt(d_k), dim=-1)
 
 
-def by_index(scores, d_k, fill=INF, diagonal=1):
+def by_index(scores, d_k, fill=NEG_INF, diagonal=1):
     scores = scores / d_k**0.5
     scores[upper(scores, diagonal)] = fill
     return F.softmax(scores, dim=-1)
@@ -65,14 +65,6 @@ def by_einsum(scores, d_k):
     exps = torch.exp(scores / d_k**0.5 - (scores / d_k**0.5).amax(-1, keepdim=True))
     exps = torch.einsum("ij,ij->ij", exps, torch.tril(torch.ones_like(exps)))
     return exps / torch.einsum("ij->i", exps)[:, None]
-
-
-def row_by_row(scores, d_k):
-    rows = []
-    for i, row in enumerate(scores):
-        weights = torch.softmax(row[: i + 1] / d_k**0.5, dim=0)
-        rows.append(F.pad(weights, (0, len(scores) - i - 1)))
-    return torch.stack(rows)
 
 
 # --- dropout: right answers, in any style ---
@@ -88,15 +80,6 @@ def loop_dropout(weights, p, training):
     return torch.tensor(result)
 
 
-def indexed_loop_dropout(weights, p, training):
-    result = weights.clone()
-    if training:
-        for i in range(weights.shape[0]):
-            for j in range(weights.shape[1]):
-                result[i, j] = weights[i, j] / (1 - p) if torch.rand(1) > p else 0
-    return result
-
-
 def numpy_dropout(weights, p, training):
     if training:
         return weights.numpy() * (np.random.rand(*weights.shape) > p) / (1 - p)
@@ -110,7 +93,7 @@ class Textbook(nn.Module):
     def __init__(self, d_in, d_out, context_length, qkv_bias=False):
         super().__init__()
         self.d_out = d_out
-        self.create(d_in, d_out, qkv_bias)
+        self.create(d_in, d_out, bias=qkv_bias)
         self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), 1))
 
     def create(self, d_in, d_out, bias):
@@ -150,11 +133,6 @@ class Dropout(Textbook):
         return self.dropout(super().weigh(scores, keys))
 
 
-class Bias(Textbook):
-    def create(self, d_in, d_out, bias):
-        super().create(d_in, d_out, bias=True)
-
-
 class Fused(Textbook):
     def create(self, d_in, d_out, bias):
         self.qkv = nn.Linear(d_in, 3 * d_out)
@@ -164,12 +142,6 @@ class Fused(Textbook):
 
     def hide(self, scores):
         return masked(scores)
-
-
-class FusedInAnotherOrder(Fused):
-    def project(self, x):
-        k, v, q = self.qkv(x).chunk(3, dim=-1)
-        return q, k, v
 
 
 class FusedParameter(Textbook):
@@ -231,19 +203,11 @@ class Transposed(Textbook):
 class AddedMask(Textbook):
     def __init__(self, *sizes):
         super().__init__(*sizes)
-        self.register_buffer("mask", torch.triu(torch.full((sizes[2], sizes[2]), INF), 1)[None])
+        self.register_buffer("mask", torch.triu(torch.full((sizes[2], sizes[2]), NEG_INF), 1)[None])
 
     def hide(self, scores):
         n = scores.shape[-1]
         return scores + self.mask[:, :n, :n]
-
-
-class ScaledQueries(Textbook):
-    def score(self, queries, keys):
-        return torch.einsum("bid,bjd->bij", queries / self.d_out**0.5, keys)
-
-    def weigh(self, scores, keys):
-        return F.softmax(self.hide(scores), -1)
 
 
 class Renormalised(Textbook):
@@ -266,7 +230,7 @@ class BroughtOver(PlainMask):
 
     def hide(self, scores):
         n = scores.shape[-1]
-        return scores.masked_fill(self.mask.to(scores.device)[:n, :n].bool(), INF)
+        return scores.masked_fill(self.mask.to(scores.device)[:n, :n].bool(), NEG_INF)
 
 
 class Remembering(Textbook):
@@ -298,14 +262,13 @@ STYLES = {
         in_place,
         by_index,
         by_einsum,
-        row_by_row,
         lambda s, d_k: torch.softmax(masked(s / d_k**0.5, -1e9), -1),
         lambda s, d_k: torch.softmax(masked(s, -1e9) / d_k**0.5, -1),
         lambda s, d_k: torch.softmax(masked(s * d_k**-0.5, torch.finfo(s.dtype).min), -1),
         lambda s, d_k: torch.softmax(masked(s, torch.finfo(torch.float32).min) / d_k**0.5, -1),
-        lambda s, d_k: torch.softmax(s / d_k**0.5 + torch.full_like(s, INF).triu(1), -1),
+        lambda s, d_k: torch.softmax(s / d_k**0.5 + torch.full_like(s, NEG_INF).triu(1), -1),
         lambda s, d_k: torch.softmax(s / d_k**0.5 - 1e9 * upper(s), dim=1),
-        lambda s, d_k: torch.where(upper(s), INF, s / d_k**0.5).softmax(-1).requires_grad_(),
+        lambda s, d_k: torch.where(upper(s), NEG_INF, s / d_k**0.5).softmax(-1).requires_grad_(),
         lambda s, d_k: numpy_weights(s, d_k).tolist(),
         lambda s, d_k: torch.softmax(s / d_k**0.5 + torch.tril(torch.ones_like(s)).log(), -1),
         lambda s, d_k: F.scaled_dot_product_attention(
@@ -320,14 +283,13 @@ STYLES = {
         lambda s, d_k, w: torch.softmax(s.masked_fill(~band(s, w), -1e9) / d_k**0.5, -1),
         lambda s, d_k, w: torch.softmax(s / d_k**0.5 + band(s, w).double().log(), -1),
         lambda s, d_k, w: torch.softmax(s * d_k**-0.5 - 1e9 * ~band(s, w), -1),
-        lambda s, d_k, w: torch.where(band(s, w), s / d_k**0.5, INF).softmax(dim=1),
+        lambda s, d_k, w: torch.where(band(s, w), s / d_k**0.5, NEG_INF).softmax(dim=1),
         lambda s, d_k, w: torch.softmax(
-            masked(s / d_k**0.5).masked_fill(torch.ones_like(s).tril(-w) == 1, INF), dim=-1
+            masked(s / d_k**0.5).masked_fill(torch.ones_like(s).tril(-w) == 1, NEG_INF), dim=-1
         ),
     ],
     "dropout": [
         loop_dropout,
-        indexed_loop_dropout,
         numpy_dropout,
         lambda w, p, training: F.dropout(w, p, training),
         lambda w, p, training: w * (torch.rand(w.shape) >= p) / (1 - p) if training else w,
@@ -341,28 +303,24 @@ STYLES = {
         lambda w, p, training: (
             torch.where(torch.rand(w.shape) > p * training, w, 0) / (1 - p * training)
         ),
-        lambda w, p, training: torch.einsum(
-            "ij,ij->ij", w, F.dropout(torch.ones_like(w), p, training)
-        ),
         lambda w, p, training: F.dropout(w.half(), p, training).tolist(),
     ],
     "CausalAttention": [
         Textbook,
         Dropout,
-        Bias,
         Fused,
-        FusedInAnotherOrder,
         FusedParameter,
         TwoFused,
         Nameless,
         Created,
         Transposed,
         AddedMask,
-        ScaledQueries,
         Renormalised,
         BroughtOver,
         Remembering,
         Loops,
+        textbook(create=lambda self, *sizes, bias: Textbook.create(self, *sizes, bias=True)),
+        changed(Fused, project=lambda self, x: [self.qkv(x).chunk(3, -1)[k] for k in (2, 0, 1)]),
         textbook(hide=lambda self, s: s + (1.0 - torch.tril(torch.ones_like(s[0]))) * -1e9),
         textbook(weigh=lambda self, s, keys: self.hide(s * self.d_out**-0.5).softmax(-1)),
         textbook(
@@ -377,7 +335,7 @@ STYLES = {
 
 def dropped_fill(scores, d_k):
     scores = scores / d_k**0.5
-    torch.masked_fill(scores, upper(scores), INF)
+    torch.masked_fill(scores, upper(scores), NEG_INF)
     return torch.softmax(scores, dim=-1)
 
 
@@ -452,18 +410,6 @@ AS_WRITTEN = {
 # --- wrong, and nobody knows why ---
 
 
-class ForwardMisspelt(Textbook):
-    forward = nn.Module.forward
-
-    def foward(self, x):
-        return x
-
-
-class FixedToSix(Textbook):
-    def __init__(self, d_in, d_out, context_length):
-        super().__init__(d_in, d_out, 6)
-
-
 def four_mistakes(self, inputs):
     queries, keys, values = self.project(inputs)
     weights = torch.softmax(-(keys @ queries.mT).tril(-1), dim=-2)
@@ -514,7 +460,10 @@ UNKNOWN = {
         (textbook(hide=lambda self, s: s * torch.nan), "numbers are NaN"),
         (textbook(forward=lambda self, x: self.nothing), "AttributeError"),
         (textbook(forward=lambda self, x: print(x)), "it returned None"),
-        (ForwardMisspelt, "forward"),
-        (FixedToSix, "RuntimeError"),
+        (textbook(forward=nn.Module.forward, foward=Textbook.forward), "forward"),
+        (
+            textbook(__init__=lambda self, *sizes: Textbook.__init__(self, *sizes[:2], 6)),
+            "RuntimeError",
+        ),
     ],
 }

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-INF = float("-inf")
+NEG_INF = float("-inf")
 
 
 def changed(base, **methods):
@@ -52,7 +52,7 @@ def upper(scores, diagonal=1):
     return torch.triu(torch.ones(n, n), diagonal=diagonal).bool()
 
 
-def masked(scores, fill=INF, diagonal=1):
+def masked(scores, fill=NEG_INF, diagonal=1):
     return scores.masked_fill(upper(scores, diagonal), fill)
 
 
