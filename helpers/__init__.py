@@ -3,10 +3,11 @@
 import torch
 
 from .checks import check, progress
+from .data import load_journey
 from .explore import explore
 from .guard import InputError
-from .heatmap import Still, View, heatmap
-from .journey import load_journey
+from .still import Still, heatmap
+from .view import View
 
 __all__ = [
     "InputError",

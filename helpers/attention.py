@@ -211,21 +211,18 @@ def dropout(weights, p, training):
     return weights * survives / (1 - p)
 
 
-class CausalAttention(nn.Module):
+class CausalAttention(SelfAttentionLinear):
     """One head of causal attention, with dropout on its weights.
 
-    d_in, d_out: width of the inputs and of the outputs.  context_length: the most tokens an
-    input may have.  dropout: 0 <= dropout < 1.  qkv_bias: as for SelfAttentionLinear.
+    context_length: the most tokens an input may have.  dropout: 0 <= dropout < 1.  The other
+    arguments are those of SelfAttentionLinear.
     Raises InputError if an argument, or later an input, does not fit.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-        super().__init__()
-        _expect_sizes(d_in=d_in, d_out=d_out, context_length=context_length)
+        super().__init__(d_in, d_out, qkv_bias)
+        _expect_sizes(context_length=context_length)
         _expect_rate(dropout)
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mask", causal_mask(context_length))
 
@@ -248,7 +245,7 @@ def split_heads(x, num_heads):
     x: (b, n, d_out), d_out divisible by num_heads.
     Returns (b, num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
     first head_dim numbers of each token. Raises InputError if d_out is not divisible, or if
-    num_heads is no whole number of at least 1.
+    num_heads is no such number.
     """
     b, n, d_out = x.shape
     head_dim = _expect_head_dim(d_out, num_heads)
@@ -296,7 +293,7 @@ class MultiHeadAttentionWrapper(nn.Module):
         return torch.cat([head(inputs) for head in self.heads], dim=-1)
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(SelfAttentionLinear):
     """Causal multi-head attention in one module: one projection for all heads, then split.
 
     d_out: width of all heads together, divisible by num_heads; a head is
@@ -305,21 +302,17 @@ class MultiHeadAttention(nn.Module):
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        _expect_sizes(d_in=d_in, d_out=d_out, context_length=context_length)
+        super().__init__(d_in, d_out, qkv_bias)
+        _expect_sizes(context_length=context_length)
         _expect_rate(dropout)
         self.head_dim = _expect_head_dim(d_out, num_heads)
         self.num_heads = num_heads
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mask", causal_mask(context_length))
 
     def weights(self, inputs):
-        """inputs: (b, n, d_in), n <= context_length.
-        Returns the weights of all heads (b, num_heads, n, n)."""
+        """inputs: (b, n, d_in), n <= context_length.  Returns (b, num_heads, n, n)."""
         _expect_width(inputs, self.W_query.in_features, batch=True)
         n = _expect_length(inputs, len(self.mask))
         queries = split_heads(self.W_query(inputs), self.num_heads)
@@ -351,8 +344,7 @@ def uniform_causal(n):
 def weight_between(weights, queries, keys):
     """The weight with which one token of each sentence looks at another one.
 
-    weights: (b, n, n).  queries, keys: (b,), whole numbers from 0 to n - 1, the positions of
-    the two tokens in each sentence.
+    weights: (b, n, n).  queries, keys: (b,), the positions of the two, 0 to n - 1.
     Returns (b,). Raises IndexError if there is no such position.
     """
     sentences = torch.arange(len(weights), device=weights.device)
@@ -362,10 +354,9 @@ def weight_between(weights, queries, keys):
 def exchange(weights, queries, first, second):
     """An intervention: each query gives two keys the weight that it gave the other one.
 
-    weights: (b, n, n).  queries, first, second: (b,), whole numbers from 0 to n - 1, the
-    positions of the query and of the two keys in each sentence.
-    Returns a copy (b, n, n), changed in row queries[k] of each sentence k only: so its rows
-    sum to what they did. Raises IndexError if there is no such position.
+    weights: (b, n, n).  queries, first, second: (b,), the positions of the three, 0 to n - 1.
+    Returns a copy (b, n, n) whose rows sum to what they did. Raises IndexError if there is no
+    such position.
     """
     sentences = torch.arange(len(weights), device=weights.device)
     changed = weights.clone()
@@ -391,10 +382,10 @@ def look_back(words):
 def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     """Bytes of the keys and values that a model keeps of the tokens it has seen.
 
-    n: tokens of one text.  layers: each keeps its own.  num_kv_heads: heads of keys and values
-    in a layer; with grouped queries fewer than there are heads.  head_dim: numbers of a key,
-    as of a value.  bytes_per_number: 4 for float32, 2 for float16 and bfloat16.  batch: texts
-    at a time.  Returns an int. Raises InputError if one is no whole number of at least 1.
+    n: tokens of a text.  num_kv_heads: heads of keys and values in each layer; with grouped
+    queries fewer than there are heads.  bytes_per_number: 4 for float32, 2 for float16 and
+    bfloat16.  batch: texts at a time.
+    Returns an int. Raises InputError if one is no whole number of at least 1.
     Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
     """
     _expect_sizes(
@@ -417,9 +408,8 @@ def next_context(query, key, value, keys, values):
 def attend_in_blocks(query, keys, values, block_size):
     """Context vector of one query, from blocks of keys, without a whole row of scores.
 
-    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys at a time,
-    at least 1; the last block may be smaller.  Returns (d_v,). Raises InputError if block_size
-    is no such number.
+    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys at a time, at
+    least 1.  Returns (d_v,). Raises InputError if block_size is no such number.
     Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
     """
     _expect_sizes(block_size=block_size)

@@ -14,16 +14,19 @@ import numpy as np
 import torch
 
 from .guard import InputError
-from .heatmap import bare
+from .view import bare, is_whole
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
-LARGEST = 2**53  # of a vector's numbers: up to here the page knows whole numbers exactly
+LARGEST = 2**53  # up to here the page knows whole numbers exactly
 EMPTY = inspect.Parameter.empty
 
 
 def control(name, short, fn):
-    """The control for fn's parameter of this name. InputError if short is no abbreviation,
-    or the default of the parameter is nothing that the control can have."""
+    """control("x", (0, 5), fn) is the Slider for fn's parameter x.
+
+    short: an abbreviation, see explore().  Raises InputError if it is none, or if the parameter
+    is missing or has a default that the control cannot have.
+    """
     default, short = bare(_default(name, fn)), bare(short)
     array = _array(short, name)
     if isinstance(short, bool):
@@ -50,12 +53,12 @@ def control(name, short, fn):
 class Control:
     """What all controls can do. spec: what the page needs; spec["value"] is the start.
 
-    Each has accepts(value), and expected: what it accepts, with its verb.
+    Each has its kind, accepts(value), and expected: what it accepts, with its verb.
     """
 
-    def __init__(self, name, kind, value, **spec):
-        self.name, self.kind = name, kind
-        self.spec = {"name": name, "kind": kind, "value": value, **spec}
+    def __init__(self, name, value, **spec):
+        self.name = name
+        self.spec = {"name": name, "kind": self.kind, "value": value, **spec}
 
     def argument(self, value):
         """What fn gets for a value of the page, which is not trusted: InputError if it is none."""
@@ -85,20 +88,18 @@ class Control:
 
 
 class Switch(Control):
-    expected = "True or False is"
+    """x=True: on or off."""
 
-    def __init__(self, name, on):
-        super().__init__(name, "switch", on)
+    kind, expected = "switch", "True or False is"
 
     def accepts(self, value):
         return isinstance(value, bool)
 
 
 class Text(Control):
-    expected = "a text is"
+    """x="some words"."""
 
-    def __init__(self, name, text):
-        super().__init__(name, "text", text)
+    kind, expected = "text", "a text is"
 
     def accepts(self, value):
         return isinstance(value, str)
@@ -108,12 +109,16 @@ class Text(Control):
 
 
 class Slider(Control):
+    """x=(0, 5) or x=(0.0, 1.0, 0.05): a number within limits, a whole one if they are."""
+
+    kind = "slider"
+
     def __init__(self, name, low, high, step=None):
         self.whole = all(isinstance(x, int) for x in (low, high, 1 if step is None else step))
         step = (1 if self.whole else 0.1) if step is None else step
         # the difference too: it may be too large for a number of the page
-        finite = all(map(_is_finite, (low, high, step, high - low)))
-        if not (finite and low < high and step > 0):
+        known = all(abs(x) < LARGEST for x in (low, high, step, high - low))
+        if not (known and low < high and step > 0):
             raise InputError(
                 f"{name}={brief((low, high, step))}: a slider needs (low, high) or "
                 "(low, high, step) with low < high and step > 0."
@@ -123,7 +128,7 @@ class Slider(Control):
         start = low if name == "step" else low + (high - low) / step // 2 * step
         # 0.3 and not 0.30000000000000004, which the slider never says
         start = self.given(min(max(low, float(f"{start:.12g}")), high))
-        super().__init__(name, "slider", start, low=low, high=high, by=step)
+        super().__init__(name, start, low=low, high=high, by=step)
 
     def start_at(self, default):
         start = super().start_at(default)
@@ -144,7 +149,7 @@ class Slider(Control):
 
 
 class Choice(Control):
-    """One of several; a slider with stops if they are three or more rising numbers."""
+    """x=["a", "b"]: one of several; of three or more rising numbers a slider with stops."""
 
     def __init__(self, name, options):
         labels = [str(bare(option)) for option in options]
@@ -153,11 +158,11 @@ class Choice(Control):
         numbers = [bare(option) for option in self.options]
         rising = len(numbers) > 2 and all(map(_is_number, numbers))
         rising = rising and all(a < b for a, b in itertools.pairwise(numbers))
-        super().__init__(name, "stops" if rising else "choice", 0, labels=labels)
+        self.kind = "stops" if rising else "choice"
+        super().__init__(name, 0, labels=labels)
 
     def accepts(self, value):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and 0 <= value < len(self.options)
+        return is_whole(value, 0, len(self.options) - 1)
 
     def given(self, value):
         option = self.options[value]
@@ -183,10 +188,11 @@ class Choice(Control):
 
 
 class Matrix(Control):
-    """Cells of the picture that are switches; or vectors in a plane, to be dragged."""
+    """x=mask: cells of the picture that are switches; x=points: vectors to be dragged."""
 
     def __init__(self, name, array):
         self.shape, self.cells = array.shape, array.dtype == bool
+        self.kind = "cells" if self.cells else "plane"
         rows, columns = self.shape
         if max(self.shape) > MAX_SWITCHES:
             raise InputError(
@@ -200,7 +206,7 @@ class Matrix(Control):
             limit = self.limit = max(1, math.ceil(1.25 * float(np.abs(array).max())))
             self.expected = f"{rows} x 2 numbers from {-limit} to {limit} are"
             spec = {"limit": limit}
-        super().__init__(name, "cells" if self.cells else "plane", array.tolist(), **spec)
+        super().__init__(name, array.tolist(), **spec)
 
     def accepts(self, value):
         array = self._read(value)
@@ -288,13 +294,6 @@ def _is_number(x):
 def _own(x):
     """A number of any library as one that JSON can hold."""
     return int(x) if isinstance(bare(x), Integral) else float(x)
-
-
-def _is_finite(x):
-    try:
-        return math.isfinite(x)
-    except OverflowError:  # a whole number too large for a float
-        return False
 
 
 def _same(a, b):

@@ -2,16 +2,14 @@
 
 import time
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import torch
 from torch.nn import functional as F
 
 from .attention import causal_mask
-from .data import rows_of
-from .heatmap import Still
+from .data import DATA, rows_of
+from .still import Still
 
-DATA = Path(__file__).parent.parent / "data"
 MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
 HEADS, HEAD_DIM = 4, 32  # of what is timed
 
@@ -71,11 +69,9 @@ def _read(file, kind):
 
 
 def _value(text, kind):
-    if kind is str:
-        if not text:
-            raise ValueError("a text is missing")
+    if kind is str and text:
         return text
-    if not text and kind is not int and kind is not float:
+    if kind == float | None and not text:
         return None
     number = int(text) if kind is int else float(text)
     if not 0 < number < float("inf"):
@@ -140,7 +136,7 @@ def own_times(lengths=(128, 256, 512, 1024)):
 
 LABELS = {"ms": "milliseconds", "mib": "MiB at the peak"}
 NAMES = {"naive": "naive", "fused": "F.scaled_dot_product_attention"}
-MARKS = ("o-", "s--", "^:")
+MARKS = ("o-", "s--")
 
 
 def draw_times(timed, units=("ms", "mib"), where="as recorded"):
@@ -154,8 +150,7 @@ def draw_times(timed, units=("ms", "mib"), where="as recorded"):
         f"{' and '.join(names[unit] for unit in units).capitalize()} of attention {where}, over "
         "the number of words: a line for naive attention and one for PyTorch's function."
     )
-    panels = [(unit, LABELS[unit]) for unit in units]
-    return _draw([t for t in timed if t.task == "attention"], panels, NAMES, "words", alt)
+    return _draw([t for t in timed if t.task == "attention"], units, "words", alt)
 
 
 def draw_writing(timed):
@@ -164,20 +159,19 @@ def draw_writing(timed):
         "Time to write words one by one as recorded, over the number of words: a line for "
         "recomputing everything and one for a key-value cache."
     )
-    rows = [t for t in timed if t.task == "writing"]
-    return _draw(rows, [("ms", LABELS["ms"])], {}, "words written", alt)
+    return _draw([t for t in timed if t.task == "writing"], ["ms"], "words written", alt)
 
 
-def _draw(timed, panels, names, along, alt):
+def _draw(timed, units, along, alt):
     from matplotlib.figure import Figure  # here, because importing it takes long
 
-    figure = Figure(figsize=(4.5 * len(panels), 3.2), layout="constrained")
+    figure = Figure(figsize=(4.5 * len(units), 3.2), layout="constrained")
     ways = list(dict.fromkeys(t.way for t in timed))
-    planes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for plane, (unit, label) in zip(planes, panels, strict=True):
+    planes = figure.subplots(1, len(units), squeeze=False)[0]
+    for plane, unit in zip(planes, units, strict=True):
         for way, mark in zip(ways, MARKS, strict=False):
             points = [(t.n, getattr(t, unit)) for t in timed if t.way == way]
-            plane.plot(*zip(*points, strict=True), mark, label=names.get(way, way))
+            plane.plot(*zip(*points, strict=True), mark, label=NAMES.get(way, way))
         lengths = sorted({t.n for t in timed})
         plane.set_xscale("log")
         plane.set_yscale("log")
@@ -185,6 +179,6 @@ def _draw(timed, panels, names, along, alt):
         plane.minorticks_off()
         plane.yaxis.set_major_formatter("{x:,g}")
         plane.grid(color="#d0d0d0", linewidth=0.5)
-        plane.set(xlabel=along, ylabel=label)
+        plane.set(xlabel=along, ylabel=LABELS[unit])
         plane.legend(fontsize=8)
     return Still(figure, alt)

@@ -2,14 +2,39 @@
 
 import csv
 from contextlib import contextmanager
+from pathlib import Path
+
+import torch
 
 from .guard import InputError
+
+DATA = Path(__file__).parent.parent / "data"
+JOURNEY = DATA / "journey.csv"
+
+
+def load_journey():
+    """tokens, inputs = load_journey(): "Your journey starts with one step", with embeddings.
+
+    tokens: a list of 6 words.  inputs: a new float32 tensor (6, 3).
+    Raises InputError if data/journey.csv is missing or damaged.
+    Source: Raschka, Build a Large Language Model (From Scratch), section 3.3.1.
+    """
+    with rows_of(JOURNEY, "6 words with 3 numbers each") as rows:
+        rows = list(rows)[1:]
+        numbers = [[float(x) for x in row[1:]] for row in rows]
+        inputs = torch.tensor(numbers, dtype=torch.float32)
+        if inputs.shape != (6, 3):
+            raise ValueError(f"shape {tuple(inputs.shape)}")
+        if not inputs.isfinite().all():
+            raise ValueError("a number is not finite")
+    return [row[0] for row in rows], inputs
 
 
 @contextmanager
 def rows_of(file, holds, or_else=""):
-    """The rows of a file of data/, each a list of str; lines that start with # are comments.
+    """with rows_of(FILE, "a kind and a word in each line") as rows: the rows of a csv file.
 
+    rows: an iterator of lists of str; lines that start with # are comments.
     holds: what should be there, to follow "should hold".  or_else: what helps besides
     restoring the file.
     Raises InputError if the file cannot be read; also if the code inside, which makes something

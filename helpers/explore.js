@@ -14,6 +14,9 @@ function make(tag, properties = {}, ...children) {
   return node;
 }
 
+const makeShape = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
+const makeButton = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
+
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -24,9 +27,11 @@ function say(node, text) {
   node.tabIndex = text && node.scrollHeight > node.clientHeight ? 0 : -1;
 }
 
+// undefined takes an attribute away.
 function set(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+    if (value === undefined) node.removeAttribute(name);
+    else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
   }
 }
 
@@ -88,22 +93,17 @@ function makeControl(control, changed, busy, hint) {
   const row = make("div", { className: `control ${kind}` }, label);
   if (matrix) {
     const words = { cells: "click a cell, or press Enter on it; ◥ means off", plane: "drag a point, or move it with the arrow keys" };
-    row.append(make("span", {},
-      make("span", { id: hint, textContent: words[kind] }),
-      make("button", { type: "button", textContent: "reset", onclick: () => changed(control.value) })));
+    row.append(make("span", {}, make("span", { id: hint, textContent: words[kind] }), makeButton("reset", () => changed(control.value))));
     return { row };
   }
-  if (kind === "choice") {
-    const input = make("select", { id }, ...labels.map((text, i) => make("option", { value: i, textContent: text })));
-    input.addEventListener("input", () => changed(Number(input.value)));
-    row.append(input);
-    return { row, show: (value) => { input.value = value; } };
-  }
-  if (kind === "text" || kind === "switch") {
-    const field = kind === "text" ? "value" : "checked";
-    const input = make("input", { id, type: kind === "text" ? "text" : "checkbox" });
-    if (kind === "text") input.size = Math.min(60, Math.max(20, control.value.length + 2)); // in letters
-    input.addEventListener("input", () => changed(input[field]));
+  const fields = {
+    choice: () => make("select", {}, ...labels.map((text, i) => make("option", { value: i, textContent: text }))),
+    text: () => make("input", { size: inside(control.value.length + 2, 20, 60) }), // in letters
+    switch: () => make("input", { type: "checkbox" }),
+  };
+  if (kind in fields) {
+    const input = Object.assign(fields[kind](), { id }), field = kind === "switch" ? "checked" : "value";
+    input.addEventListener("input", () => changed(kind === "choice" ? Number(input.value) : input[field]));
     row.append(input);
     // writing a text that is already there would move the cursor
     return { row, show: (value) => { if (input[field] !== value) input[field] = value; } };
@@ -131,10 +131,9 @@ function makeStepping(input, move, busy) {
   const last = () => Number(input.value) >= Number(input.max);
   const stop = () => { clearInterval(timer); timer = null; setText(play, "play"); };
   const by = (sign) => move(Number(input.value) + sign * Number(input.step));
-  const play = make("button", { type: "button", textContent: "play" });
-  const back = make("button", { type: "button", textContent: "back", onclick: () => { stop(); by(-1); } });
-  const next = make("button", { type: "button", textContent: "next", onclick: () => { stop(); by(1); } });
-  play.addEventListener("click", () => {
+  const back = makeButton("back", () => { stop(); by(-1); });
+  const next = makeButton("next", () => { stop(); by(1); });
+  const play = makeButton("play", () => {
     if (timer) return stop();
     if (last()) move(input.min);
     setText(play, "stop");
@@ -152,10 +151,9 @@ function makeStepping(input, move, busy) {
 // Vectors in a plane: a button at the head of each, dragged or moved with the arrows.
 function makePlane({ name, limit, value: start }, changed) {
   const box = make("div", { className: "vectors" });
-  const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const lines = makeShape("svg"), axes = makeShape("path");
   set(lines, { viewBox: `${-limit} ${-limit} ${2 * limit} ${2 * limit}`, "aria-hidden": true });
   set(box, { role: "group", "aria-label": `${spoken(name)}, each from ${-limit} to ${limit}` });
-  const axes = document.createElementNS(lines.namespaceURI, "path");
   set(axes, { class: "axes", d: `M${-limit} 0H${limit}M0 ${-limit}V${limit}` });
   let value = start;
   const move = (k, x, y) => {
@@ -163,25 +161,22 @@ function makePlane({ name, limit, value: start }, changed) {
     changed(value.map((old, n) => (n === k ? point : old)));
   };
   const points = start.map((_, k) => {
-    const line = document.createElementNS(lines.namespaceURI, "path");
-    const label = make("span"), head = make("button", { type: "button" }, label);
-    const drag = (event) => {
+    const line = makeShape("path"), label = make("span"), head = make("button", { type: "button" }, label);
+    head.addEventListener("pointerdown", (event) => head.setPointerCapture(event.pointerId));
+    head.addEventListener("pointermove", (event) => {
       if (!head.hasPointerCapture(event.pointerId)) return;
       const { left, top, width, height } = box.getBoundingClientRect();
       move(k, ((event.clientX - left) / width * 2 - 1) * limit, (1 - (event.clientY - top) / height * 2) * limit);
-    };
-    head.addEventListener("pointerdown", (event) => head.setPointerCapture(event.pointerId));
-    head.addEventListener("pointermove", drag);
+    });
     head.addEventListener("keydown", (event) => {
       const step = arrows[event.key];
       if (!step) return;
       event.preventDefault();
       move(k, value[k][0] + step[1] * limit / 20, value[k][1] - step[0] * limit / 20);
     });
-    lines.append(line);
     return { head, label, line };
   });
-  lines.prepend(axes);
+  lines.append(axes, ...points.map(({ line }) => line));
   box.append(lines, make("span", { className: "limit", textContent: limit }), ...points.map(({ head }) => head));
   function show(now) {
     value = now;
@@ -198,9 +193,7 @@ function makePlane({ name, limit, value: start }, changed) {
       set(head, { "aria-label": `${head.textContent}: ${x.toFixed(2)}, ${y.toFixed(2)}` });
     });
   }
-  function call(names) {
-    points.forEach(({ label }, k) => setText(label, names.length === points.length ? names[k] : String(k)));
-  }
+  const call = (names) => points.forEach(({ label }, k) => setText(label, names.length === points.length ? names[k] : String(k)));
   return { box, show, call };
 }
 
@@ -215,8 +208,8 @@ function makeTable(palette, { look, press, choose }) {
 
   function build({ rows, columns }) {
     const header = (scope) => (_, k) => {
-      const button = choose && make("button", { type: "button", onclick: () => choose.choose(button.textContent, k) });
-      return make("th", { scope }, ...(button ? [button] : []));
+      const button = choose && makeButton("", () => choose.choose(choose.option(button.textContent, k)));
+      return make("th", { scope }, button ?? "");
     };
     corner = make("th", { className: "corner" });
     heads = columns.map(header("col"));
@@ -225,7 +218,12 @@ function makeTable(palette, { look, press, choose }) {
     held = 0;
     cells = rows.flatMap((_row, i) => columns.map((_column, j) => {
       const cell = make("td", { tabIndex: i || j ? -1 : 0 });
-      cell.addEventListener("focus", () => { hold(i * width + j); look(i, j); });
+      cell.addEventListener("focus", () => {
+        cells[held].tabIndex = -1;
+        cell.tabIndex = 0;
+        held = i * width + j;
+        look(i, j);
+      });
       cell.addEventListener("mouseenter", () => look(i, j));
       cell.addEventListener("click", () => { look(i, j); press(i, j); });
       return cell;
@@ -236,21 +234,13 @@ function makeTable(palette, { look, press, choose }) {
       make("tbody", {}, ...rows.map((_, i) => make("tr", {}, sides[i], ...cells.slice(i * width, (i + 1) * width)))),
     );
   }
-  function hold(place) {
-    cells[held].tabIndex = -1;
-    cells[place].tabIndex = 0;
-    held = place;
-  }
   table.addEventListener("keydown", (event) => {
     if (event.target.tagName !== "TD") return;
     const step = arrows[event.key], [i, j] = [Math.floor(held / width), held % width];
-    if (step) {
-      event.preventDefault();
-      if (j + step[1] >= 0 && j + step[1] < width) cells[held + step[0] * width + step[1]]?.focus();
-    } else if (isPress(event)) {
-      event.preventDefault();
-      if (!event.repeat) press(i, j);
-    }
+    if (!step && !isPress(event)) return;
+    event.preventDefault();
+    if (!step && !event.repeat) press(i, j);
+    if (step && j + step[1] >= 0 && j + step[1] < width) cells[held + step[0] * width + step[1]]?.focus();
   });
 
   function draw(panel, places) {
@@ -270,10 +260,9 @@ function makeTable(palette, { look, press, choose }) {
       set(nodes[k], { title: name });
       if (!button) return;
       // a query is a row; where there is one row only, its columns name the words
-      const free = k < count && (nodes === sides) === (rows.length > 1) && choose.option(name, k) !== null;
-      button.disabled = !free;
-      if (free) set(button, { "aria-pressed": choose.chosen(name, k) });
-      else button.removeAttribute("aria-pressed");
+      const query = k < count && (nodes === sides) === (rows.length > 1) ? choose.option(name, k) : null;
+      button.disabled = query === null;
+      set(button, { "aria-pressed": query === null ? undefined : query === choose.chosen() });
     });
     const lit = new Set(panel.lit);
     cells.forEach((cell, place) => {
@@ -294,16 +283,12 @@ function makeTable(palette, { look, press, choose }) {
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
     set(table, { role: "grid", "aria-multiselectable": true, "aria-describedby": hint });
-    cells.forEach((cell, place) => {
-      const state = on[Math.floor(place / width)]?.[place % width];
-      if (state === undefined) cell.removeAttribute("aria-selected");
-      else set(cell, { "aria-selected": state });
-    });
+    cells.forEach((cell, place) => set(cell, { "aria-selected": on[Math.floor(place / width)]?.[place % width] }));
   }
   return { box, named: table, draw, mark };
 }
 
-// Colours only, a pixel for each cell; of what changed the rows are painted again.
+// Colours only, a pixel for each cell.
 function makePainter(rgba, most) {
   const canvas = make("canvas");
   let image = null;
@@ -315,16 +300,10 @@ function makePainter(rgba, most) {
       image = new ImageData(wide, high);
       places = colours.keys();
     }
+    if (places.length === 0) return;
     const data = new Uint32Array(image.data.buffer);
-    let first = Infinity, last = -1;
-    for (const k of places) {
-      data[k] = rgba[colours[k]];
-      first = Math.min(first, k);
-      last = k;
-    }
-    if (last < 0) return;
-    const top = Math.floor(first / wide);
-    canvas.getContext("2d").putImageData(image, 0, 0, 0, top, wide, Math.floor(last / wide) - top + 1);
+    for (const k of places) data[k] = rgba[colours[k]];
+    canvas.getContext("2d").putImageData(image, 0, 0);
   }
   return { canvas, paint };
 }
@@ -332,11 +311,8 @@ function makePainter(rgba, most) {
 // A large matrix: one cell at a time exists, for the keyboard and for screen readers.
 function makeCanvas(rgba, { look, press }) {
   const { canvas, paint } = makePainter(rgba, 576);
-  const held = make("div", { className: "held", tabIndex: 0 }), row = make("div", {}, held);
-  const box = make("div", { className: "pixels" }, canvas, row);
-  set(box, { role: "grid" });
-  set(row, { role: "row" });
-  set(held, { role: "gridcell" });
+  const held = make("div", { className: "held", role: "gridcell", tabIndex: 0 }), row = make("div", { role: "row" }, held);
+  const box = make("div", { className: "pixels", role: "grid" }, canvas, row);
   let size = [0, 0], at = [0, 0];
   function go(i, j) {
     at = [inside(i, 0, size[0] - 1), inside(j, 0, size[1] - 1)];
@@ -360,7 +336,7 @@ function makeCanvas(rgba, { look, press }) {
   held.addEventListener("focus", () => look(...at));
   held.addEventListener("keydown", (event) => {
     const far = { Home: [0, -size[1]], End: [0, size[1]], PageUp: [-10, 0], PageDown: [10, 0] };
-    const step = arrows[event.key] ?? far[event.key];
+    const step = { ...arrows, ...far }[event.key];
     if (!step && !isPress(event)) return;
     event.preventDefault();
     if (!step) return press(...at);
@@ -376,7 +352,7 @@ function makeCanvas(rgba, { look, press }) {
     paint(panel, places);
     set(held, { "aria-label": `row ${panel.rows[at[0]]}, column ${panel.columns[at[1]]}` });
   }
-  return { box, named: box, draw, mark() {} };
+  return { box, named: box, draw };
 }
 
 // A small head: colours only; a button where a head can be chosen.
@@ -388,7 +364,7 @@ function makeHead(rgba, pick) {
     set(box, { "aria-current": panel.large });
     paint(panel, places);
   }
-  return { box, draw, mark() {} };
+  return { box, draw };
 }
 
 // The value of a control that this name, the k-th, stands for; null if it is none.
@@ -433,13 +409,12 @@ function makeView(model, picture) {
     if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !isCommand(event));
   }
   window.addEventListener("keydown", suppress, true);
-  views.addEventListener("mouseleave", () => look(null));
-  views.addEventListener("focusout", () => look(null));
+  for (const left of ["mouseleave", "focusout"]) views.addEventListener(left, () => look(null));
 
   const choose = asking && {
     option: (word, k) => option(asking, word, k),
-    chosen: (word, k) => option(asking, word, k) === values.query,
-    choose: (word, k) => change("query", option(asking, word, k)),
+    chosen: () => values.query,
+    choose: (chosen) => change("query", chosen),
   };
   function makePanel(kind, k) {
     if (kind === "small") {
@@ -458,8 +433,7 @@ function makeView(model, picture) {
     return { ...made, kind, figure, draw(panel, places) {
       const axes = kind === "canvas" ? `${panel.axes[0]} ↓  ${panel.axes[1]} →` : "";
       setText(name, [panel.title, axes].filter(Boolean).join(": "));
-      setText(low, panel.scale[0]);
-      setText(high, panel.scale[1]);
+      [low, high].forEach((end, n) => setText(end, panel.scale[n]));
       set(made.named, { "aria-label": [title, panel.title].filter(Boolean).join(": ") });
       made.draw(panel, places);
     } };
@@ -485,7 +459,7 @@ function makeView(model, picture) {
     ask();
   }
   function mark(on) {
-    panels.forEach((panel) => panel.mark(on, hint));
+    panels.forEach((panel) => panel.mark?.(on, hint));
   }
   function press(i, j) {
     const on = switches && values[switches.name][i]?.[j];
@@ -513,9 +487,8 @@ function makeView(model, picture) {
     fields.disabled = true;
   }
   // The server holds an answer back until the browser has acknowledged what came before it
-  // (Nagle's algorithm), and a browser that has nothing to say does so 40 ms later. So when
-  // the kernel reports that it began, an empty message brings the acknowledgement along:
-  // without it every third key press takes 55 ms instead of 30.
+  // (Nagle's algorithm), which an empty message does at once, and a silent browser 40 ms later:
+  // every third key press would take 55 ms instead of 30.
   function hurry(message) {
     if (message.content.execution_state === "busy") send({});
   }
@@ -584,8 +557,7 @@ function makeView(model, picture) {
   return {
     root, draw, told,
     end() {
-      clearTimeout(timer);
-      clearTimeout(slow);
+      answered();
       model.off("comm_live_update", probe);
       status?.disconnect(follow);
       window.removeEventListener("keydown", suppress, true);

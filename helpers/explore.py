@@ -13,7 +13,6 @@ import os
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import anywidget
@@ -23,10 +22,10 @@ from IPython.display import display
 
 from .controls import brief, control, sendable
 from .guard import InputError, call, get_ipython
-from .heatmap import NONE, View, as_text, draw, palette
+from .still import draw
+from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
-LARGEST = 512  # rows or columns; of a larger matrix a part is shown
 SOON = 0.05  # seconds for which a message waits for its answer
 SHARE = 4  # a patch names the cells that changed if they are fewer than one of so many
 
@@ -67,7 +66,7 @@ class Explore(anywidget.AnyWidget):
                 raise InputError(
                     f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
                 )
-        self._lock = threading.Lock()  # questions are answered one at a time, each in a thread
+        self._lock = threading.RLock()  # questions are answered one at a time, each in a thread
         self._views = []
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
         self._sent = self.compute({}) | {"turn": "", "count": 0}
@@ -94,27 +93,28 @@ class Explore(anywidget.AnyWidget):
         controls keep the values they had.
         """
         with self._lock:
-            return self._compute(values)
-
-    def _compute(self, values):
-        picture = {"error": "", "printed": ""}
-        try:
-            values = self._values | self._known(values)
-            arguments = {name: c.argument(values[name]) for name, c in self._controls.items()}
-        except InputError as error:
-            picture["error"] = sendable(str(error))
-        else:
-            self._values = {name: c.plain(values[name]) for name, c in self._controls.items()}
-            # reading the result is part of the call: it too may fail or take for ever
-            outcome = call(lambda: _views(self._fn(**arguments)))
-            picture["printed"] = sendable(outcome.printed)
-            if outcome.error is None:
-                self._views = outcome.value
+            error = printed = ""
+            try:
+                values = self._values | self._known(values)
+                arguments = {name: c.argument(values[name]) for name, c in self._controls.items()}
+            except InputError as refused:
+                error = str(refused)
             else:
-                picture["error"] = sendable(outcome.complaint())
-        picture["values"] = dict(self._values)
-        picture["caption"] = "\n".join(view.caption for _, view in self._views if view.caption)
-        return picture | {"panels": _panels(self._views)}
+                self._values = {name: c.plain(values[name]) for name, c in self._controls.items()}
+                # reading the result is part of the call: it too may fail or take for ever
+                outcome = call(lambda: _views(self._fn(**arguments)))
+                printed = outcome.printed
+                if outcome.error is None:
+                    self._views = outcome.value
+                else:
+                    error = outcome.complaint()
+            return {
+                "error": sendable(error),
+                "printed": sendable(printed),
+                "values": dict(self._values),
+                "caption": "\n".join(view.caption for _, view in self._views if view.caption),
+                "panels": _panels(self._views),
+            }
 
     def _known(self, values):
         if not isinstance(values, dict) or not set(values) <= set(self._controls):
@@ -144,7 +144,7 @@ class Explore(anywidget.AnyWidget):
     def _answer(self, content):
         with self._lock:
             if "changes" in content:
-                picture = self._compute(self._edited(content["changes"]))
+                picture = self.compute(self._edited(content["changes"]))
                 picture["turn"] = str(content.get("turn", ""))
                 picture["count"] = self._sent["count"] + 1
                 patch, self._sent = _changed(self._sent, picture), picture
@@ -185,9 +185,8 @@ class Explore(anywidget.AnyWidget):
         """The picture as it is now, for programs that run nothing."""
         bundle, metadata = {}, {}
         if self._views:
-            titles, views = zip(*self._views, strict=True)
             with suppress(InputError):  # too many for one picture: the numbers stay
-                bundle, metadata = draw([list(views)], [list(titles)])._repr_mimebundle_()
+                bundle, metadata = draw(self._views)._repr_mimebundle_()
         return bundle | {"text/plain": repr(self)}, metadata
 
     def _ipython_display_(self):
@@ -259,21 +258,9 @@ def _views(result):
     """What the function returned, as [(title, View)]."""
     if result is None:
         raise InputError("it returned None: is `return` missing?")
-    several = result if isinstance(result, dict) and result else {"": result}
     # Views of its own: fn may keep and change those that it returned
-    views = [
-        (as_text(title), (replace(one) if isinstance(one, View) else View(one)).part(LARGEST))
-        for title, one in several.items()
-    ]
-    if len(views) > 1 and any(view.heads is not None for _, view in views):
-        raise InputError("heads are drawn beside one matrix; there are several.")
-    if len({view.matrix.shape for _, view in views}) > 1:
-        shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views)
-        raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
-    if not any(isinstance(one, View) for one in several.values()):  # one scale for all
-        low, high = zip(*(view.scale for _, view in views), strict=True)
-        views = [(title, replace(view, scale=(min(low), max(high)))) for title, view in views]
-    return views
+    several = side_by_side(result if isinstance(result, dict) and result else {"": result})
+    return [(title, view.part(MAX_SIDE)) for title, view in several]
 
 
 def _panels(views):
@@ -315,21 +302,17 @@ def _changed(old, new):
     """
     fresh = not old or list(map(_layout, old["panels"])) != list(map(_layout, new["panels"]))
     if fresh:
-        old = {"panels": [{}] * len(new["panels"])}
+        old = {"values": {}, "panels": [{}] * len(new["panels"])}
     patch = {key: x for key, x in new.items() if key != "panels" and old.get(key) != x}
-    if not fresh:
-        patch["values"] = {
-            name: _edits(old["values"][name], x)
-            for name, x in new["values"].items()
-            if old["values"][name] != x
-        }
+    known, values = old["values"], new["values"].items()
+    patch["values"] = {n: _edits(known.get(n), x) for n, x in values if known.get(n) != x}
     panels = zip(old["panels"], new["panels"], strict=True)
     return patch | {"fresh": fresh, "panels": [_panel_changed(*both) for both in panels]}
 
 
 def _edits(old, new):
     """Of a matrix the entries that differ, [row, column, value]; anything else as it is."""
-    if not isinstance(new, list):
+    if old is None or not isinstance(new, list):
         return new
     pairs = ((i, j, x) for i, row in enumerate(new) for j, x in enumerate(row))
     return [[i, j, x] for i, j, x in pairs if old[i][j] != x]
@@ -342,18 +325,15 @@ def _layout(panel):
 def _panel_changed(old, new):
     cells, colours = new["cells"], new["colours"]
     patch = {k: x for k, x in new.items() if k not in ("cells", "colours") and old.get(k) != x}
-    at = None
-    if old:
-        differ = old["colours"] != colours
-        if cells:
-            differ |= np.array(old["cells"]) != np.array(cells)
-        at = np.flatnonzero(differ)
-        if len(at) == 0:
-            return patch
-        if len(at) * SHARE > len(colours):
-            at = None
-        else:
-            cells, colours = [cells[k] for k in at] if cells else [], colours[at]
+    differ = old.get("colours", ~colours) != colours
+    if old and cells:
+        differ |= np.array(old["cells"]) != np.array(cells)
+    at = np.flatnonzero(differ).tolist()
+    if not at:
+        return patch
+    if len(at) * SHARE > len(colours):
+        at = None
+    else:
+        cells, colours = [cells[k] for k in at] if cells else [], colours[at]
     packed = base64.b64encode(colours.tobytes()).decode()
-    at = None if at is None else at.tolist()
     return patch | {"cells": {"at": at, "cells": cells, "colours": packed}}

@@ -26,8 +26,7 @@ OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] +
 class InputError(ValueError):
     """What was wrong and what is expected, in one sentence.
 
-    In a notebook it shows as that sentence alone: a traceback through the
-    helpers would only hide it.
+    A notebook shows that sentence alone: a traceback through helpers would only hide it.
     """
 
     def _render_traceback_(self):
@@ -70,9 +69,8 @@ _lock = threading.Lock()
 
 
 class _Router(io.TextIOBase):
-    """stdout or stderr while readers' functions run: each one's printing goes to its own
-    buffer, everybody else's goes where it always went. (redirect_stdout would
-    also catch what a cell prints while a live view computes.)"""
+    """stdout or stderr while readers' functions run: what each prints goes to its own buffer,
+    and what a cell prints meanwhile where it always went."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -93,12 +91,8 @@ def _end(*_):
     raise SystemExit
 
 
-def _no_input(*_):
+def _no_input():
     raise RuntimeError("nobody can type here: take the value as an argument instead of input()")
-
-
-def _nothing(*_):
-    pass
 
 
 # What a reader's function gets in place of these: they end the process, wait for somebody who
@@ -107,7 +101,7 @@ INSTEAD = {
     (os, "_exit"): _end,
     (os, "abort"): _end,
     (builtins, "input"): _no_input,
-    (sys, "setrecursionlimit"): _nothing,
+    (sys, "setrecursionlimit"): lambda: None,
 }
 _genuine = {}  # what is replaced while readers' functions run
 
@@ -180,18 +174,16 @@ def _forget(thread):
 
 
 def call(fn, /, *args, seconds=None, after=None, **kwargs):
-    """Call a reader's function; whatever it does, return an Outcome.
+    """call(fn, 2, b=3) calls a reader's function; whatever that does, it returns an Outcome.
 
     seconds: after so long it is stopped and the error is a TimeoutError; SECONDS by default.
     after: called as soon as it has ended or the time is over.
-    It runs in a thread of its own, because a live view computes outside the
-    main thread, where signals do not reach. A loop of Python is stopped, and what ends the
-    process (exit(), os._exit, os.abort) ends the call only. What prints goes to Outcome.printed,
-    errors too; input() raises, and the limit of recursion stays.
+    It runs in a thread of its own, because a live view computes outside the main thread, where
+    signals do not reach. What ends the process (exit(), os._exit, os.abort) ends the call only.
+    What it prints, errors too, is in Outcome.printed; input() raises.
 
-    What cannot be stopped is left behind: one long call into C (such as time.sleep), which ends
-    by itself, and a function that catches every exception again and again, which keeps a
-    processor busy until the kernel is restarted. So are threads that it started. What ends the
+    What cannot be stopped is left behind: one long call into C, such as time.sleep, a function
+    that catches every exception again and again, and threads that it started. What ends the
     kernel all the same: a signal (os.kill), a crash in C, and using up the memory.
     """
     if threading.current_thread() in _buffers:
@@ -265,10 +257,6 @@ class _Stop(SystemExit):
     def __init__(self):
         frame = sys._getframe(1)
         while frame:
-            frame.f_trace = _stop_again
+            frame.f_trace = _end
             frame = frame.f_back
-        sys.settrace(_stop_again)
-
-
-def _stop_again(*_):
-    raise SystemExit
+        sys.settrace(_end)

@@ -1,14 +1,13 @@
 """The small language of lesson 7: its words, its sentences, and a reader of typed sentences."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from .data import rows_of
+from .data import DATA, rows_of
 from .guard import InputError
 
-FILE = Path(__file__).parent.parent / "data" / "language.csv"
+FILE = DATA / "language.csv"
 PRONOUNS = ("him", "her", "it")
 MOST = 30  # words of a typed sentence
 # Where the two nouns of a sentence stand: the red man took the blue hat and washed it.
@@ -33,13 +32,15 @@ class Sentences:
 
 
 class Language:
-    """words: all words; the number of a word is its place there. The colours come first, so
-    that the number of a colour is also the number of an answer; "" is "no colour".
+    """The words of sentences such as "the red man took the blue hat and washed it".
+
+    kinds: {kind: list of words}, as in data/language.csv.
+    words: all of them; the number of a word is its place there. The colours come first, so that
+    the number of a colour is also that of an answer; "" is "no colour".
     colours, people, things, verbs, acts: words of one kind.
     """
 
     def __init__(self, kinds):
-        """kinds: {kind: list of words}, as in data/language.csv."""
         self.colours, self.things = kinds["colour"], kinds["it"]
         self.people = kinds["him"] + kinds["her"]
         self.verbs, self.acts = kinds["verb"], kinds["act"]
@@ -55,13 +56,12 @@ class Language:
         return [(person, thing) for person in self.people for thing in self.things]
 
     def sentences(self, pairs, count, generator, never=()):
-        """So many random sentences about these pairs.
+        """sentences([("man", "hat")], 100, generator): a hundred random Sentences about them.
 
-        pairs: list of (person, thing).  generator: torch.Generator; the same seed gives the
-        same sentences.  never: nouns that no pronoun stands for; the pair's other noun is
-        taken then.
-        Returns Sentences: the order of the nouns, two different colours, the verbs and the
-        pronoun's noun are drawn evenly.
+        pairs: list of (person, thing).  generator: torch.Generator.  never: nouns that no
+        pronoun stands for; the pair's other noun is taken then.
+        The order of the nouns, two different colours, the verbs and the pronoun's noun are
+        drawn evenly.
         """
 
         def draw(high, size=(count,)):
@@ -94,7 +94,7 @@ class Language:
         return [f"{self.words[c]} {self.words[w]}".strip() for w, c in words.tolist()]
 
     def read(self, text):
-        """A typed sentence as words, (n, 2).
+        """read("the red man took the hat and washed it"): the words of a typed sentence, (n, 2).
 
         Raises InputError if a word is unknown, a colour has no noun after it, or the last
         word is no pronoun.

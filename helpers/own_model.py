@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from .guard import InputError
-from .heatmap import MAX_HEADS, MAX_SIDE, View
+from .view import MAX_HEADS, MAX_SIDE, View
 
 PIP = ".venv/bin/python -m pip install"  # as the README says it, for Linux and macOS
 INSTALL = f"{PIP} -r notebooks/your_own_model.txt"
@@ -23,7 +23,12 @@ WORDS = "a and brown cat dog examined fox has hat in is it man of on one quick s
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TINY = "a tiny model with random parameters"
 SHORT = "a b c"  # what a model is tried with as soon as it is loaded
-# What went wrong, by the names of the exceptions: transformers raises OSError for nearly all.
+OFFLINE = (
+    "it is not on this computer yet, or not all of it, and the hub cannot be reached; connect to "
+    "the network for the first time, or give the folder of a model."
+)
+# What went wrong, by the name of an exception behind the error (transformers raises OSError for
+# nearly all) or by what it says; the first that is found.
 CAUSES = {
     "GatedRepoError": "the hub gives it only to those who agreed to its terms: log in on its page, "
     "agree, then run `.venv/bin/hf auth login` in a terminal; or choose an open model.",
@@ -31,21 +36,14 @@ CAUSES = {
     "the model's page, as in distilgpt2 or google/flan-t5-small.",
     "HFValidationError": "there is no such folder, and a name on the hub looks like distilgpt2 or "
     "google/flan-t5-small.",
-}
-OFFLINE = (
-    "it is not on this computer yet, or not all of it, and the hub cannot be reached; connect to "
-    "the network for the first time, or give the folder of a model."
-)
-CAUSES |= dict.fromkeys(["LocalEntryNotFoundError", "TransportError", "ConnectionError"], OFFLINE)
-# The same by what transformers says.
-SAYINGS = {
-    r"custom code|trust_remote_code": "it brings program code of its own, which is not run here; "
+    "LocalEntryNotFoundError|TransportError|ConnectionError": OFFLINE,
+    "custom code|trust_remote_code": "it brings program code of its own, which is not run here; "
     "choose a model without it.",
-    r"does not recognize this architecture|Should have a `model_type`": "this version of "
+    "does not recognize this architecture|Should have a `model_type`": "this version of "
     "transformers knows no such kind of model; choose another one.",
-    r"no file named|not appear to have (a )?files? named": "its weights are missing; its files "
+    "no file named|not appear to have (a )?files? named": "its weights are missing; its files "
     "should have model.safetensors or pytorch_model.bin among them.",
-    r"Unrecognized configuration class": "AutoModel of transformers cannot load this kind of "
+    "Unrecognized configuration class": "AutoModel of transformers cannot load this kind of "
     "model; choose another one.",
 }
 
@@ -76,7 +74,6 @@ def load_model(name=None):
         try:  # from an earlier download: without a network, asking for it takes minutes
             loaded = _load(transformers, name, name, True)
         except InputError:
-            _ask_hub(name)
             loaded = _load(transformers, name, name, False)
     return OwnModel(name, *loaded)
 
@@ -123,8 +120,12 @@ def _tiny(transformers):
 
 def _load(transformers, name, place, only_here):
     """(model, tokenizer) from a folder or the hub. only_here: nothing is downloaded."""
+    import huggingface_hub
+
     how = dict(local_files_only=only_here, trust_remote_code=False)
     try:
+        if not only_here:  # one question: each file that is asked for in vain takes half a minute
+            huggingface_hub.model_info(name, timeout=10)
         config = transformers.AutoConfig.from_pretrained(place, **how)
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
         # last, because they are large; only "eager" keeps the weights of attention
@@ -151,29 +152,15 @@ def _load(transformers, name, place, only_here):
     return model, tokenizer
 
 
-def _ask_hub(name):
-    """One question, because each file that is asked for in vain takes half a minute."""
-    from huggingface_hub import model_info
-
-    try:
-        model_info(name, timeout=10)
-    except Exception as error:
-        raise InputError(f"{name} was not loaded: {_cause(error)}") from None
-
-
 def _cause(error):
     """What went wrong while loading and what to do, in one sentence."""
-    chain, text = [], ""
-    while error is not None and error not in chain:
-        chain.append(error)
-        text += f" {error}"
-        error = error.__cause__ or error.__context__
-    kinds = {cls.__name__ for error in chain for cls in type(error).__mro__}
-    for kind, sentence in CAUSES.items():
-        if kind in kinds:
-            return sentence
-    for saying, sentence in SAYINGS.items():
-        if re.search(saying, text):
+    chain, kinds, text = [error], "", ""
+    while chain[-1] is not None and chain[-1] not in chain[:-1]:
+        kinds += " ".join(cls.__name__ for cls in type(chain[-1]).__mro__) + " "
+        text += f"{chain[-1]} "
+        chain.append(chain[-1].__cause__ or chain[-1].__context__)
+    for known, sentence in CAUSES.items():
+        if re.search(rf"\b({known})\b", kinds) or re.search(known, text):
             return sentence
     if "instantiate the backend tokenizer" in text:
         wanted = [n for n in ("sentencepiece", "tiktoken") if not importlib.util.find_spec(n)]

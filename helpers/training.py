@@ -1,21 +1,17 @@
 """What lesson 7 needs around a training: a bar that grows, and the recorded training."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from .data import rows_of
+from .data import DATA, rows_of
 
-FILE = Path(__file__).parent.parent / "data" / "training.csv"
+FILE = DATA / "training.csv"
 BLOCKS = 20
 
 
 def counted(steps, what="training"):
-    """0 to steps - 1, while a bar of 20 blocks grows behind the name of what is counted.
-
-    It is printed text, so that a saved notebook shows it as it was.
-    """
+    """for step in counted(300): a range(300), while a bar of 20 printed blocks grows."""
     print(what, end=" ", flush=True)
     for step in range(steps):
         yield step
@@ -49,20 +45,6 @@ def load_training():
             one.state.setdefault(name, []).append([float(x) for x in numbers])
         for one in snapshots.values():
             one.state = {name: torch.tensor(matrix) for name, matrix in one.state.items()}
+        if not snapshots:
+            raise ValueError("there is none")
     return list(snapshots.values())
-
-
-def save_training(history):
-    """Write a list of Snapshot into data/training.csv, with four decimals."""
-    with FILE.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(
-            "# The training of lesson 7, recorded by: python tests/learned_figures.py record\n"
-            "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"
-            "# a line for each of its rows.  numbers: that row.\n"
-            "step,loss,parameter,numbers\n"
-        )
-        for one in history:
-            for name, rows in one.state.items():
-                for row in rows.tolist():
-                    numbers = ",".join(f"{x:.4f}" for x in row)
-                    file.write(f"{one.step},{one.loss:.4f},{name},{numbers}\n")

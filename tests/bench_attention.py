@@ -1,6 +1,6 @@
 """What attention costs, measured: python tests/bench_attention.py
 
-Prints a table and writes data/attention_times.csv, which lesson 08 draws. One thread, 4 heads of
+Writes data/attention_times.csv, which lesson 08 draws, and prints it. One thread, 4 heads of
 32 numbers, causal, forward. The shortest of ten calls, and of memory what the process took more
 at its peak than before, each in a process of its own (not on Windows, which does not say). Then
 the time to write words one by one with one module, recomputing everything or with a cache.
@@ -9,9 +9,9 @@ Run it when nothing else runs. No test looks at the times.
 
 import csv
 import platform
-import subprocess
 import sys
 from dataclasses import astuple, fields
+from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -27,18 +27,12 @@ WIDTH = cost.HEADS * cost.HEAD_DIM
 
 
 def peak_mib(way, n):
-    """What one call takes at its peak, in MiB; None where the system does not say."""
-    code = f"import sys; sys.path[:0] = {sys.path[:2]!r}; import bench_attention as b; "
-    code += f"b.report_peak({way!r}, {n})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(done.stdout) if done.stdout.strip() else None
-
-
-def report_peak(way, n):
+    """What one call takes at its peak, in MiB, in a process that has done nothing else; None
+    where the system does not say."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:  # Windows
-        return
+        return None
 
     def peak():
         unit = 2**20 if sys.platform == "darwin" else 2**10
@@ -52,7 +46,7 @@ def report_peak(way, n):
         filled.append(torch.ones(2**16))
     before = peak()
     cost.WAYS[way](*qkv)
-    print(peak() - before)
+    return peak() - before
 
 
 def module_and_words(n):
@@ -94,28 +88,15 @@ def measure():
         torch.testing.assert_close(cost.naive(*qkv), cost.fused(*qkv), atol=1e-5, rtol=1e-4)
         for way, attend in cost.WAYS.items():
             ms = cost.shortest(attend, *qkv, repetitions=10)
-            yield cost.Timed("attention", way, n, ms, peak_mib(way, n))
+            with get_context("spawn").Pool(1) as alone:
+                mib = alone.apply(peak_mib, (way, n))
+            yield cost.Timed("attention", way, n, ms, mib)
     for n in WRITTEN:
         module, words = module_and_words(n)
         torch.testing.assert_close(recompute(module, words), with_cache(module, words))
         for way, write in (("everything again", recompute), ("with a cache", with_cache)):
             ms = cost.shortest(write, module, words, repetitions=3)
             yield cost.Timed("writing", way, n, ms, None)
-
-
-def show(timed):
-    by = {(t.task, t.way, t.n): t for t in timed}
-    print("    n  naive ms  fused ms  ratio  scores MiB  peak naive / fused MiB")
-    for n in LENGTHS:
-        a, b = by["attention", "naive", n], by["attention", "fused", n]
-        scores = cost.HEADS * n * n * 4 / 2**20
-        memory = f"{a.mib:.1f} / {b.mib:.1f}" if a.mib is not None else "?"
-        print(f"{n:5} {a.ms:9.2f} {b.ms:9.2f} {a.ms / b.ms:6.1f} {scores:11.1f}  {memory}")
-    for n in WRITTEN:
-        a, b = by["writing", "everything again", n], by["writing", "with a cache", n]
-        print(
-            f"writing {n:4} words: {a.ms:8.1f} ms, with a cache {b.ms:7.1f} ms, {a.ms / b.ms:.1f} x"
-        )
 
 
 def write(timed):
@@ -139,6 +120,5 @@ def write(timed):
 
 
 if __name__ == "__main__":
-    timed = list(measure())
-    show(timed)
-    write(timed)
+    write(list(measure()))
+    print(cost.TIMES.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """How long a verdict takes, and importing helpers: python tests/bench_checks.py
 
-On one core. Every exercise with the right answer, the stub, the first form of every mistake,
+On one core. Every exercise with the right answer, the stub, one way to make every mistake,
 the answers of the tests that are wrong for no declared reason, and combinations of two and
 three wrong stages. Then
 `import torch, helpers` beside `import torch, matplotlib`, each time in a fresh Python.
@@ -22,12 +22,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import test_checks
-import test_stages
+import test_search
 import torch
+from answers import UNKNOWN
 
 from helpers import check
-from helpers.checks.exercises import EXERCISES
+from helpers.checks.exercises import CHECKED
 
 ROOT = Path(__file__).parent.parent
 MIDDLE, WORST = 0.5, 2.0  # the promise: seconds of a verdict, the median and the longest
@@ -42,30 +42,30 @@ def stub(*args): ...
 
 def combinations():
     """Two and three wrong stages at once."""
-    for exercise in test_stages.OF_THREE:
+    for exercise in test_search.OF_THREE:
         for size in (2, 3):
-            for mistakes, choices in test_stages.random_sets(exercise, size, SETS):
+            for mistakes, choices in test_search.random_sets(exercise, size, SETS):
                 names = " + ".join(mistake.name for mistake in mistakes)
-                yield exercise.name, names, test_stages.answer(exercise, choices)
+                yield exercise.name, names, test_search.answer(exercise, choices)
 
 
 def every_answer():
     """(exercise, what it is, code)."""
-    for exercise in EXERCISES.values():
-        yield exercise.name, "right", exercise.right
+    for exercise in CHECKED.values():
+        yield exercise.name, "right", exercise.reference
         yield exercise.name, "stub", _stub_of(exercise)
-        for mistake in exercise.mistakes:
-            yield exercise.name, mistake.name, next(iter(exercise.forms(mistake)))
-    for part in test_checks.PARTS:
-        for name, code, fact in part.UNKNOWN:
+        for mistake in exercise.all_mistakes:
+            yield exercise.name, mistake.name, next(exercise.answers(mistake))
+    for table in UNKNOWN.values():
+        for name, code, fact in table:
             yield name, f"unknown: {fact}", code
     yield from combinations()
 
 
 def _stub_of(exercise):
     if exercise.is_class:
-        return type("Stub", (exercise.right,), {"forward": lambda self, inputs: ...})
-    names = ", ".join(inspect.signature(exercise.right).parameters)
+        return type("Stub", (exercise.reference,), {"forward": lambda self, inputs: ...})
+    names = ", ".join(inspect.signature(exercise.reference).parameters)
     return eval(f"lambda {names}: ...")
 
 
@@ -89,7 +89,7 @@ def verdicts():
     for time_, name, what in rows[:-6:-1]:
         print(f"{time_ * 1e3:>8.0f}  {name}: {what}")
     print("\nby exercise, ms     median  longest")
-    for name in EXERCISES:
+    for name in CHECKED:
         own = [row[0] * 1e3 for row in rows if row[1] == name]
         print(f"  {name:<18}{statistics.median(own):>6.0f}{max(own):>9.0f}")
     if middle > MIDDLE:

@@ -32,7 +32,7 @@ from lab import ROOT, chromium, jupyterlab, open_notebook, run_all
 
 sys.path.insert(0, str(ROOT))
 
-from helpers.heatmap import View, palette
+from helpers.view import View, palette
 
 # The promises, by n where they differ
 MOST = {6: 1.2, 16: 1.2, 64: 1.5, 256: 3}  # explore takes at most so many floors

@@ -1,9 +1,11 @@
 """What every test needs: one thread for small tensors, an nbval that waits and looks, a browser."""
 
 import os
+import platform
 import re
 import time
 from queue import Empty
+from unittest.mock import patch
 
 # Before torch is imported, here and in every kernel: with two threads on a busy machine
 # small tensors become twenty times slower.
@@ -11,13 +13,26 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The kernel chooses its own; a foreign one would change what a figure prints.
 os.environ.pop("MPLBACKEND", None)
 os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported: no test needs a network
+# What a lesson prints must not depend on the processor: nbval's kernels compute as an old one
+# (see OLD), and this process as most students' computers do.
+if platform.machine() in ("x86_64", "AMD64"):
+    os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
 import pytest
 from lab import chromium, jupyterlab
 from nbval.kernel import RunningKernel
-from nbval.plugin import IPyNbCell
+from nbval.plugin import IPyNbCell, IPyNbFile
 from optional import OPTIONAL, needs_transformers
 from xdist.scheduler import LoadScopeScheduling
+
+OLD = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "MKL_CBWR": "COMPATIBLE",
+    "DNNL_MAX_CPU_ISA": "SSE41",
+    "PYTHONHASHSEED": "7",  # nor on the order in which a set is gone through
+}
+# A file's setup starts its kernel.
+IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
 _get_message = RunningKernel.get_message
 

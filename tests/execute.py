@@ -24,9 +24,10 @@ def lessons():
     return sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 
 
-def client_for(notebook, path):
-    """A client that runs this notebook as the lesson at path, in a fresh kernel."""
-    return NotebookClient(
+def executed(path):
+    """The notebook at path, executed anew and clean; the file stays as it is."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(
         notebook,
         timeout=120,
         kernel_name="python3",
@@ -34,13 +35,7 @@ def client_for(notebook, path):
         store_widget_state=False,
         coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
-    )
-
-
-def executed(path):
-    """The notebook at path, executed anew and clean; the file stays as it is."""
-    notebook = nbformat.read(path, as_version=4)
-    client_for(notebook, path).execute()
+    ).execute()
     return clean(notebook)
 
 

@@ -1,19 +1,18 @@
-"""Run the code of lessons in this process, without a kernel: fast, and the objects are at hand.
-
-python tests/replay.py prints what all lessons print, so that two settings of the
-floating-point libraries can be compared.
-"""
+"""Run the code of lessons in this process, without a kernel: fast, and the objects are at hand."""
 
 import ast
 import contextlib
 import functools
 import io
-import os
 import re
 import sys
+from unittest.mock import patch
 
 import nbformat
-from execute import NOTEBOOKS, lessons
+import torch
+from execute import NOTEBOOKS
+
+from helpers.checks.verdict import forget
 
 
 def code_cells(path):
@@ -41,9 +40,11 @@ def run(source, namespace):
 
 
 def shown_by(source, namespace):
-    """Run a cell's source; return (what its last line gives, all that it shows as text)."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    """Run a cell's source where a kernel would start.
+
+    Returns (what its last line gives, all that it shows as text)."""
+    printed, path = io.StringIO(), patch.object(sys, "path", list(sys.path))
+    with path, contextlib.chdir(NOTEBOOKS), contextlib.redirect_stdout(printed):
         value = run(source, namespace)
     # a verdict is printed already by the check
     if value is not None and not hasattr(value, "passed"):
@@ -51,22 +52,18 @@ def shown_by(source, namespace):
     return value, printed.getvalue().strip()
 
 
+def as_in_a_new_kernel():
+    torch.set_printoptions(profile="default")
+    forget()  # what was checked
+
+
 @functools.cache
 def replay(path):
     """Run a lesson once; return (its namespace, what its cells showed, what each printed)."""
-    namespace, shown, texts = {"__name__": "__main__"}, [], []
-    there = os.getcwd()
-    os.chdir(NOTEBOOKS)  # where a kernel would start
-    before = list(sys.path)
-    try:
-        for cell in code_cells(path):
-            value, text = shown_by(cell.source, namespace)
-            shown.append(value)
-            texts.append(text)
-    finally:
-        os.chdir(there)
-        sys.path[:] = before
-    return namespace, shown, texts
+    as_in_a_new_kernel()
+    namespace = {"__name__": "__main__"}
+    done = [shown_by(cell.source, namespace) for cell in code_cells(path)]
+    return namespace, [value for value, _ in done], [text for _, text in done]
 
 
 def committed(cell):
@@ -76,9 +73,3 @@ def committed(cell):
         texts.append(output.text if output.output_type == "stream" else output.data["text/plain"])
     # what is printed ends its line itself, what is shown does not
     return "\n".join(text.removesuffix("\n") for text in texts).strip()
-
-
-if __name__ == "__main__":
-    for lesson in lessons():
-        for number, text in enumerate(replay(lesson)[2]):
-            print(f"{lesson.name} cell {number}\n{text}")

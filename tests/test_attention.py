@@ -48,112 +48,86 @@ def test_context_vectors_are_the_blends_of_the_loop(x):
         torch.testing.assert_close(attention.context_of_others(x, i), expected)
 
 
-def test_no_argument_is_changed_and_the_type_is_kept():
-    for dtype in (torch.float32, torch.float64):
-        x = inputs.to(dtype)
-        before = x.clone()
-        for result in (
-            attention.scores(x, 1),
-            attention.cosine_scores(x, 1),
-            attention.attention_weights(x),
-            attention.context_vector(x, 1),
-            attention.self_attention(x),
-            attention.context_of_others(x, 1),
-        ):
-            assert result.dtype == dtype
-        assert torch.equal(x, before)
-
-
 # Lessons 04 to 06. All sizes differ: 4 sentences of 5 tokens, d_in 7, d_out 6, 3 heads of 2.
 BATCH = torch.rand(4, 5, 7, generator=draws) * 4 - 2
 CONTEXT, HEADS = 8, 3
-SINGLE = {
-    "SelfAttention": lambda p, bias: attention.SelfAttention(7, 6),
-    "SelfAttentionLinear": lambda p, bias: attention.SelfAttentionLinear(7, 6, bias),
-    "CausalAttention": lambda p, bias: attention.CausalAttention(7, 6, CONTEXT, p, bias),
+ARGUMENTS = {  # of every class but d_in; p is the rate of dropout, bias that of queries ...
+    "SelfAttention": lambda p, bias: (6,),
+    "SelfAttentionLinear": lambda p, bias: (6, bias),
+    "CausalAttention": lambda p, bias: (6, CONTEXT, p, bias),
+    "MultiHeadAttentionWrapper": lambda p, bias: (2, CONTEXT, p, HEADS, bias),
+    "MultiHeadAttention": lambda p, bias: (6, CONTEXT, p, HEADS, bias),
 }
-MULTI = {
-    "Wrapper": lambda p, bias: attention.MultiHeadAttentionWrapper(7, 2, CONTEXT, p, HEADS, bias),
-    "MultiHeadAttention": lambda p, bias: attention.MultiHeadAttention(
-        7, 6, CONTEXT, p, HEADS, bias
-    ),
-}
-CAUSAL = {name: make for name, make in (SINGLE | MULTI).items() if "Self" not in name}
+MODULES = list(ARGUMENTS)
+ONE_HEAD, CAUSAL = MODULES[:3], MODULES[2:]
 
 
-def create(name, p=0.0, bias=False, seed=123):
+def create(name, p=0.0, bias=False, seed=123, d_in=7):
     torch.manual_seed(seed)
-    return (SINGLE | MULTI)[name](p, bias)
+    return getattr(attention, name)(d_in, *ARGUMENTS[name](p, bias))
 
 
 def copy_of(module):
     return pickle.loads(pickle.dumps(module))
 
 
-# The definition, in loops: no mask, no matrix of scores, no built-in attention
+# The definition, key by key: no mask, no matrix of scores, no built-in attention
 def weights_in_a_loop(queries, keys, causal=True):
-    """queries, keys: (n, d_k)."""
-    weights = torch.zeros(len(queries), len(keys), dtype=keys.dtype)
-    for i, query in enumerate(queries):
-        seen = i + 1 if causal else len(keys)
-        row = torch.stack([query.dot(key) for key in keys[:seen]]) / math.sqrt(len(query))
-        weights[i, :seen] = torch.softmax(row, dim=0)
+    """queries: (..., n, d_k).  keys: (..., m, d_k)."""
+    weights = torch.zeros(*queries.shape[:-1], keys.shape[-2], dtype=keys.dtype)
+    for i, query in enumerate(queries.unbind(-2)):
+        seen = i + 1 if causal else keys.shape[-2]
+        row = [(query * key).sum(-1) / math.sqrt(key.shape[-1]) for key in keys.unbind(-2)[:seen]]
+        weights[..., i, :seen] = torch.softmax(torch.stack(row, -1), dim=-1)
     return weights
 
 
-def batch_in_a_loop(queries, keys, values, p, causal=True):
-    """queries, keys, values: (b, n, d).  Dropout draws for the whole batch at once."""
-    pairs = zip(queries, keys, strict=True)
-    weights = torch.stack([weights_in_a_loop(q, k, causal) for q, k in pairs])
-    return F.dropout(weights, p) @ values
-
-
-def heads_in_a_loop(queries, keys, values, num_heads, p):
-    """queries, keys, values: (b, n, d_out).  Returns the heads side by side, (b, n, d_out)."""
-    parts = [x.chunk(num_heads, dim=-1) for x in (queries, keys, values)]
-    weights = torch.stack(
-        [
-            torch.stack([weights_in_a_loop(q[i], k[i]) for q, k in zip(*parts[:2], strict=True)])
-            for i in range(len(queries))
-        ]
+def side_by_side(queries, keys, values, num_heads, p=0.0, causal=True):
+    """queries, keys, values: (b, n, d_out).  The heads' outputs side by side, (b, n, d_out)."""
+    queries, keys, values = (
+        torch.stack(x.chunk(num_heads, dim=-1), 1) for x in (queries, keys, values)
     )
-    dropped = F.dropout(weights, p)
-    return torch.cat([dropped[:, h] @ parts[2][h] for h in range(num_heads)], dim=-1)
+    heads = F.dropout(weights_in_a_loop(queries, keys, causal), p) @ values
+    return torch.cat(heads.unbind(1), dim=-1)
 
 
-def textbook(name, x, p, bias, seed=123):
-    """The outputs of the textbook's class for this seed, from its definition. Parameters are
-    created in the order query, key, value, out_proj."""
-    torch.manual_seed(seed)
+def textbook(name, x, p, bias):
+    """The outputs of the textbook's class, from its definition: parameters are created in the
+    order query, key, value, out_proj, and only then dropout draws."""
+    torch.manual_seed(123)
     if name == "SelfAttention":
-        queries, keys, values = (x @ torch.rand(7, 6) for _ in range(3))
-        return lambda: batch_in_a_loop(queries, keys, values, 0.0, causal=False)
-    if name == "Wrapper":
-        heads = [[nn.Linear(7, 2, bias)(x) for _ in range(3)] for _ in range(HEADS)]
-        return lambda: torch.cat([batch_in_a_loop(*head, p) for head in heads], dim=-1)
-    queries, keys, values = (nn.Linear(7, 6, bias)(x) for _ in range(3))
-    if name == "MultiHeadAttention":
-        out_proj = nn.Linear(6, 6)
-        return lambda: out_proj(heads_in_a_loop(queries, keys, values, HEADS, p))
-    if name == "SelfAttentionLinear":
-        return lambda: batch_in_a_loop(queries, keys, values, 0.0, causal=False)
-    return lambda: batch_in_a_loop(queries, keys, values, p)
+        projected = [[x @ torch.rand(7, 6) for _ in range(3)]]
+    elif name == "MultiHeadAttentionWrapper":
+        projected = [[nn.Linear(7, 2, bias)(x) for _ in range(3)] for _ in range(HEADS)]
+    else:
+        projected = [[nn.Linear(7, 6, bias)(x) for _ in range(3)]]
+    out = nn.Linear(6, 6) if name == "MultiHeadAttention" else nn.Identity()
+    num_heads, causal = HEADS if name == "MultiHeadAttention" else 1, name in CAUSAL
+    torch.manual_seed(7)
+    p = p if causal else 0.0
+    heads = [side_by_side(*three, num_heads, p, causal) for three in projected]
+    return out(torch.cat(heads, dim=-1))
 
 
 @pytest.mark.parametrize("p", [0.0, 0.4])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("name", SINGLE | MULTI)
+@pytest.mark.parametrize("name", MODULES)
 def test_outputs_are_those_of_the_textbook_for_the_same_seed(name, bias, p):
-    expected = textbook(name, BATCH, p, bias)
-    torch.manual_seed(7)  # what dropout draws
-    expected = expected()
-    module = create(name, p, bias)
-    torch.manual_seed(7)
-    torch.testing.assert_close(module(BATCH), expected)
+    for n in (1, 5, CONTEXT):
+        x = torch.rand(4, n, 7, generator=draws) * 4 - 2
+        expected, module = textbook(name, x, p, bias), create(name, p, bias)
+        torch.manual_seed(7)  # what dropout draws
+        torch.testing.assert_close(module(x), expected)
+
+
+@pytest.mark.parametrize("name", MODULES[:4])
+def test_a_single_sentence_will_do_but_for_the_module_that_splits(name):
+    module = create(name)
+    torch.testing.assert_close(module(BATCH[0]), module(BATCH)[0])
 
 
 SENTENCES = torch.stack((inputs, inputs))
-SELF_ATTENTION = [  # the textbook prints these for the sentence, and the ones below
+SELF_ATTENTION = [
     [0.2996, 0.8053],
     [0.3061, 0.8210],
     [0.3058, 0.8203],
@@ -171,57 +145,37 @@ CAUSAL_ATTENTION = [
 ]
 
 
-@pytest.mark.parametrize(
-    "seed, make, x, expected",
-    [
-        (123, lambda: attention.SelfAttention(3, 2), inputs, SELF_ATTENTION),
-        (789, lambda: attention.SelfAttentionLinear(3, 2), inputs, [[-0.0739, 0.0713]]),
-        (
-            123,
-            lambda: attention.CausalAttention(3, 2, 6, 0.0),
-            SENTENCES,
-            [CAUSAL_ATTENTION, CAUSAL_ATTENTION],
-        ),
-        (
-            123,
-            lambda: attention.MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2),
-            SENTENCES,
-            [[[-0.4519, 0.2216, 0.4772, 0.1063]]] * 2,
-        ),
-        (
-            123,
-            lambda: attention.MultiHeadAttention(3, 2, 6, 0.0, 2),
-            SENTENCES,
-            [[[0.3190, 0.4858]]] * 2,
-        ),
-    ],
-    ids=["SelfAttention", "Linear", "Causal", "Wrapper", "MultiHead"],
-)
-def test_numbers_printed_in_the_textbook_come_out(seed, make, x, expected):
+PRINTED = [  # seed, class, inputs, arguments, and what the textbook prints
+    (123, "SelfAttention", inputs, (3, 2), SELF_ATTENTION),
+    (789, "SelfAttentionLinear", inputs, (3, 2), [[-0.0739, 0.0713]]),
+    (123, "CausalAttention", SENTENCES, (3, 2, 6, 0.0), [CAUSAL_ATTENTION] * 2),
+    (
+        123, "MultiHeadAttentionWrapper", SENTENCES, (3, 2, 6, 0.0, 2),
+        [[[-0.4519, 0.2216, 0.4772, 0.1063]]] * 2,
+    ),
+    (123, "MultiHeadAttention", SENTENCES, (3, 2, 6, 0.0, 2), [[[0.3190, 0.4858]]] * 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed, name, x, arguments, expected", PRINTED, ids=MODULES)
+def test_numbers_printed_in_the_textbook_come_out(seed, name, x, arguments, expected):
     torch.manual_seed(seed)
     expected = torch.tensor(expected)
-    outputs = make()(x)[..., : expected.shape[-2], :]
+    outputs = getattr(attention, name)(*arguments)(x)[..., : expected.shape[-2], :]
     torch.testing.assert_close(outputs, expected, rtol=0, atol=6e-5)
 
 
 # The same thing in other words
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("name", SINGLE)
-def test_one_head_is_the_attention_of_pytorch(name, bias):
-    module = create(name, bias=bias)
+@pytest.mark.parametrize("name", ONE_HEAD)
+def test_the_weights_of_one_head_blend_its_values(name):
+    module = create(name, bias=True)
     project = [module.W_query, module.W_key, module.W_value]
-    if name == "SelfAttention":
-        queries, keys, values = (BATCH @ W for W in project)
-        own = attention.qkv_attention(BATCH, *project)
-        torch.testing.assert_close(own, F.scaled_dot_product_attention(queries, keys, values))
     queries, keys, values = (BATCH @ W if name == "SelfAttention" else W(BATCH) for W in project)
+    weights = weights_in_a_loop(queries, keys, name in CAUSAL)
+    torch.testing.assert_close(module.weights(BATCH), weights)
     causal = name == "CausalAttention"
     expected = F.scaled_dot_product_attention(queries, keys, values, is_causal=causal)
-    torch.testing.assert_close(module(BATCH), expected)
-    may_be_seen = ~attention.causal_mask(5) if causal else None
-    expected = F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_be_seen)
-    torch.testing.assert_close(module(BATCH), expected)
-    torch.testing.assert_close(module.weights(BATCH) @ values, expected)
+    torch.testing.assert_close(weights @ values, expected)
 
 
 def test_values_may_be_of_another_size_than_keys():
@@ -236,15 +190,6 @@ def test_values_may_be_of_another_size_than_keys():
     torch.testing.assert_close(attention.scaled_scores(queries, keys), loop)
 
 
-def test_linear_with_transposed_copies_is_the_version_with_parameters():
-    plain, linear = create("SelfAttention"), create("SelfAttentionLinear")
-    assert not torch.allclose(plain(BATCH), linear(BATCH), atol=0.1)
-    with torch.no_grad():
-        for name in ("W_query", "W_key", "W_value"):
-            getattr(linear, name).weight.copy_(getattr(plain, name).T)
-    torch.testing.assert_close(linear(BATCH), plain(BATCH))
-
-
 @pytest.mark.parametrize("bias", [False, True])
 def test_several_heads_are_the_attention_of_pytorch(bias):
     own = attention.MultiHeadAttention(6, 6, CONTEXT, 0.0, HEADS, bias)
@@ -255,44 +200,19 @@ def test_several_heads_are_the_attention_of_pytorch(bias):
         if bias:
             other.in_proj_bias.copy_(torch.cat([layer.bias for layer in project]))
         other.out_proj.load_state_dict(own.out_proj.state_dict())
-    x = BATCH[..., :6]
-    may_not_be_seen = attention.causal_mask(5)
-    expected, weights = other(x, x, x, attn_mask=may_not_be_seen, average_attn_weights=False)
+    x, mask = BATCH[..., :6], attention.causal_mask(5)
+    expected, weights = other(x, x, x, attn_mask=mask, average_attn_weights=False)
     torch.testing.assert_close(own(x), expected)
     torch.testing.assert_close(own.weights(x), weights)
-    queries, keys, values = (attention.split_heads(layer(x), HEADS) for layer in project)
-    for how in ({"is_causal": True}, {"attn_mask": ~may_not_be_seen}):
-        heads = F.scaled_dot_product_attention(queries, keys, values, **how)
-        expected = own.out_proj(heads.transpose(1, 2).flatten(2))
-        torch.testing.assert_close(own(x), expected)
 
 
-@pytest.mark.parametrize("bias", [False, True])
-def test_heads_side_by_side_are_one_split_module(bias):
-    wrapper, split = create("Wrapper", bias=bias), create("MultiHeadAttention", bias=bias)
-    with torch.no_grad():
-        for name in ("W_query", "W_key", "W_value"):
-            layers = [getattr(head, name) for head in wrapper.heads]
-            getattr(split, name).weight.copy_(torch.cat([layer.weight for layer in layers]))
-            if bias:
-                getattr(split, name).bias.copy_(torch.cat([layer.bias for layer in layers]))
-        split.out_proj.weight.copy_(torch.eye(6))
-        split.out_proj.bias.zero_()
-    torch.testing.assert_close(split(BATCH), wrapper(BATCH))
-    for h, head in enumerate(wrapper.heads):
-        torch.testing.assert_close(split.weights(BATCH)[:, h], head.weights(BATCH))
-
-
-def test_multi_head_is_the_module_with_its_matrices():
-    module = create("MultiHeadAttention")
-    matrices = [W.weight.T for W in (module.W_query, module.W_key, module.W_value)]
-    out = (module.out_proj.weight.T, module.out_proj.bias)
-    torch.testing.assert_close(attention.multi_head(BATCH, *matrices, *out, 3), module(BATCH))
-    queries, keys, values = (BATCH @ W for W in matrices)
-    for num_heads in (1, 2, 6):
-        expected = heads_in_a_loop(queries, keys, values, num_heads, 0.0) @ out[0] + out[1]
-        own = attention.multi_head(BATCH, *matrices, *out, num_heads)
-        torch.testing.assert_close(own, expected)
+@pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
+def test_multi_head_is_the_same_with_matrices(num_heads):
+    *mats, W_out = (torch.rand(7 - k // 3, 6, generator=draws) for k in range(4))
+    projected = [BATCH @ W for W in mats]
+    expected = side_by_side(*projected, num_heads) @ W_out + W_out[0]
+    own = attention.multi_head(BATCH, *mats, W_out, W_out[0], num_heads)
+    torch.testing.assert_close(own, expected)
 
 
 # The parts
@@ -303,35 +223,22 @@ def test_the_mask_is_true_for_what_comes_later():
         assert mask.tolist() == [[key > query for key in range(n)] for query in range(n)]
 
 
-@pytest.mark.parametrize("size", [1.0, 1000.0])
-@pytest.mark.parametrize("shape", [(5, 5), (4, 5, 5), (4, 3, 5, 5)])
-def test_hiding_before_softmax_is_zeroing_after_it_and_renormalising(shape, size):
-    scores = (torch.rand(shape, generator=draws, dtype=torch.float64) - 0.5) * size
-    scores[..., 2, 1] = 0.0  # a score of 0 is a score like any other
-    own = attention.causal_weights(scores, 3)
-    zeroed = torch.softmax(scores / math.sqrt(3), dim=-1).tril()
-    if size == 1.0:  # for larger ones the sum of what is left may be 0
-        torch.testing.assert_close(own, zeroed / zeroed.sum(-1, keepdim=True))
-    for query in range(5):
-        row = scores[..., query, : query + 1] / math.sqrt(3)
-        torch.testing.assert_close(own[..., query, : query + 1], torch.softmax(row, dim=-1))
-        assert not own[..., query, query + 1 :].any()
-
-
 @pytest.mark.parametrize("size", [1.0, 10000.0])
+@pytest.mark.parametrize("shape", [(5, 5), (4, 5, 5), (4, 3, 5, 5)])
 @pytest.mark.parametrize("window", [1, 2, 4, 5, 9])
-def test_a_window_shows_the_last_few_tokens(window, size):
-    scores = (torch.rand(5, 5, generator=draws) * 4 - 2) * size
-    own = attention.window_weights(scores, 3, window)
+def test_only_the_past_is_seen_and_with_a_window_only_its_end(window, shape, size):
+    scores = (torch.rand(shape, generator=draws, dtype=torch.float64) * 4 - 2) * size
+    scores[..., 2, 1] = 0.0  # a score of 0 is a score like any other
+    scaled, expected = scores / math.sqrt(3), torch.zeros_like(scores)
     for query in range(5):
-        first = max(0, query + 1 - window)
-        expected = torch.zeros(5)
-        row = scores[query, first : query + 1] / math.sqrt(3)
-        expected[first : query + 1] = torch.softmax(row, dim=0)
-        torch.testing.assert_close(own[query], expected)
-        assert not own[query, :first].any() and not own[query, query + 1 :].any()
+        seen = slice(max(0, query + 1 - window), query + 1)
+        expected[..., query, seen] = torch.softmax(scaled[..., query, seen], dim=-1)
+    own = [attention.window_weights(scores, 3, window)]
     if window >= 5:
-        assert torch.equal(own, attention.causal_weights(scores, 3))
+        own.append(attention.causal_weights(scores, 3))
+    for weights in own:
+        torch.testing.assert_close(weights, expected)
+        assert not weights[expected == 0].any(), "exactly 0"
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.75])
@@ -350,9 +257,8 @@ def test_dropout_keeps_the_mean_and_tosses_a_coin_for_each_weight(p):
 
 def test_dropout_does_nothing_at_0_and_in_evaluation():
     weights = torch.softmax(OTHER, dim=-1)
-    assert torch.equal(attention.dropout(weights, 0.0, training=True), weights)
-    assert torch.equal(attention.dropout(weights, 0, training=True), weights)
-    assert torch.equal(attention.dropout(weights, 0.9, training=False), weights)
+    for p, training in ((0.0, True), (0, True), (0.9, False)):
+        assert torch.equal(attention.dropout(weights, p, training), weights)
 
 
 @pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
@@ -370,25 +276,6 @@ def test_a_head_gets_its_own_part_of_every_token(num_heads):
 
 
 # What a module must do besides
-@pytest.mark.parametrize("name", SINGLE | MULTI)
-def test_sentences_of_a_batch_do_not_mix(name):
-    module = create(name)
-    outputs = module(BATCH)
-    assert outputs.shape == (4, 5, 6)
-    for sentence, expected in zip(BATCH, outputs, strict=True):
-        torch.testing.assert_close(module(sentence[None])[0], expected)
-        if name != "MultiHeadAttention":  # the only one that takes nothing but batches
-            torch.testing.assert_close(module(sentence), expected)
-
-
-@pytest.mark.parametrize("n", [1, 3, CONTEXT])
-@pytest.mark.parametrize("name", CAUSAL)
-def test_inputs_may_be_shorter_than_the_context(name, n):
-    module = create(name)
-    x = torch.rand(2, CONTEXT, 7, generator=draws)
-    torch.testing.assert_close(module(x[:, :n]), module(x)[:, :n])
-
-
 @pytest.mark.parametrize("size", [1.0, 1000.0])
 @pytest.mark.parametrize("name", CAUSAL)
 def test_the_future_does_not_matter(name, size):
@@ -412,31 +299,18 @@ def test_evaluation_switches_dropout_off(name):
     torch.testing.assert_close(module.eval()(BATCH), create(name)(BATCH), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("name", SINGLE | MULTI)
-def test_to_reaches_every_tensor(name):
-    module = create(name, bias=True)
-    double = copy_of(module).to(torch.float64)
-    assert {p.dtype for p in double.parameters()} == {torch.float64}
-    outputs = double(BATCH.double())
-    assert outputs.dtype == torch.float64
-    torch.testing.assert_close(outputs.float(), module(BATCH))
-    meta = copy_of(module).to("meta")
-    assert all(x.is_meta for x in meta.state_dict().values())
-    assert meta(BATCH.to("meta")).shape == (4, 5, 6)
-    assert any("mask" in key for key in meta.state_dict()) == (name in CAUSAL)
-
-
-@pytest.mark.parametrize("name", SINGLE | MULTI)
+@pytest.mark.parametrize("name", MODULES)
 def test_a_module_can_be_saved_and_loaded(name):
     module, other = create(name, bias=True), create(name, bias=True, seed=5)
     assert not torch.equal(other(BATCH), module(BATCH))
     other.load_state_dict(copy_of(module.state_dict()))
     assert torch.equal(other(BATCH), module(BATCH))
     assert torch.equal(copy_of(module)(BATCH), module(BATCH))
+    assert any("mask" in key for key in module.state_dict()) == (name in CAUSAL)
 
 
 @pytest.mark.parametrize("size", [1.0, 1000.0])
-@pytest.mark.parametrize("name", SINGLE | MULTI)
+@pytest.mark.parametrize("name", MODULES)
 def test_gradients_reach_every_parameter_and_stay_finite(name, size):
     module = create(name, bias=True)
     x = (BATCH * size).requires_grad_()
@@ -451,130 +325,41 @@ def test_gradients_reach_every_parameter_and_stay_finite(name, size):
         assert not learns or parameter.grad.any(), key
 
 
-def test_trained_functions_change_no_argument_and_keep_the_type():
+def every_function(x):
+    """What each function and module makes of x, (5, 5), and of a batch of it."""
+    batch, new, projections = x.expand(4, 5, 5), x[0], [x] * 3
+    modules = [create(name, d_in=5).to(x) for name in MODULES]
+    return [
+        attention.scores(x, 1),
+        attention.cosine_scores(x, 1),
+        attention.attention_weights(x),
+        attention.context_vector(x, 1),
+        attention.self_attention(x),
+        attention.context_of_others(x, 1),
+        attention.scaled_scores(x, x),
+        attention.qkv_attention(x, *projections),
+        attention.causal_weights(x, 3),
+        attention.window_weights(x, 3, 2),
+        attention.dropout(x, 0.5, training=True),
+        attention.dropout(x, 0.5, training=False),
+        attention.merge_heads(attention.split_heads(batch.contiguous(), 5)),
+        attention.multi_head(batch, *projections, x, new, 5),
+        attention.next_context(new, new, new, x, x),
+        attention.attend_in_blocks(new, x, x, 2),
+        *(module(batch) for module in modules),
+    ]
+
+
+def test_no_argument_is_changed_and_type_and_device_are_kept():
     for dtype in (torch.float32, torch.float64):
-        x, mats = BATCH.to(dtype), [torch.rand(7, 6, dtype=dtype) for _ in range(3)]
-        square, out = torch.rand(5, 5, dtype=dtype), torch.rand(6, 6, dtype=dtype)
-        arguments = [x, *mats, square, out]
-        before = [a.clone() for a in arguments]
-        for result in (
-            attention.scaled_scores(x, x),
-            attention.qkv_attention(x, *mats),
-            attention.causal_weights(square, 3),
-            attention.window_weights(square, 3, 2),
-            attention.dropout(square, 0.5, training=True),
-            attention.dropout(square, 0.5, training=False),
-            attention.merge_heads(attention.split_heads(x[..., :6], 3)),
-            attention.multi_head(x, *mats, out, out[0], 3),
-            create("MultiHeadAttention").to(dtype)(x),
-            create("Wrapper").to(dtype)(x),
-            create("SelfAttention").to(dtype)(x),
-            create("SelfAttentionLinear").to(dtype)(x),
-        ):
-            assert result.dtype == dtype
-        assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
+        x = OTHER.new_tensor(range(1, 26)).view(5, 5).to(dtype)
+        before = x.clone()
+        assert {result.dtype for result in every_function(x)} == {dtype}
+        assert torch.equal(x, before)
+    assert all(result.is_meta for result in every_function(x.to("meta")))
 
 
-def test_functions_work_on_the_device_of_their_arguments():
-    scores, x = torch.rand(5, 5, device="meta"), torch.rand(4, 5, 6, device="meta")
-    for result in (
-        attention.causal_weights(scores, 3),
-        attention.window_weights(scores, 3, 2),
-        attention.dropout(scores, 0.5, training=True),
-        attention.multi_head(x, *[x[0, 0].expand(6, 6)] * 4, x[0, 0], 3),
-    ):
-        assert result.is_meta
-
-
-# What is refused, and with which sentence
-WHOLE = "{} is {!r}; a whole number of at least 1 is expected."
-RATE = "dropout is {!r}; a number from 0 to below 1 is expected: 0.1 drops a tenth."
-SIZES = {
-    attention.SelfAttention: {"d_in": 7, "d_out": 6},
-    attention.SelfAttentionLinear: {"d_in": 7, "d_out": 6},
-    attention.CausalAttention: {"d_in": 7, "d_out": 6, "context_length": 8},
-    attention.MultiHeadAttentionWrapper: {
-        "d_in": 7,
-        "d_out": 2,
-        "context_length": 8,
-        "num_heads": 3,
-    },
-    attention.MultiHeadAttention: {"d_in": 7, "d_out": 6, "context_length": 8, "num_heads": 3},
-}
-
-
-def refused(sentence, make, *args, **kwargs):
-    with pytest.raises(InputError) as error:
-        make(*args, **kwargs)
-    assert str(error.value) == sentence
-
-
-@pytest.mark.parametrize("size", [0, -6, 6.0, True, "6", None])
-@pytest.mark.parametrize("make", SIZES, ids=lambda make: make.__name__)
-def test_a_size_that_is_none_is_refused(make, size):
-    rate = {"dropout": 0.0} if "context_length" in SIZES[make] else {}
-    make(**SIZES[make], **rate)
-    for name in SIZES[make]:
-        refused(WHOLE.format(name, size), make, **(SIZES[make] | {name: size} | rate))
-
-
-@pytest.mark.parametrize("rate", [1.0, 1, -0.1, math.nan, math.inf, "0.1", None, True])
-def test_a_rate_outside_0_to_1_is_refused(rate):
-    for make in SIZES:
-        if "context_length" in SIZES[make]:
-            refused(RATE.format(rate), make, **SIZES[make], dropout=rate)
-    for training in (True, False):
-        refused(RATE.format(rate), attention.dropout, inputs, rate, training)
-
-
-@pytest.mark.parametrize(
-    "d_out, num_heads, choices", [(7, 3, "6 or 9"), (2, 3, "3"), (768, 10, "760 or 770")]
-)
-def test_a_width_that_cannot_be_shared_is_refused(d_out, num_heads, choices):
-    sentence = (
-        f"d_out = {d_out} is not divisible by num_heads = {num_heads}, and every head gets "
-        f"d_out / num_heads numbers. Choose d_out = {choices}, or another num_heads."
-    )
-    refused(sentence, attention.MultiHeadAttention, 4, d_out, 8, 0.0, num_heads)
-    refused(sentence, attention.split_heads, torch.rand(4, 5, d_out), num_heads)
-    mats = [torch.rand(7, d_out)] * 3
-    out = (torch.rand(d_out, d_out), torch.rand(d_out))
-    refused(sentence, attention.multi_head, BATCH, *mats, *out, num_heads)
-
-
-@pytest.mark.parametrize("num_heads", [0, -3, 3.0, True])
-def test_a_number_of_heads_that_is_none_is_refused(num_heads):
-    sentence = WHOLE.format("num_heads", num_heads)
-    refused(sentence, attention.split_heads, torch.rand(4, 5, 6), num_heads)
-
-
-@pytest.mark.parametrize("name", SINGLE | MULTI)
-def test_inputs_of_another_shape_are_refused(name):
-    module = create(name)
-    batches_only = name == "MultiHeadAttention"
-    ends = "(b, n, 7)" if batches_only else "(n, 7) or (b, n, 7)"
-    shapes = [(4, 5, 6), (4, 7, 5), (7,), (), (5, 8)]
-    for shape in shapes + batches_only * [(5, 7), (2, 4, 5, 7)]:
-        sentence = (
-            f"the inputs have the shape {shape}; {ends} is expected, because the module was "
-            "created with d_in = 7."
-        )
-        if batches_only and len(shape) == 2:
-            sentence += " For a single sentence: inputs[None]."
-        refused(sentence, module, torch.zeros(shape))
-        if name != "Wrapper":
-            refused(sentence, module.weights, torch.zeros(shape))
-
-
-@pytest.mark.parametrize("name", CAUSAL)
-def test_inputs_longer_than_the_context_are_refused(name):
-    sentence = (
-        "the inputs have 9 tokens, and the module was created with context_length = 8. "
-        "Shorten the inputs, or create it with context_length = 9."
-    )
-    refused(sentence, create(name), torch.zeros(4, 9, 7))
-
-
+# Lesson 07
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_even_weights_of_the_past_are_those_of_equal_scores(n):
     even = attention.uniform_causal(n)
@@ -601,15 +386,125 @@ def test_the_last_copy_is_looked_at_and_what_is_new_has_none():
     assert attention.look_back(torch.tensor([1, 1])).tolist() == [-1, 1]
 
 
+# Lesson 08
+@pytest.mark.parametrize("sizes", [(7, 3, 5, 2, 4, 1), (1, 1, 1, 1, 2, 1), (4, 2, 3, 8, 1, 6)])
+def test_cache_bytes_are_those_of_a_cache(sizes):
+    n, layers, num_kv_heads, head_dim, bytes_per_number, batch = sizes
+    dtype = {1: torch.int8, 2: torch.bfloat16, 4: torch.float32}[bytes_per_number]
+    cache = [torch.zeros(2, batch, num_kv_heads, n, head_dim, dtype=dtype) for _ in range(layers)]
+    assert attention.cache_bytes(*sizes) == sum(x.numel() * x.element_size() for x in cache)
+
+
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_word_by_word_the_contexts_are_those_of_causal_attention(size):
+    queries, keys, values = (torch.randn(6, d, generator=draws) for d in (3, 3, 5))
+    queries = queries * size
+    expected = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+    for t in range(6):
+        new = attention.next_context(queries[t], keys[t], values[t], keys[:t], values[:t])
+        torch.testing.assert_close(new, expected[t])
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["growing", "falling"])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+@pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])
+def test_attention_in_blocks_is_attention_for_scores_of_any_size(shift, size, order):
+    keys, values = torch.randn(8, 3, generator=draws).double(), torch.eye(8).double()
+    query = torch.ones(3).double()
+    keys = keys[(keys.sum(-1) * order).argsort()] * size + shift
+    expected = torch.softmax(keys @ query / 3**0.5, dim=0)
+    for block_size in (1, 2, 3, 7, 8, 100):
+        blend = attention.attend_in_blocks(query, keys, values, block_size)
+        torch.testing.assert_close(blend, expected)
+
+
+# What is refused, and with which sentence
+def refused(sentence, make, *args, **kwargs):
+    with pytest.raises(InputError) as error:
+        make(*args, **kwargs)
+    assert str(error.value) == sentence
+
+
+SIZES = [  # a function or class, where sizes stand among its arguments, and good arguments
+    (attention.SelfAttention, ["d_in", "d_out"], {}),
+    (attention.SelfAttentionLinear, ["d_in", "d_out"], {}),
+    (attention.CausalAttention, ["d_in", "d_out", "context_length"], {"dropout": 0.0}),
+    *(
+        (make, ["d_in", "d_out", "context_length", "num_heads"], {"dropout": 0.0})
+        for make in (attention.MultiHeadAttentionWrapper, attention.MultiHeadAttention)
+    ),
+    (attention.split_heads, ["num_heads"], {"x": torch.rand(4, 5, 6)}),
+    (attention.window_weights, ["window"], {"scores": torch.zeros(5, 5), "d_k": 3}),
+    (attention.uniform_causal, ["n"], {}),
+    (
+        attention.attend_in_blocks, ["block_size"],
+        {"query": OTHER[0], "keys": OTHER, "values": OTHER},
+    ),
+    (
+        attention.cache_bytes,
+        ["n", "layers", "num_kv_heads", "head_dim", "bytes_per_number", "batch"], {},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [0, -6, 6.0, True, "6", None])
+@pytest.mark.parametrize("make, names, others", SIZES, ids=[make.__name__ for make, *_ in SIZES])
+def test_a_size_that_is_none_is_refused(make, names, others, size):
+    good = others | dict.fromkeys(names, 2)
+    make(**good)
+    for name in names:
+        sentence = f"{name} is {size!r}; a whole number of at least 1 is expected."
+        refused(sentence, make, **good | {name: size})
+
+
+@pytest.mark.parametrize("rate", [1.0, 1, -0.1, math.nan, math.inf, "0.1", None, True])
+def test_a_rate_outside_0_to_1_is_refused(rate):
+    sentence = f"dropout is {rate!r}; a number from 0 to below 1 is expected: 0.1 drops a tenth."
+    for name in CAUSAL:
+        refused(sentence, create, name, rate)
+    for training in (True, False):
+        refused(sentence, attention.dropout, inputs, rate, training)
+
+
+@pytest.mark.parametrize(
+    "d_out, num_heads, choices", [(7, 3, "6 or 9"), (2, 3, "3"), (768, 10, "760 or 770")]
+)
+def test_a_width_that_cannot_be_shared_is_refused(d_out, num_heads, choices):
+    sentence = (
+        f"d_out = {d_out} is not divisible by num_heads = {num_heads}, and every head gets "
+        f"d_out / num_heads numbers. Choose d_out = {choices}, or another num_heads."
+    )
+    refused(sentence, attention.MultiHeadAttention, 4, d_out, 8, 0.0, num_heads)
+    W = torch.rand(7, d_out)
+    refused(sentence, attention.multi_head, BATCH, W, W, W, W, W[0], num_heads)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_inputs_that_do_not_fit_are_refused(name):
+    module = create(name)
+    batches_only = name == "MultiHeadAttention"
+    ends = "(b, n, 7)" if batches_only else "(n, 7) or (b, n, 7)"
+    shapes = [(4, 5, 6), (4, 7, 5), (7,), (), (5, 8)]
+    sentences = {
+        shape: f"the inputs have the shape {shape}; {ends} is expected, because the module was "
+        "created with d_in = 7."
+        + " For a single sentence: inputs[None]."
+        * (batches_only and len(shape) == 2)
+        for shape in shapes + batches_only * [(5, 7), (2, 4, 5, 7)]
+    }
+    if name in CAUSAL:
+        sentences[4, CONTEXT + 1, 7] = (
+            "the inputs have 9 tokens, and the module was created with context_length = 8. "
+            "Shorten the inputs, or create it with context_length = 9."
+        )
+    for shape, sentence in sentences.items():
+        refused(sentence, module, torch.zeros(shape))
+        refused(sentence, getattr(module, "weights", module), torch.zeros(shape))
+
+
 @pytest.mark.parametrize("shape", [(5,), (5, 4), (4, 5, 6)])
 def test_scores_that_are_not_square_are_refused(shape):
     sentence = f"scores has the shape {shape}; as many keys as queries are expected, (..., n, n)."
     refused(sentence, attention.causal_weights, torch.zeros(shape), 3)
     if len(shape) == 2:
         refused(sentence, attention.window_weights, torch.zeros(shape), 3, 2)
-
-
-def test_a_window_that_shows_nothing_is_refused():
-    for window in (0, -1, 2.0, True):
-        sentence = WHOLE.format("window", window)
-        refused(sentence, attention.window_weights, torch.zeros(5, 5), 3, window)

@@ -525,7 +525,7 @@ def test_bad_use_is_answered_in_a_sentence(args, words, capsys):
 
 
 def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
-    monkeypatch.setattr("helpers.journey.FILE", tmp_path / "journey.csv")  # not there
+    monkeypatch.setattr("helpers.data.JOURNEY", tmp_path / "journey.csv")  # not there
     verdict = check("scores", attention.scores)
     assert verdict.passed is False
     assert "git checkout data/journey.csv" in " ".join(verdict.message.split())

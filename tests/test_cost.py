@@ -1,130 +1,18 @@
-"""What attention costs: the functions of lesson 08, its data, its pictures, and its counts."""
+"""What attention costs: recorded times and their pictures, and what lesson 08 says of them."""
 
 import re
 
 import bench_attention
 import pytest
 import torch
-import torch.nn.functional as F
 from execute import NOTEBOOKS
 from replay import code_cells, committed, replay
 
-from helpers import InputError, attention, cost
-from helpers.heatmap import softmax_in_full
+from helpers import attention, cost
+from helpers.view import softmax_in_full
 
 LESSON = NOTEBOOKS / "08_cost_of_attention.ipynb"
-draws = torch.Generator().manual_seed(8)
-
-
-def random(*shape, dtype=torch.float64):
-    return torch.randn(*shape, generator=draws, dtype=dtype)
-
-
-# --- the reference ---
-
-
-@pytest.mark.parametrize("sizes", [(7, 3, 5, 2, 4, 1), (1, 1, 1, 1, 2, 1), (4, 2, 3, 8, 1, 6)])
-def test_cache_bytes_are_those_of_a_cache(sizes):
-    n, layers, num_kv_heads, head_dim, bytes_per_number, batch = sizes
-    dtype = {1: torch.int8, 2: torch.bfloat16, 4: torch.float32}[bytes_per_number]
-    cache = [torch.zeros(2, batch, num_kv_heads, n, head_dim, dtype=dtype) for _ in range(layers)]
-    assert attention.cache_bytes(*sizes) == sum(x.numel() * x.element_size() for x in cache)
-
-
-@pytest.mark.parametrize("bad", [0, -1, 2.0, True, "2", None])
-@pytest.mark.parametrize("place", range(6))
-def test_a_size_of_a_cache_that_is_none_is_refused(place, bad):
-    sizes = [2] * 6
-    sizes[place] = bad
-    with pytest.raises(InputError, match="a whole number of at least 1 is expected"):
-        attention.cache_bytes(*sizes)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("size", [1.0, 1000.0])
-def test_word_by_word_the_contexts_are_those_of_causal_attention(size, dtype):
-    queries, keys, values = (random(6, d, dtype=dtype) for d in (3, 3, 5))
-    queries = queries * size
-    expected = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-    before = [x.clone() for x in (queries, keys, values)]
-    for t in range(6):
-        new = attention.next_context(queries[t], keys[t], values[t], keys[:t], values[:t])
-        assert new.dtype == dtype
-        torch.testing.assert_close(new, expected[t])
-    assert all(map(torch.equal, before, (queries, keys, values)))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("order", [1, -1], ids=["growing", "falling"])
-@pytest.mark.parametrize("size", [1.0, 1000.0])
-@pytest.mark.parametrize("block_size", [1, 2, 3, 7, 8, 100])
-def test_attention_in_blocks_is_attention(block_size, size, order, dtype):
-    query, keys, values = (random(*shape, dtype=dtype) for shape in ((3,), (8, 3), (8, 5)))
-    keys = keys[(keys @ query * order).argsort()]
-    query = query * size
-    expected = torch.softmax(keys @ query / 3**0.5, dim=0) @ values
-    before = [x.clone() for x in (query, keys, values)]
-    blend = attention.attend_in_blocks(query, keys, values, block_size)
-    assert blend.dtype == dtype
-    torch.testing.assert_close(blend, expected)
-    assert all(map(torch.equal, before, (query, keys, values)))
-
-
-@pytest.mark.parametrize("size", [-1000.0, 1000.0])
-def test_attention_in_blocks_takes_scores_of_any_size(size):
-    keys = torch.full((5, 4), size) + torch.arange(5.0)[:, None]
-    query, values = torch.ones(4), torch.eye(5)
-    expected = torch.softmax(keys @ query / 2, dim=0)
-    torch.testing.assert_close(attention.attend_in_blocks(query, keys, values, 2), expected)
-
-
-@pytest.mark.parametrize("bad", [0, -2, 1.5, True, None])
-def test_a_block_size_that_is_none_is_refused(bad):
-    with pytest.raises(InputError, match="^block_size is .*at least 1 is expected"):
-        attention.attend_in_blocks(random(3), random(4, 3), random(4, 2), bad)
-
-
 # --- the data ---
-
-GOOD = {file: file.read_bytes() for file in (cost.MODELS, cost.TIMES)}
-LOADERS = [("MODELS", cost.load_models), ("TIMES", cost.load_times)]
-DAMAGES = {
-    "empty": lambda good: b"",
-    "no rows": lambda good: good[: good.index(b"\n", good.rindex(b"\n#") + 1)],
-    "a column less": lambda good: b"\n".join(
-        line.rpartition(b",")[0] for line in good.splitlines()
-    ),
-    "a word for a number": lambda good: good.replace(b"128,", b"many,"),
-    "zero": lambda good: good.replace(b"128,", b"0,"),
-    "nan": lambda good: good.replace(b"128,", b"nan,"),
-    "binary": lambda good: bytes(range(256)) * 4,
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-@pytest.mark.parametrize("name, load", LOADERS)
-def test_a_damaged_file_is_named_in_one_sentence(name, load, damage, tmp_path, monkeypatch):
-    file = getattr(cost, name)
-    copy = tmp_path / file.name
-    copy.write_bytes(damage(GOOD[file]))
-    monkeypatch.setattr(cost, name, copy)
-    with pytest.raises(InputError, match=rf"^data/{file.name} .*git checkout data/{file.name}$"):
-        load()
-
-
-@pytest.mark.parametrize("name, load", LOADERS)
-def test_a_missing_file_is_named(name, load, tmp_path, monkeypatch):
-    monkeypatch.setattr(cost, name, tmp_path / "none.csv")
-    with pytest.raises(InputError, match="cannot be read .FileNotFoundError"):
-        load()
-
-
-@pytest.mark.parametrize("name, load", LOADERS)
-def test_a_file_saved_by_a_windows_editor_is_read(name, load, tmp_path, monkeypatch):
-    expected, copy = load(), tmp_path / "copy.csv"
-    copy.write_bytes(b"\xef\xbb\xbf" + GOOD[getattr(cost, name)].replace(b"\n", b"\r\n"))
-    monkeypatch.setattr(cost, name, copy)
-    assert load() == expected
 
 
 def test_heads_share_keys_and_values_evenly_and_every_model_has_its_source():
@@ -133,15 +21,6 @@ def test_heads_share_keys_and_values_evenly_and_every_model_has_its_source():
     for m in models:
         assert m.heads % m.num_kv_heads == 0
         assert re.search(r"20\d\d|\.(com|co)/", m.source)
-
-
-def test_every_file_says_what_its_columns_are():
-    for file, good in GOOD.items():
-        lines = good.decode().splitlines()
-        about = " ".join(line for line in lines if line.startswith("#"))
-        (header,) = [line for line in lines if not line.startswith("#")][:1]
-        for column in header.split(","):
-            assert f"{column}:" in about, file.name
 
 
 def by(timed, unit="ms"):
@@ -227,7 +106,7 @@ def test_the_lessons_own_functions_give_what_those_of_helpers_give():
     qkv = cost.heads_of(20)
     torch.testing.assert_close(own["naive"](*qkv), cost.naive(*qkv))
     for size in (1.0, 1000.0):
-        scores = random(9) * size
+        scores = torch.randn(9) * size
         for block_size in (1, 2, 4, 9, 20):
             maximum, total = own["running"](scores, block_size)
             assert maximum == scores.max()
@@ -254,13 +133,8 @@ def test_no_time_of_this_computer_is_compared():
         assert "own_times" not in cell.source and "perf_counter" not in cell.source
 
 
-def view(name):
-    views = {v._fn.__name__: v for v in replay(LESSON)[1] if hasattr(v, "compute")}
-    return views[name]._fn
-
-
 def test_the_published_models_show_what_the_lesson_says():
-    published = view("published")
+    published = replay(LESSON)[0]["published"]
     models = cost.load_models()
     names = [m.model for m in models]
     for n in (1024, 131072):
@@ -279,7 +153,7 @@ def test_the_published_models_show_what_the_lesson_says():
 
 
 def test_in_your_own_model_scores_and_cache_meet_where_the_lesson_says():
-    own_model = view("own_model")
+    own_model = replay(LESSON)[0]["own_model"]
     for layers, head_dim, shared in ((8, 64, 1), (16, 64, 4), (64, 32, 8)):
         n = 2 * layers * head_dim // shared
         table = own_model(n, layers, 8, shared, head_dim, 4).matrix
@@ -294,7 +168,7 @@ def test_in_your_own_model_scores_and_cache_meet_where_the_lesson_says():
 
 
 def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one():
-    in_blocks = view("in_blocks")
+    in_blocks = replay(LESSON)[0]["in_blocks"]
     scores = replay(LESSON)[0]["scores"]
     for times in (1, 100):
         for block in range(1, 7):
@@ -313,7 +187,7 @@ def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_facto
 
 
 def test_word_by_word_counts_every_score():
-    word_by_word = view("word_by_word")
+    word_by_word = replay(LESSON)[0]["word_by_word"]
     again = word_by_word(6, False)
     assert again.matrix.sum() == 91 and again.matrix[0, 0] == again.matrix.max() == 6
     assert torch.tensor(again.matrix).triu(1).sum() == 35

@@ -1,9 +1,11 @@
 """Promises of the house: two commands, one list of dependencies, clean code."""
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from execute import lessons
@@ -38,6 +40,30 @@ def test_the_readme_lists_every_lesson_and_its_picture_has_words():
         assert f"notebooks/{path.name}" in README
     for alt, target in re.findall(r"!\[(.*?)\]\((.*?)\)", README):
         assert len(alt) > 40 and (ROOT / target).is_file()
+
+
+def imports_of(path):
+    """The files of helpers that a file imports, whole or a name of them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            places = [folder, *(folder / alias.name for alias in node.names)]
+            files = (
+                f for place in places for f in (place.with_suffix(".py"), place / "__init__.py")
+            )
+            yield from (f for f in files if f.is_file() and f != path)
+
+
+def test_imports_run_one_way_and_no_lesson_imports_another():
+    files = [*(ROOT / "helpers").rglob("*.py")]
+    graph = {file: set(imports_of(file)) for file in files}
+    # A package says what its rooms offer: that is no arrow back.
+    graph = {file: {f for f in used if f.name != "__init__.py"} for file, used in graph.items()}
+    assert len([*TopologicalSorter(graph).static_order()]) == len(files)  # raises on a circle
+    lessons = ROOT / "helpers/checks/lessons"
+    assert not [f for f in lessons.glob("*.py") for used in graph[f] if used.parent == lessons]
+    text = "".join(f.read_text(encoding="utf-8") for f in files if "classroom" not in f.parts)
+    assert ".ipynb" not in text
 
 
 def test_the_code_is_linted_and_formatted():

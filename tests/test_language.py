@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from helpers import InputError, language
+from helpers import InputError
 from helpers.language import load_language
 
 small = load_language()
@@ -94,13 +94,3 @@ def test_what_is_typed_is_what_is_drawn(text):
 def test_what_cannot_be_understood_is_refused_with_what_is_expected(text, said):
     with pytest.raises(InputError, match=said.replace("(", r"\(")):
         small.read(text)
-
-
-@pytest.mark.parametrize("content", [None, "word\nman\n", "kind,word\ncolour,red\n", b"\xff"])
-def test_a_damaged_file_is_one_sentence(monkeypatch, tmp_path, content):
-    file = tmp_path / "language.csv"
-    if content is not None:
-        file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    monkeypatch.setattr(language, "FILE", file)
-    with pytest.raises(InputError, match="git checkout data/language.csv"):
-        load_language()

@@ -3,10 +3,11 @@
 import pytest
 import torch
 from execute import NOTEBOOKS
+from learned_figures import save_training
 from replay import code_cells, replay, run
 
 from helpers import InputError, training
-from helpers.training import BLOCKS, Snapshot, counted, load_training, save_training
+from helpers.training import BLOCKS, Snapshot, counted, load_training
 
 LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
 # The parameter keeps them with the other tests that replay this lesson, see conftest.py.

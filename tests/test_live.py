@@ -21,7 +21,7 @@ from replay import replay
 
 from helpers import InputError
 from helpers.explore import NUMBERS, Explore, _views
-from helpers.heatmap import palette
+from helpers.view import palette
 
 THEMES = ["JupyterLab Light", "JupyterLab Dark"]
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640

@@ -5,18 +5,24 @@ import contextlib
 import copy
 import io
 import itertools
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 import torch
-from execute import WIDGET, clean, client_for, lessons, without_widget
+from execute import NOTEBOOKS, WIDGET, clean, lessons
 from optional import OPTIONAL, needs_transformers
-from replay import code_cells, committed, markdown_cells, replay, run, shown_by, solutions
+from replay import (
+    as_in_a_new_kernel,
+    code_cells,
+    committed,
+    markdown_cells,
+    replay,
+    run,
+    shown_by,
+    solutions,
+)
 
 from helpers import attention
 from helpers.checks.exercises import CHECKED, REPAIRS
@@ -28,112 +34,35 @@ each_that_runs = pytest.mark.parametrize(
     [*lessons(), pytest.param(OPTIONAL, marks=needs_transformers)],
     ids=lambda path: path.stem,
 )
-PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
-
-
-def test_what_is_shown_and_what_is_printed_stay_on_lines_of_their_own():
-    plain = {"text/plain": "✘ shown"}
-    outputs = [
-        nbformat.v4.new_output("display_data", data=plain),
-        nbformat.v4.new_output("stream", text="printed\n"),
-        nbformat.v4.new_output("execute_result", data=plain),
-    ]
-    cell = nbformat.v4.new_code_cell(outputs=outputs)
-    assert committed(cell) == "✘ shown\nprinted\n✘ shown"
-
-
-def test_of_a_live_view_only_the_still_picture_is_committed():
-    live, plain = {WIDGET: {"model_id": "a"}}, {"text/plain": "shown"}
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell()])
-    notebook.cells[0].outputs = [
-        nbformat.v4.new_output("display_data", data=live),
-        nbformat.v4.new_output("display_data", data=plain),
-        nbformat.v4.new_output("stream", text="printed"),
-        nbformat.v4.new_output("execute_result", data=live | plain),
-        nbformat.v4.new_output("execute_result", data=live),
-    ]
-    outputs = clean(notebook).cells[0].outputs
-    assert [output.get("data", output.get("text")) for output in outputs] == [
-        plain,
-        "printed",
-        plain,
-    ]
-    assert clean(copy.deepcopy(notebook)) == notebook
-
-
-def test_what_shows_itself_is_shown_once_as_text():
-    """In a replay, as in a notebook: a live view its numbers, a check what it printed."""
-    namespace = {}
-    run("from helpers import check, explore", namespace)
-    for source, text in [
-        ("explore(lambda x: [[x]], x=(0, 4))", "x = 2\n      0\n0  2.00"),
-        ("print('printed')\n5", "printed\n5"),
-        ("x = 5", ""),
-        ("check('softmax', lambda scores: ...)", "… softmax: not written yet."),
-    ]:
-        assert shown_by(source, namespace)[1] == text
-
-
-def outputs_of(cell, pictures=True):
-    """A cell's outputs without what differs from run to run (or from machine to machine)."""
-    outputs = [one for one in map(without_widget, copy.deepcopy(cell.outputs)) if one]
-    for output in outputs:
-        output.pop("execution_count", None)
-        data = output.get("data", {})
-        if not pictures:
-            data.pop("image/png", None)
-            if "text/html" in data:
-                data["text/html"] = PNG.sub("PNG", data["text/html"])
-    return outputs
-
-
-# PyTorch then computes as on an old processor; nbval's kernels compute as on this one.
-OLD = {
-    "ATEN_CPU_CAPABILITY": "default",
-    "MKL_CBWR": "COMPATIBLE",
-    "DNNL_MAX_CPU_ISA": "SSE41",
-    "PYTHONHASHSEED": "7",
-}
-
-
-@pytest.fixture(scope="module")
-def rerun():
-    """path -> (cells as committed, after running all, after running each once more), in one
-    kernel with the settings OLD. The second time runs from the last cell to the first: a name
-    that got a second meaning further down then shows, which running twice from the top would
-    hide."""
-    done = {}
-
-    def get(path):
-        if path not in done:
-            notebook = nbformat.read(path, as_version=4)
-            before = copy.deepcopy(notebook.cells)
-            client = client_for(notebook, path)
-            code = [k for k, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-            with client.setup_kernel(env={**os.environ, **OLD}):
-                for k in code:
-                    client.execute_cell(notebook.cells[k], k)
-                first = copy.deepcopy(notebook.cells)
-                for k in reversed(code):
-                    client.execute_cell(notebook.cells[k], k)
-            done[path] = [[cells[k] for k in code] for cells in (before, first, notebook.cells)]
-        return done[path]
-
-    return get
 
 
 @each_that_runs
-def test_a_second_execution_leaves_no_diff_also_with_other_settings(path, rerun):
-    before, after, _ = rerun(path)
-    for old, new in zip(before, after, strict=True):
-        assert outputs_of(old, pictures=False) == outputs_of(new, pictures=False), old.source
+def test_every_cell_shows_the_same_on_another_processor(path):
+    """nbval's kernels compute as an old one, see conftest.py; this process as a newer one."""
+    for cell, text in zip(code_cells(path), replay(path)[2], strict=True):
+        assert text == committed(cell), cell.source
 
 
 @each_that_runs
-def test_scrolling_back_changes_nothing(path, rerun):
-    _, first, second = rerun(path)
-    for old, new in zip(first, second, strict=True):
-        assert outputs_of(old) == outputs_of(new), old.source
+def test_scrolling_back_changes_nothing(path):
+    """From the last cell to the first: a name that got a second meaning further down then
+    shows, which running twice from the top would hide."""
+    namespace, values, texts = replay(path)
+    first = [
+        (cell.source, text, picture_of(value))
+        for cell, value, text in zip(code_cells(path), values, texts, strict=True)
+    ]
+    # Other tests may have printed and checked since, in this process.
+    as_in_a_new_kernel()
+    settings = [one for one in first if re.search(r"set_printoptions|check\(", one[0])]
+    for source, text, picture in [*settings, *reversed(first)]:
+        value, again = shown_by(source, namespace)
+        assert (again, picture_of(value)) == (text, picture), source
+
+
+def picture_of(value):
+    """Of a still picture its bytes; of a live view None, since its text has all its numbers."""
+    return value.png() if hasattr(value, "png") else None
 
 
 @each_notebook
@@ -158,6 +87,7 @@ def test_every_cell_is_compared_and_none_complains(path):
         assert not cell.metadata.get("tags"), "an exempt cell"
         assert not re.search(r"NBVAL|nbval|%%time|clear_output|interact\(", cell.source)
         for output in cell.outputs:
+            assert WIDGET not in output.get("data", {}), "its id differs from run to run"
             assert output.output_type != "error", cell.source
             assert output.get("name") != "stderr", cell.source
             assert not re.search(r"/(home|root|tmp|Users|work)/|0x[0-9a-f]{6}", str(output)[:5000])
@@ -281,48 +211,53 @@ def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
         assert sum(each) < lesson
 
 
-# A lesson's own class, and the definition in helpers/attention.py: the arguments for both.
+# Of each lesson the classes that are also in helpers/attention.py: the arguments for both.
+SIZES = dict(d_in=3, d_out=6, qkv_bias=True)
+CAUSAL = SIZES | dict(context_length=7, dropout=0.5)
 TWINS = {
-    "SelfAttention": dict(d_in=3, d_out=2),
-    "SelfAttentionLinear": dict(d_in=3, d_out=2, qkv_bias=True),
-    "CausalAttention": dict(d_in=3, d_out=2, context_length=7, dropout=0.5, qkv_bias=True),
-    "MultiHeadAttentionWrapper": dict(
-        d_in=3, d_out=2, context_length=7, dropout=0.5, num_heads=3, qkv_bias=True
-    ),
-    "MultiHeadAttention": dict(
-        d_in=3, d_out=6, context_length=7, dropout=0.5, num_heads=3, qkv_bias=True
-    ),
+    "04_queries_keys_values": {
+        "SelfAttention": dict(d_in=3, d_out=6),
+        "SelfAttentionLinear": SIZES,
+    },
+    "05_causal_attention": {"CausalAttention": CAUSAL},
+    "06_multi_head_attention": {
+        "MultiHeadAttentionWrapper": CAUSAL | dict(num_heads=3),
+        "MultiHeadAttention": CAUSAL | dict(num_heads=3),
+    },
 }
 
 
-def test_every_class_of_the_reference_has_a_twin_in_a_lesson():
+def test_every_class_of_the_reference_has_its_twin_in_one_lesson():
     classes = [c for c in vars(attention).values() if isinstance(c, type)]
-    modules = {c.__name__ for c in classes if c.__module__ == attention.__name__}
-    assert modules == set(TWINS)
+    modules = [c.__name__ for c in classes if c.__module__ == attention.__name__]
+    define = re.compile(rf"(?m)^class ({'|'.join(modules)})\b")
+    found = {p.stem: define.findall("\n".join(c.source for c in code_cells(p))) for p in lessons()}
+    assert {stem: names for stem, names in found.items() if names} == {
+        stem: list(twins) for stem, twins in TWINS.items()
+    }
+    assert sorted(sum(found.values(), [])) == sorted(modules)
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_a_lessons_own_class_and_its_twin_give_the_same_outputs(name):
-    defines = re.compile(rf"(?m)^class {name}\b")
-    path, *others = [p for p in lessons() if any(defines.search(c.source) for c in code_cells(p))]
-    own = replay(path)[0][name]
-    assert not others and own is not getattr(attention, name)
-    draws = torch.Generator().manual_seed(4)
-    batch = torch.rand(2, 5, 3, generator=draws)
-    modules = []
-    for cls in (own, getattr(attention, name)):
-        torch.manual_seed(11)
-        modules.append(cls(**TWINS[name]))
-    mine, twin = (module.state_dict() for module in modules)
-    assert mine.keys() == twin.keys()
-    for mode in (True, False):  # with dropout and without
-        outputs = []
-        for module in modules:
-            torch.manual_seed(12)
-            outputs.append(module.train(mode)(batch))
-        torch.testing.assert_close(*outputs)
-        if hasattr(modules[0], "weights"):
-            torch.testing.assert_close(*(module.weights(batch) for module in modules))
+@pytest.mark.parametrize("lesson", TWINS)
+def test_a_lessons_own_class_and_its_twin_give_the_same_outputs(lesson):
+    namespace = replay(NOTEBOOKS / f"{lesson}.ipynb")[0]
+    batch = torch.rand(2, 5, 3, generator=torch.Generator().manual_seed(4))
+    for name, arguments in TWINS[lesson].items():
+        modules = []
+        for cls in (namespace[name], getattr(attention, name)):
+            torch.manual_seed(11)
+            modules.append(cls(**arguments))
+        mine, twin = modules
+        assert type(mine) is not type(twin)
+        assert mine.state_dict().keys() == twin.state_dict().keys()
+        for mode in (True, False):  # with dropout and without
+            outputs = []
+            for module in modules:
+                torch.manual_seed(12)
+                outputs.append(module.train(mode)(batch))
+            torch.testing.assert_close(*outputs)
+        if hasattr(mine, "weights"):
+            torch.testing.assert_close(mine.weights(batch), twin.weights(batch))
 
 
 @each_that_runs
@@ -334,18 +269,8 @@ def test_every_live_view_answers_over_its_whole_range(path):
             for value in whole_range(control):
                 picture = view.compute({control["name"]: value})
                 assert picture["error"] == "" and picture["printed"] == "", (control, value)
-                several = view._fn(**arguments(view, picture["values"]))
-                several = several if isinstance(several, dict) else {"": several}
-                large = [panel for panel in picture["panels"] if "small" not in panel]
-                for panel, (title, result) in zip(large, several.items(), strict=True):
-                    assert panel["title"] == title
-                    assert panel["cells"] == sum(result.table()[2], [])
-                small = [panel for panel in picture["panels"] if "small" in panel]
-                heads = [head for result in several.values() for head in result.small()]
-                for panel, (title, head) in zip(small, heads, strict=True):
-                    assert panel["title"] == title
-                    assert (panel["colours"] == head.colours().ravel()).all()
-                assert picture["caption"]
+                assert picture["values"][control["name"]] == value
+                assert picture["panels"] and picture["caption"]
             view.compute({control["name"]: control["value"]})
 
 
@@ -372,30 +297,6 @@ def whole_range(control):
     count = round((high - low) / by)
     at = sorted({0, count, *range(0, count, max(1, count // 40))})
     return [low + k * by if isinstance(by, int) else round(low + k * by, 6) for k in at]
-
-
-def arguments(view, values):
-    """What the function gets for the values of the page."""
-    controls = view._controls
-    options = {n: c.options for n, c in controls.items() if c.kind in ("choice", "stops")}
-    lists = {n: torch.tensor(v) if isinstance(v, list) else v for n, v in values.items()}
-    return {n: options[n][v] if n in options else v for n, v in lists.items()}
-
-
-# Besides those of nbval's kernels (one thread, all that this processor can) and of OLD.
-NEWER = {"ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "2"}
-
-
-def test_the_numbers_survive_another_machine():
-    """The settings change how PyTorch computes, as another processor would."""
-    printed = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("replay.py"))],
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **NEWER},
-        capture_output=True, check=True, encoding="utf-8",
-    ).stdout  # fmt: skip
-    for path in lessons():
-        for number, cell in enumerate(code_cells(path)):
-            assert f"{path.name} cell {number}\n{committed(cell)}\n" in printed
 
 
 # What the course is known by: each must be printed by a lesson, digit for digit.
@@ -458,9 +359,9 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_the_known_numbers_are_printed(name):
-    path = next(path for path in lessons() if path.stem == name)
-    text = " ".join(" ".join(committed(cell) for cell in code_cells(path)).split())
-    for number in re.split(r"[|\n]", NUMBERS[name]):
+@pytest.mark.parametrize("lesson", NUMBERS)
+def test_the_known_numbers_are_printed(lesson):
+    cells = code_cells(NOTEBOOKS / f"{lesson}.ipynb")
+    text = " ".join(" ".join(map(committed, cells)).split())
+    for number in re.split(r"[|\n]", NUMBERS[lesson]):
         assert number.strip() in text

@@ -8,7 +8,7 @@ from math import prod
 import torch
 
 from .. import attention
-from ..journey import load_journey
+from ..data import load_journey
 from .exercise import Probe
 
 # Negative scores, and a score of exactly 0 (words 0 and 3).

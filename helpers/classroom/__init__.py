@@ -1,0 +1,1 @@
+"""What a teacher runs for a class: python -m helpers.classroom FOLDER"""

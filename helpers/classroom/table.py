@@ -1,0 +1,187 @@
+"""The tables of a class: students by exercises, a letter for each mistake, the most common one."""
+
+import json
+import re
+import textwrap
+import unicodedata
+from collections import Counter, defaultdict
+from itertools import count, product
+from string import ascii_lowercase
+
+from ..checks.exercises import CHECKED
+from .run_notebook import ROOT
+
+WIDTH = 98
+LONGEST_NAME = 40
+SIGNS = {"right": "✔", "open": "…", "wrong": "✘"}
+PLAIN_SIGNS = {"right": "ok", "open": "..", "wrong": "x"}
+OTHER = "other exercises"
+
+
+def signs_for(encoding):
+    """SIGNS, or plain ones where the encoding (a name, or None) does not know them."""
+    try:
+        "".join(SIGNS.values()).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN_SIGNS
+    return SIGNS
+
+
+def clean(text):
+    """On one line, without characters that steer a terminal; é is one character, also where
+    a file system makes two of it."""
+    text = unicodedata.normalize("NFC", " ".join(str(text).split()))
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def lessons():
+    """The notebooks of the course, in their order."""
+    return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+
+
+def exercises_by_lesson():
+    """Name of the lesson -> names of its exercises, both in their order."""
+    by_lesson = {}
+    for path in lessons():
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        checked = re.findall(r"\bcheck\(\s*[\"'](\w+)[\"']", code)
+        by_lesson[path.stem] = [name for name in CHECKED if name in checked]
+    known = set().union(*by_lesson.values())
+    by_lesson[OTHER] = [name for name in CHECKED if name not in known]
+    return by_lesson
+
+
+def report(runs, signs=SIGNS):
+    """Lines to print.  runs: [(student, name of the notebook, Run)]."""
+    answers = best(runs)
+    lines = []
+    for lesson, exercises in exercises_by_lesson().items():
+        here = {
+            student: {name: its[name] for name in exercises if name in its}
+            for student, its in answers.items()
+        }
+        here = {student: its for student, its in here.items() if its}
+        if here:
+            lines += [lesson, "=" * len(lesson), "", *table(here, exercises, signs), ""]
+    return [*lines, *notes(runs)]
+
+
+def best(runs):
+    """student -> exercise -> (passed, mistakes): right before wrong before not written."""
+    answers = defaultdict(dict)
+    rank = (None, False, True).index
+    for student, _, done in runs:
+        its = answers[student]
+        for exercise, (passed, names) in done.verdicts.items():
+            if exercise not in its or rank(passed) >= rank(its[exercise][0]):
+                its[exercise] = passed, tuple(dict.fromkeys(map(clean, names)))
+    return answers
+
+
+def table(answers, exercises, signs):
+    """Lines: students by exercises, a legend, and the most common mistake of each exercise.
+
+    answers: student -> exercise -> (passed, mistakes), of which each student has one at least.
+    """
+    made = Counter(name for its in answers.values() for _, names in its.values() for name in names)
+    common_first = sorted(made, key=lambda name: (-made[name], name))
+    letters = dict(zip(common_first, _letters(), strict=False))
+
+    def cell(its, exercise):
+        if exercise not in its:
+            return "-"
+        passed, names = its[exercise]
+        if passed is not False:
+            return signs["right" if passed else "open"]
+        return " ".join([signs["wrong"], *([letters[name] for name in names] or "?")])
+
+    rows = {student: [cell(its, name) for name in exercises] for student, its in answers.items()}
+    return [
+        *_grid(rows, exercises),
+        f"{signs['right']} right   {signs['open']} not written   - not in the notebook   "
+        f"{signs['wrong']} ? wrong, no cause established",
+        *_wrapped(f"{letter} = {name}" for name, letter in letters.items()),
+        "",
+        "Most common mistake",
+        *_wrapped((most_common(name, answers) for name in exercises), indent="  "),
+    ]
+
+
+def _letters():
+    """a, b, ... z, aa, ab, ..."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def _grid(rows, exercises):
+    """The rows below the names of the exercises, in as many blocks as the width asks for."""
+    left = max(len(_short(student)) for student in rows)
+    widths = [max(map(len, column)) for column in zip(exercises, *rows.values(), strict=True)]
+    lines, start = [], 0
+    while start < len(exercises):
+        end, used = start + 1, left + 2 + widths[start]
+        while end < len(exercises) and used + 2 + widths[end] <= WIDTH:
+            used += 2 + widths[end]
+            end += 1
+        for name, cells in {"": exercises, **rows}.items():
+            columns = [f"{cells[k]:{widths[k]}}" for k in range(start, end)]
+            lines.append("  ".join([f"{_short(name):{left}}", *columns]).rstrip())
+        lines.append("")
+        start = end
+    return lines
+
+
+def _short(name):
+    half = LONGEST_NAME // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[: half - 2]}..{name[-half:]}"
+
+
+def most_common(exercise, answers):
+    """The mistake that most students made in this exercise, as a sentence."""
+    verdicts = [its[exercise] for its in answers.values() if exercise in its]
+    wrong = [names for passed, names in verdicts if passed is False]
+    counts = Counter(name for names in wrong for name in names)
+    if not wrong:
+        return f"{exercise}: {'no wrong answer' if verdicts else 'in no notebook'}"
+    if not counts:
+        return f"{exercise}: no cause established, {len(wrong)} of {len(verdicts)}"
+    most = max(counts.values())
+    top = sorted(name for name, times in counts.items() if times == most)
+    what = " / ".join(top) if len(top) <= 2 else f"{len(top)} different ones"
+    each = " each" if len(top) > 1 else ""
+    return f"{exercise}: {what}, {most} of {len(verdicts)}{each}"
+
+
+def notes(runs):
+    """Lines: what could not be run and why, and what else a table cannot show."""
+    failed, raised, unknown = [], [], []
+    for _, name, done in runs:
+        why = clean(done.failed)
+        if why and done.verdicts:
+            why += "; what was checked before counts"
+        if why or not done.verdicts:
+            failed.append(f"{name}: {why or 'no check in it gave a verdict'}")
+        if done.errors:
+            cell, error = done.errors[0]
+            more = f" (and {len(done.errors) - 1} more)" if len(done.errors) > 1 else ""
+            raised.append(f"{name}: cell [{cell}] {clean(error)}{more}")
+        strange = sorted(clean(exercise) for exercise in done.verdicts.keys() - CHECKED.keys())
+        if strange:
+            unknown.append(f"{name}: {', '.join(strange)}")
+    lines = []
+    for heading, entries in (
+        ("Not run, or not to the end", failed),
+        ("Cells that raised an error (the cells after them were run)", raised),
+        ("Verdicts on exercises that the course does not have", unknown),
+    ):
+        if entries:
+            lines += [heading, *_wrapped(entries, indent="  "), ""]
+    return lines
+
+
+def _wrapped(entries, indent=""):
+    """The lines of all entries; what does not fit beside the start of one stands further in."""
+    more = indent + "    "
+    wrap = textwrap.TextWrapper(WIDTH, indent, more, break_on_hyphens=False).wrap
+    return [line for entry in entries for line in wrap(entry)]

@@ -1,0 +1,250 @@
+"""The still picture: a View, or several, as a matplotlib figure with a text alternative."""
+
+import base64
+import html
+import io
+import warnings
+from dataclasses import fields
+
+import numpy as np
+import torch
+
+from .guard import InputError
+from .view import MAX_SIDE, MAX_TEXT, NONE, View, as_array, as_text, palette, side_by_side, wide
+
+NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet
+MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
+MAX_AREA = 3400  # square inches of a picture: PIL's limit
+MAX_LABEL = 24  # a longer name is cut
+MANY = 24  # panels; more are small, without numbers in the cells
+MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
+
+
+def _label(text):
+    """A name as it stands beside the picture: cut if it is long."""
+    if wide(text) <= MAX_LABEL:
+        return text
+    text = text[: 2 * MAX_LABEL]  # a name may have 10,000 letters
+    while wide(text) >= MAX_LABEL:
+        text = text[:-1]
+    return text + "…"
+
+
+class Still:
+    """Still(figure, "Two curves that cross."): a picture with a text alternative.
+
+    figure: a matplotlib Figure.  alt: a sentence that says what is to be seen.
+    text: what stands for it in plain text (compared in the tests); alt by default.
+    """
+
+    def __init__(self, figure, alt, text=None):
+        self.figure, self.alt, self._text = figure, alt, text or alt
+
+    def __repr__(self):
+        return self._text
+
+    def png(self):
+        """The picture as bytes, twice as fine as it is shown, for projectors; 128 colours
+        keep a notebook with many of them small."""
+        from PIL import Image
+
+        buffer, small = io.BytesIO(), io.BytesIO()
+        with warnings.catch_warnings():
+            # A font without the glyph draws a box, and names too wide for the page are cut
+            # off; a warning would land in the cell's output.
+            warnings.filterwarnings("ignore", message=".*([Gg]lyph|constrained_layout).*")
+            self.figure.savefig(buffer, format="png", dpi=160)
+        drawn = Image.open(buffer).convert("RGB")
+        drawn.quantize(128, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+        return small.getvalue()
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        data = base64.b64encode(self.png()).decode()
+        width = round(self.figure.get_figwidth() * 80)
+        source = f"data:image/png;base64,{data}"
+        tag = f'<img alt="{html.escape(self.alt)}" width="{width}" src="{source}">'
+        bundle = {"text/plain": repr(self), "text/html": tag, "image/png": data}
+        return bundle, {"image/png": {"width": width, "alt": self.alt}}
+
+
+def heatmap(weights, tokens=None, *, keys=None, title="", **options):
+    """heatmap(weights, tokens): a picture, row 0 on top, on one fixed colour scale.
+
+    weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
+        lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
+        (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A dict,
+        {title: matrix}, draws its matrices side by side. A View is drawn as it is.
+    tokens, keys: names of the rows and of the columns, as for View.
+    options: the other fields of View, for instance scale, digits, caption, row_sums.
+    Returns a Still; several panels share one colour scale.
+    Raises InputError if the shapes or the names do not fit.
+    """
+    title = as_text(title)
+    unknown = set(options) - ({field.name for field in fields(View)} - {"matrix"})
+    if unknown:
+        raise InputError(
+            f"heatmap has no option {min(unknown)!r}; it takes title and those of View."
+        )
+    options = {"tokens": tokens, "keys": keys, **options}
+    if isinstance(weights, View):
+        if any(value is not None for value in options.values()):
+            raise InputError("a View is drawn as it is; give its options to View(...) instead.")
+        return draw([("", weights)], title=title)
+    if isinstance(weights, dict):
+        return draw(side_by_side(weights, **options), title=title)
+    layers = _layers(weights)
+    across = len(layers[0])
+    matrices = {}
+    for k, matrix in enumerate(sum(layers, [])):
+        layer = f"Layer {k // across + 1}, " * (len(layers) > 1)
+        matrices[f"{layer}Head {k % across + 1}"] = matrix
+    if len(matrices) == 1:
+        matrices = {"": matrix}
+    return draw(side_by_side(matrices, **options), across, title)
+
+
+def _layers(weights):
+    """Whatever heatmap takes, as a list of layers, each a list of matrices, one for each head."""
+    if isinstance(weights, (tuple, list)) and len(weights) and torch.is_tensor(weights[0]):
+        if weights[0].ndim >= 3:
+            layers = [_layers(layer)[0] for layer in weights]
+            if len({(len(layer), *layer[0].shape) for layer in layers}) != 1:
+                raise InputError(
+                    "the layers differ in their shape, (heads, queries, keys); draw one at a time."
+                )
+            return layers
+    array = as_array(weights, "weights")
+    while array.ndim > 3 and len(array) == 1:
+        array = array[0]
+    if array.ndim > 3:
+        raise InputError(
+            f"weights has the shape {array.shape}: a batch of {len(array)}. Choose one: weights[0]."
+        )
+    if array.size == 0:
+        raise InputError(
+            f"there is nothing to show: weights has the shape {array.shape}, 0 tokens."
+        )
+    return [list(array) if array.ndim == 3 else [array]]
+
+
+def draw(views, across=None, title=""):
+    """draw([("before", view), ("after", view)]): views of one shape on one figure, as a Still.
+
+    across: how many stand side by side; by default all.  Raises InputError if they are too many
+    or too large for one picture.
+    """
+    from matplotlib.figure import Figure  # here, because importing it takes longer than the rest
+
+    across = across or len(views)
+    down, first = len(views) // across, views[0][1]
+    too_many = InputError(
+        f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
+        "draw a part, for instance weights[..., :64, :64]."
+    )
+    if max(first.matrix.shape) > MAX_SIDE:
+        raise too_many
+    many = len(views) > MANY
+    tables = [_seen(view, many) for _, view in views]
+    rows, columns, numbers = tables[0]
+    name, key = (max(wide(_label(n)) for table in tables for n in table[k]) for k in (0, 1))
+    size = 0.62
+    if not numbers:
+        size *= MAX_NUMBERS / max(len(rows), len(columns)) * (0.25 if many else 1)
+    width = max(3.2, across * (len(columns) * size + 0.9 + 0.085 * name))
+    height = len(rows) * size * 0.75 + 1.25 + 0.085 * max(0, key - 7)  # such names stand upright
+    height = height * down + 0.35 * bool(title)
+    if width * height > MAX_AREA:
+        raise too_many
+    figure = place = Figure(layout="constrained")
+    if small := first.small():
+        in_a_row = min(len(small), 4)
+        beside = 1.1 * in_a_row
+        place, side = figure.subfigures(1, 2, width_ratios=(width, beside))
+        width, height = width + beside, max(height, 1.2 * -(-len(small) // in_a_row))
+    figure.set_size_inches(width, height)
+    grid = place.subplots(down, across, squeeze=False)
+    for axes, (heading, view), table in zip(grid.flat, views, tables, strict=True):
+        _draw_panel(axes, view, table, heading)
+    if small:
+        _draw_heads(side, small, in_a_row, first.head)
+    if not numbers:  # the colours need a key
+        _draw_key(place, grid, first.scale)
+    if title:
+        figure.suptitle(title, fontsize=11, parse_math=False)
+    text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in views)
+    alt = "Heatmap" + (f" {title}" if title else "") + ": " + first.alt()
+    if len(views) > 1:
+        one = " on one colour scale" * (len({view.scale for _, view in views}) == 1)
+        alt = f"{len(views)} heatmaps{one}, from {views[0][0]} to {views[-1][0]}. {alt}"
+    return Still(figure, alt, f"{title}\n{text}" if title else text)
+
+
+def _seen(view, many):
+    """The view's table as far as it is drawn: without numbers there is no place for sums."""
+    rows, columns = view.matrix.shape
+    if many or rows > MAX_TEXT or columns > MAX_NUMBERS:
+        return view.tokens, view.keys, None
+    return view.table()
+
+
+def _draw_panel(axes, view, table, title):
+    from matplotlib.patches import Rectangle
+
+    rows, columns, cells = table
+    _, white_from = palette()
+    # an image of its own colours, so that sums and what is not computed stay uncoloured
+    index = np.full((len(rows), len(columns)), NONE)
+    index[: view.matrix.shape[0], : view.matrix.shape[1]] = view.colours()
+    _draw_colours(axes, index, "auto")
+    if cells:
+        axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
+        axes.set_yticks(np.arange(-0.5, len(rows)), minor=True)
+        axes.grid(which="minor", color="#8c8c8c", linewidth=0.5)
+        for (i, j), colour in np.ndenumerate(index):
+            axes.text(
+                j, i, cells[i][j], ha="center", va="center",
+                fontsize=9 if len(cells[i][j]) < 7 else 7,
+                color="white" if white_from <= colour < NONE else "black",
+            )  # fmt: skip
+    outline = dict(fill=False, edgecolor=MARKED, linewidth=2, zorder=3)
+    for i, j in sorted(view.highlights):
+        axes.add_patch(Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, **outline))
+    upright = not cells or max(map(wide, columns)) > 7
+    for axis, labels, turn in ((axes.xaxis, columns, 90 * upright), (axes.yaxis, rows, 0)):
+        every = -(-len(labels) // 64)
+        names, size = [_label(label) for label in labels[::every]], 9 if cells else 7
+        axis.set_ticks(range(0, len(labels), every))
+        axis.set_ticklabels(names, fontsize=size, rotation=turn, parse_math=False)
+    axes.tick_params(which="both", length=0)
+    axes.set_ylabel(view.axes[0], fontsize=9, parse_math=False)
+    axes.set_xlabel(view.axes[1], fontsize=9, parse_math=False)
+    if title:
+        axes.set_title(title, fontsize=10, parse_math=False)
+
+
+def _draw_colours(axes, index, aspect):
+    """Indices into palette(), NONE for no colour."""
+    colours = [*palette()[0], NONE_COLOUR]
+    rgb = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in colours], np.uint8)
+    axes.imshow(rgb[index], aspect=aspect, interpolation="nearest")
+
+
+def _draw_heads(figure, small, in_a_row, head):
+    grid = figure.subplots(-(-len(small) // in_a_row), in_a_row, squeeze=False).flat
+    for axes in grid[len(small) :]:
+        axes.remove()
+    for k, (axes, (title, view)) in enumerate(zip(grid, small, strict=False)):
+        _draw_colours(axes, view.colours(), "equal")
+        axes.set(xticks=[], yticks=[])
+        axes.set_title(title, fontsize=8, fontweight="bold" if k == head else "normal")
+        if k == head:
+            for spine in axes.spines.values():
+                spine.set(color=MARKED, linewidth=2.5)
+
+
+def _draw_key(figure, grid, scale):
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    colours = ScalarMappable(Normalize(*scale), ListedColormap(palette()[0]))
+    figure.colorbar(colours, ax=grid, aspect=30, pad=0.01)

@@ -1,0 +1,392 @@
+"""A matrix and what there is to say about it: what the still and the live picture share.
+
+Names, numbers as text, colours and explanations are decided in this file only; still.py and
+explore.py draw them.
+"""
+
+import operator
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import torch
+
+from .guard import InputError
+
+# ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
+# projector and for every kind of colour vision.
+STOPS = "f7fbff deebf7 c6dbef 9ecae1 6baed6 4292c6 2171b5 08519c 08306b".split()
+WHITE_FROM = 183  # from this colour on text must be white, for a contrast of at least 4.5:1
+NONE = 255  # the index of NaN and of what is not computed yet
+MAX_TEXT = 64  # rows or columns of the numbers as text
+MAX_SIDE = 512  # rows or columns of a picture
+MAX_TERMS = 8  # products that an explanation tells
+MAX_HEADS = 16  # small heads beside a matrix
+
+
+@cache
+def palette():
+    """255 colours "#rrggbb", light to dark, and the index from which text must be white."""
+    stops = np.array([[int(s[i : i + 2], 16) for i in (0, 2, 4)] for s in STOPS])
+    at = np.linspace(0, len(stops) - 1, NONE)
+    rgb = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], 1).round()
+    return ["#{:02x}{:02x}{:02x}".format(*map(int, colour)) for colour in rgb], WHITE_FROM
+
+
+def as_array(values, what="the matrix"):
+    """as_array(weights): torch, numpy or nested lists as a float64 array of its own.
+
+    Raises InputError, about `what`, if they are no real numbers or rows differ in length.
+    """
+
+    def unpack(values):
+        if torch.is_tensor(values):
+            values = values.detach().cpu().to_dense()
+            if not values.is_complex():  # numpy has no bfloat16
+                values = values.to(torch.float64)
+            return values.numpy()
+        return [unpack(v) for v in values] if isinstance(values, (list, tuple)) else values
+
+    try:
+        array = np.asarray(unpack(values))
+    except (ValueError, RecursionError):
+        raise InputError(f"the rows of {what} differ in length; give each the same.") from None
+    except RuntimeError as error:  # nested tensors, and those without numbers (meta)
+        raise InputError(f"the numbers of {what} cannot be read: {str(error)[:80]}") from None
+    if array.dtype.kind == "c":
+        raise InputError(f"{what} holds complex numbers; real numbers are expected.")
+    if array.dtype.kind not in "biuf":
+        kind = "None" if values is None else f"{type(values).__name__} ({str(values)[:40]!r})"
+        raise InputError(
+            f"{what} is {kind}; a matrix of numbers is expected: torch, numpy or nested lists."
+        )
+    return array.astype(np.float64)
+
+
+def bare(value):
+    """A single number of torch or numpy as Python's own; anything else as it is."""
+    single = isinstance(value, (torch.Tensor, np.ndarray, np.generic)) and value.ndim == 0
+    return value.item() if single else value
+
+
+def is_whole(x, low, high):
+    """Whether x is a whole number from low to high; True is none."""
+    return isinstance(x, int) and not isinstance(x, bool) and low <= x <= high
+
+
+def one_line(text):
+    """A line break as \\n and so on: real tokens have them, and a table would fall apart."""
+    odd = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, line and paragraph ends
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in odd else c for c in text
+    )
+
+
+def as_text(text):
+    """A title or caption as str, which may have line breaks but nothing else that is odd."""
+    return "" if text is None else "\n".join(map(one_line, str(text).split("\n")))
+
+
+def names(given, count, what):
+    """Names as a list of str, one for each row or column; numbers from 0 if None is given."""
+    if given is None:
+        return [str(i) for i in range(count)]
+    if isinstance(given, (str, bytes)):
+        raise InputError(f"{what} is one text, {given[:40]!r}; a list of {count} is expected.")
+    try:
+        given = [one_line(str(bare(name))) for name in given]
+    except TypeError:
+        raise InputError(
+            f"{what} is {str(given)[:40]}; a list of {count} words is expected."
+        ) from None
+    if len(given) != count:
+        raise InputError(f"{what} has {len(given)} names; {count} are needed.")
+    return given
+
+
+@dataclass
+class View:
+    """View(weights, tokens, caption="Rows sum to 1."): a matrix and what to say about it.
+
+    matrix: (rows, columns) or (columns,); torch, numpy or lists; NaN and infinities are shown.
+    tokens: names of the rows (the queries); also of the columns if there are as many.
+    keys: names of the columns, where they differ.
+    caption: one or two sentences under the picture.
+    highlights: cells (row, column) to outline; None means all: (1, None) is row 1.
+    shown: (rows, columns) of bool, False where a cell is not computed yet; None shows all.
+    row_sums, column_sums: also show what each row, or column, adds up to.
+    scale: (low, high), the values of the lightest and the darkest colour; by default
+        (0, 1) if all values lie there, else from the lowest to the highest with 0 included.
+    digits: digits after the point, 0 to 6.
+    axes: what a row and what a column is.
+    explain: explain(row, column) -> str, how the number in this cell came about.
+    heads: (heads, rows, columns), up to 16 of them, drawn small and without numbers beside
+        the matrix, on its scale, which by default covers them too; shown holds for them too.
+    head: which of them, from 0, the matrix is: outlined; None if it is none of them.
+    Raises InputError where these do not fit together.
+    """
+
+    matrix: object
+    tokens: object = None
+    keys: object = None
+    caption: str = ""
+    highlights: object = ()
+    shown: object = None
+    row_sums: bool = False
+    column_sums: bool = False
+    scale: tuple | None = None
+    digits: int = 2
+    axes: tuple = ("Query", "Key")
+    explain: Callable | None = None
+    heads: object = None
+    head: int | None = None
+
+    def __post_init__(self):
+        self.matrix, given = as_array(self.matrix), "keys"
+        if self.matrix.ndim == 1:
+            self.matrix = self.matrix[None]
+            if self.tokens is not None and self.keys is None and len(self.matrix[0]) != 1:
+                self.tokens, self.keys, given = [""], self.tokens, "tokens"
+        if self.matrix.ndim != 2:
+            raise InputError(
+                f"one matrix is expected, (rows, columns); the shape is {self.matrix.shape}."
+                + " Choose one, for instance weights[0]." * (self.matrix.ndim > 2)
+            )
+        rows, columns = self.matrix.shape
+        if rows == 0 or columns == 0:
+            raise InputError(
+                f"there is nothing to show: the shape is ({rows}, {columns}), 0 tokens."
+            )
+        if self.keys is None and rows == columns:
+            self.keys = self.tokens
+        self.tokens = names(self.tokens, rows, "tokens")
+        self.keys = names(self.keys, columns, given)
+        self.axes = ("Query", "Key") if self.axes is None else tuple(names(self.axes, 2, "axes"))
+        shown = np.ones((rows, columns)) if self.shown is None else self.shown
+        self.shown = as_array(shown, "shown").astype(bool)
+        if self.shown.shape != (rows, columns):
+            raise InputError(
+                f"shown has the shape {self.shown.shape}, the matrix ({rows}, {columns})."
+            )
+        self.highlights = self._cells(() if self.highlights is None else self.highlights)
+        self._fit_heads()
+        self.scale = self._limits(self.scale)
+        digits = self.digits = bare(self.digits)
+        if not is_whole(digits, 0, 6):
+            raise InputError(
+                f"digits is {str(digits)[:40]!r}; a whole number from 0 to 6 is expected."
+            )
+        self.caption = as_text(self.caption)
+        for name in ("row_sums", "column_sums"):
+            if not isinstance(bare(getattr(self, name)), (bool, int)):
+                raise InputError(f"{name} is no switch; True or False is expected.")
+        if not (self.explain is None or callable(self.explain)):
+            raise InputError("explain should be a function: explain(row, column) -> text.")
+
+    def _cells(self, highlights):
+        rows, columns = self.matrix.shape
+        cells = set()
+        try:
+            for row, column in highlights:
+                cells |= {
+                    (range(rows)[i], range(columns)[j])
+                    for i in (range(rows) if row is None else [operator.index(row)])
+                    for j in (range(columns) if column is None else [operator.index(column)])
+                }
+        except (TypeError, ValueError, IndexError):
+            raise InputError(
+                f"highlights is {str(highlights)[:80]}; a list of (row, column) inside "
+                f"({rows}, {columns}) is expected, None for a whole row or column."
+            ) from None
+        return cells
+
+    def _fit_heads(self):
+        head = self.head = bare(self.head)
+        count = 0
+        if self.heads is not None:
+            self.heads, shape = as_array(self.heads, "heads"), self.matrix.shape
+            if self.heads.shape[1:] != shape or not 1 <= len(self.heads) <= MAX_HEADS:
+                raise InputError(
+                    f"heads has the shape {self.heads.shape}; (heads, {shape[0]}, {shape[1]}) "
+                    f"with 1 to {MAX_HEADS} heads is expected."
+                )
+            count = len(self.heads)
+        if head is not None and not is_whole(head, 0, count - 1):
+            raise InputError(
+                f"head is {str(head)[:40]}; one of {count} heads, counted from 0, or None "
+                "is expected."
+            )
+
+    def _limits(self, scale):
+        if scale is not None:
+            try:
+                low, high = map(float, scale)
+            except (TypeError, ValueError, OverflowError, RuntimeError):
+                low = high = 0.0
+            if not (np.isfinite([low, high]).all() and low < high):
+                raise InputError(
+                    f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
+                )
+            return low, high
+        every = self.matrix[None]
+        if self.heads is not None:
+            every = np.concatenate([every, self.heads])
+        finite = every[np.isfinite(every) & self.shown]
+        low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
+        return (0.0, 1.0) if low == 0 and high <= 1 else (float(low), float(high))
+
+    def number(self, value):
+        """A value as it is shown everywhere: fixed digits, no minus before zero; with a
+        power of ten if it is too long for a cell, such as a mask of -1e9."""
+        if not np.isfinite(value):
+            return {np.inf: "inf", -np.inf: "-inf"}.get(value, "nan")
+        text = f"{value:.{self.digits}f}"
+        if len(text) > 12:
+            return f"{value:.{self.digits}e}"
+        return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+
+    def table(self):
+        """(row names, column names, cells), cells as text, "" where not computed yet;
+        sums included."""
+        across, down = bool(self.row_sums), bool(self.column_sums)
+        known = np.where(self.shown, self.matrix, 0.0)
+        with np.errstate(all="ignore"):  # inf - inf is nan, and shown as that
+            if across:
+                known = np.column_stack([known, known.sum(1)])
+            if down:
+                known = np.vstack([known, known.sum(0)])
+        shown = np.pad(self.shown, ((0, down), (0, across)), constant_values=True)
+        cells = [
+            [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
+            for row in zip(known, shown, strict=True)
+        ]
+        return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
+
+    def colours(self):
+        """(rows, columns) of uint8, indices into palette(); NONE where there is no colour."""
+        low, high = self.scale
+        unit = max(-low, high)  # with numbers near 1 nothing overflows
+        with np.errstate(all="ignore"):
+            part = (self.matrix / unit - low / unit) / (high / unit - low / unit)
+        none = np.isnan(self.matrix) | ~self.shown
+        index = np.clip(np.where(none, 0, part), 0, 1) * (NONE - 1)
+        return np.where(none, NONE, index.round()).astype(np.uint8)
+
+    def part(self, most):
+        """The first `most` rows and columns, the caption saying so; self if that is all."""
+        n, m = self.matrix.shape
+        if max(n, m) <= most:
+            return self
+        rows, columns = min(n, most), min(m, most)
+        text = f"Rows 0 to {rows - 1} and columns 0 to {columns - 1} of ({n}, {m})."
+        return replace(
+            self,
+            matrix=self.matrix[:rows, :columns],
+            tokens=self.tokens[:rows],
+            keys=self.keys[:columns],
+            shown=self.shown[:rows, :columns],
+            highlights=[(i, j) for i, j in self.highlights if i < rows and j < columns],
+            heads=None if self.heads is None else self.heads[:, :rows, :columns],
+            caption=f"{text} {self.caption}".strip(),
+            # the sum of a part would pass for that of the whole row
+            row_sums=self.row_sums and columns == m,
+            column_sums=self.column_sums and rows == n,
+        )
+
+    def small(self):
+        """The heads as (title, View), in order; empty if there are none."""
+        alone = dict(caption="", highlights=(), explain=None, heads=None, head=None)
+        heads = () if self.heads is None else self.heads
+        return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
+
+    def text(self):
+        """The numbers as a text table, those of the heads too, with the caption below; of a
+        large matrix the first 64 rows and columns."""
+        if max(self.matrix.shape) > MAX_TEXT:
+            return self.part(MAX_TEXT).text()
+        rows, columns, cells = self.table()
+        lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
+        widths = [max(wide(line[j]) for line in lines) for j in range(len(lines[0]))]
+        out = []
+        for line in lines:
+            first = line[0] + " " * (widths[0] - wide(line[0]))
+            rest = (" " * (w - wide(t)) + t for t, w in zip(line[1:], widths[1:], strict=True))
+            out.append("  ".join([first, *rest]).rstrip())
+        for title, view in self.small():
+            out += [title, view.text()]
+        return "\n".join(out + ([self.caption] if self.caption else []))
+
+    def alt(self):
+        """One sentence for those who do not see the picture."""
+        rows, columns = self.matrix.shape
+        sentence = f"{self.axes[0]} by {self.axes[1]}, {rows} by {columns} numbers"
+        known = np.where(self.shown & np.isfinite(self.matrix), self.matrix, -np.inf)
+        if np.isfinite(known).any():
+            i, j = np.unravel_index(known.argmax(), known.shape)
+            sentence += (
+                f"; the largest is {self.number(known[i, j])}"
+                f" in row {self.tokens[i]}, column {self.keys[j]}"
+            )
+        if self.heads is not None:
+            which = "" if self.head is None else f"this is head {self.head + 1} of "
+            sentence += f"; {which}{len(self.heads)} heads, shown small beside it"
+        return " ".join(f"{sentence}. {self.caption}".split())
+
+
+def side_by_side(matrices, **options):
+    """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
+
+    matrices: {title: matrix or View}; a View is copied, the others get these options.
+    Plain matrices share one scale, unless it is among the options.
+    Raises InputError if they differ in shape, or if one of several has heads.
+    """
+    views = [
+        (as_text(title), replace(one) if isinstance(one, View) else View(one, **options))
+        for title, one in matrices.items()
+    ]
+    if len(views) > 1 and any(view.heads is not None for _, view in views):
+        raise InputError("heads are drawn beside one matrix; there are several.")
+    if len({view.matrix.shape for _, view in views}) != 1:
+        shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views) or "{}"
+        raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
+    plain = not any(isinstance(one, View) for one in matrices.values())
+    if plain and options.get("scale") is None:
+        low, high = zip(*(view.scale for _, view in views), strict=True)
+        for _, view in views:
+            view.scale = min(low), max(high)
+    return views
+
+
+def dot_in_full(a, b):
+    """A dot product in full, as explain can say it: "0.55 × 0.43 + 0.87 × 0.15".
+
+    a, b: vectors of one length; of long ones the first eight products are told.
+    """
+    a, b = as_array(a, "a").ravel(), as_array(b, "b").ravel()
+    if len(a) != len(b):
+        raise InputError(f"vectors of one length are expected, not of {len(a)} and {len(b)}.")
+    terms = [f"{x:.2f} × {y:.2f}" for x, y in zip(a, b, strict=True)]
+    return " + ".join(terms[:MAX_TERMS] + ["…"] * (len(terms) > MAX_TERMS))
+
+
+def softmax_in_full(scores, j):
+    """How softmax makes weight j of these scores (n,): "exp(0.95 - 1.50) / 4.20".
+
+    As softmax does it, the largest score is taken from all of them first; below the line is
+    the sum of all such exponentials.
+    """
+    scores = as_array(scores, "scores").ravel()
+    top = scores.max()
+    if top == -np.inf:
+        return "0 / 0: there is nothing to see"
+    return f"exp({scores[j]:.2f} - {top:.2f}) / {np.exp(scores - top).sum():.2f}"
+
+
+def wide(text):
+    """Columns that a text takes in a fixed-width font."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )

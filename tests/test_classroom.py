@@ -1,0 +1,350 @@
+"""Promises of the teacher's command: every notebook is run anew and alone, and the table says
+what came of it."""
+
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from nbformat import v4, write
+
+from helpers.checks.exercises import CHECKED
+from helpers.checks.verdict import MIME
+from helpers.classroom import grade, table
+from helpers.classroom.run_notebook import ROOT, Run, Unusable, _read, cells_of, run, verdict_in
+
+LESSON = "03_context_vectors"
+SECONDS = 30  # in which the kernel of an endless notebook has started, also on a busy machine
+# Stands for check(): what a notebook shows, without importing torch.
+SHOW = f"""
+from IPython.display import display
+def show(exercise, passed, *mistakes):
+    found = {{"exercise": exercise, "passed": passed, "mistakes": list(mistakes)}}
+    display({{{MIME!r}: found}}, raw=True)
+"""
+# Says through a verdict which processes there are: the kernel, and a program it started.
+PROCESSES = """
+import os, subprocess, sys
+sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+child = subprocess.Popen(sleep, start_new_session=True)
+show("self_attention", False, str(os.getpid()), str(os.getppid()), str(child.pid))
+"""
+SPY = """
+import os, sys
+for name in ("left.txt", "../left.txt"):
+    open(name, "w").close()
+sys.path.append(os.environ["BESIDE"])
+import beside  # Python keeps a compiled copy next to it, unless told not to
+proxies = [name for name in os.environ if name.lower().endswith("_proxy")]
+raise RuntimeError(f"{proxies}")
+"""
+# As in a lesson. A folder called helpers lies beside the notebook, too, and above it.
+LIKE_A_LESSON = """
+import sys
+sys.path.insert(0, "..")
+from helpers import check
+check("softmax", lambda x: x.softmax(-1))
+"""
+FOUND = {"exercise": "context_vector", "passed": True, "mistakes": ["late"]}
+FORGED = v4.new_output("display_data", data={MIME: FOUND})
+
+
+def notebook(path, *cells, outputs=()):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = [v4.new_code_cell(cell, outputs=list(outputs)) for cell in cells]
+    write(v4.new_notebook(cells=made), path)
+    return path
+
+
+def everything(folder):
+    """path -> (bytes, time of change), also of folders."""
+    return {
+        path: (path.read_bytes() if path.is_file() else None, path.stat().st_mtime_ns)
+        for path in [folder, *folder.rglob("*")]
+    }
+
+
+def is_running(pid):
+    try:
+        return psutil.Process(int(pid)).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Of the class. What is temporary lies beside it."""
+    folder = tmp_path_factory.mktemp("home") / "class"
+    notebook(
+        folder / "anna" / "Jörg's copy" / f"{LESSON}.ipynb",
+        SHOW,
+        'show("context_vector", False, "old"); show("context_vector", False, "wrong axis")',
+        SPY,
+        "1 / 0",
+        'show("self_attention", True)',
+    )
+    (folder / "anna" / "beside.py").write_text("")
+    bert = notebook(folder / f"bert_{LESSON}.ipynb", SHOW, 'show("context_vector", None)')
+    bert.write_bytes(b"\xef\xbb\xbf" + bert.read_bytes())  # as some editors on Windows do
+    notebook(folder / "clara" / "a.ipynb", LIKE_A_LESSON)
+    for place in (folder, folder / "clara"):
+        (place / "helpers").mkdir()
+        (place / "helpers" / "__init__.py").write_text("")
+    notebook(folder / "Zoë Łuk.ipynb", SHOW, PROCESSES, "os._exit(0)")
+    notebook(folder / "forger.ipynb", "1 + 1", outputs=[FORGED])
+    (folder / "damaged.ipynb").write_text('{"cells": [')
+    # what Jupyter and a Mac keep
+    for copy in ("anna/.ipynb_checkpoints/a-checkpoint", "__MACOSX/anna/a", "anna/._a"):
+        notebook(folder / f"{copy}.ipynb", SHOW, 'show("context_vector", True)')
+    (folder.parent / "temporary").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ran(folder):
+    """What the command printed for that class: run as a teacher does, with a pipe as on
+    Windows, and while another notebook does not end."""
+    before = everything(folder)
+    temporary = str(folder.parent / "temporary")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tempfile.tempdir", temporary)
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        for name in ("TMPDIR", "TEMP", "TMP"):
+            patch.setenv(name, temporary)
+        for name in ("HTTPS_PROXY", "no_proxy"):
+            patch.setenv(name, "localhost")
+        patch.setenv("BESIDE", str(folder / "anna"))
+        patch.setenv("PYTHONIOENCODING", "cp1252")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "helpers.classroom", str(folder)],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="cp1252",
+        )  # fmt: skip
+        forever = "import time\nwhile True: time.sleep(0.01)"
+        loop = notebook(folder.parent / "loop.ipynb", SHOW, PROCESSES + forever)
+        endless = run(loop, MIME, seconds=SECONDS)
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return SimpleNamespace(
+        out=out, err=err, lines=out.splitlines(), endless=endless,
+        untouched=everything(folder) == before, temporary=list(Path(temporary).iterdir()),
+    )  # fmt: skip
+
+
+def rows_of(lines):
+    """First word of a line -> the words after it."""
+    return {line.split()[0]: line.split()[1:] for line in lines if line}
+
+
+def test_the_table_tells_right_wrong_not_written_and_absent_by_the_last_verdict(ran):
+    letter = next(line[0] for line in ran.lines if line.endswith(" = wrong axis"))
+    rows = rows_of(ran.lines)
+    assert rows["anna"] == ["x", letter, "ok", "-", "-"]
+    assert rows["bert"] == ["..", "-", "-", "-"]
+    assert "context_vector: wrong axis, 1 of 2" in ran.out and "old" not in ran.out
+    # progress, elsewhere; hidden copies do not count
+    assert "1 of 6: anna" in ran.err and "of 6" not in ran.out
+
+
+def test_a_stored_output_is_not_believed(ran):
+    assert "forger.ipynb: no check in it gave a verdict" in ran.out
+    assert "forger" not in rows_of(ran.lines)
+
+
+def test_what_did_not_run_is_said_with_its_reason(ran):
+    died = "uk.ipynb: the kernel died, in cell [3]; what was checked before counts"
+    assert rf"\u0141{died}" in ran.out
+    assert "damaged.ipynb: damaged: it is not JSON" in ran.out
+
+
+def test_a_cell_that_raises_is_named_and_sees_no_proxy(ran):
+    assert "cell [3] RuntimeError: [] (and 1 more)" in ran.out
+
+
+def test_our_own_check_is_imported_and_heard_and_not_what_lies_beside(ran):
+    assert rows_of(ran.lines)["clara"] == ["ok", "-", "-", "-"]
+
+
+def test_nothing_is_written_into_the_folder_or_left_behind(ran):
+    assert ran.untouched and ran.temporary == []
+
+
+def test_the_time_limit_is_kept_and_what_was_checked_before_counts(ran):
+    assert ran.endless.failed == f"took longer than {SECONDS} seconds, in cell [2]"
+    assert list(ran.endless.verdicts) == ["self_attention"]
+
+
+def test_no_process_is_left(ran):
+    _, endless = ran.endless.verdicts["self_attention"]
+    # The kernel that died, whose number the legend tells, and what it had started.
+    died = [line.split(" = ")[1] for line in ran.lines if " = " in line]
+    died = [number for number in died if number.isdigit()]
+    assert len(endless) == len(died) == 3 and not any(map(is_running, [*endless, *died]))
+
+
+# --- without a kernel ---
+
+
+STUDENTS = {
+    f"anna/week 3/handed in/{LESSON}.ipynb": "anna",
+    f"anna_{LESSON}.ipynb": "anna",
+    f"{LESSON}_anna.ipynb": "anna",
+    f"{LESSON.upper()} - Anna Lena.ipynb": "Anna Lena",
+    f"anna_{LESSON} (2).ipynb": "anna",
+    f"anna_{LESSON}-Copy1.ipynb": "anna",
+    "anna.ipynb": "anna",
+    f"{LESSON}.ipynb": LESSON,
+    unicodedata.normalize("NFD", "Jörg\x1b[31m\nb.ipynb"): "Jörg?[31m b",
+}
+
+
+@pytest.mark.parametrize("path, student", STUDENTS.items(), ids=range(len(STUDENTS)))
+def test_the_student_is_known_from_the_path(path, student):
+    assert grade.student_of(Path(path)) == student
+
+
+def test_a_link_out_of_the_folder_is_named_and_not_followed(tmp_path, capsys):
+    folder = tmp_path.resolve() / "class"
+    inside = notebook(folder / "anna" / "a.ipynb")
+    outside = notebook(tmp_path / "elsewhere" / "b.ipynb")
+    try:
+        (folder / "bert.ipynb").symlink_to(outside)
+        (folder / "clara").symlink_to(outside.parent, target_is_directory=True)
+    except OSError:
+        pytest.skip("no right to make links")
+    out = "is a link out of the folder: it was not followed."
+    assert grade.find(folder) == ([("anna", inside)], [f"bert.ipynb {out}", f"clara {out}"])
+    inside.unlink()
+    assert grade.main([str(folder)]) == 2
+    assert f"bert.ipynb {out}" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsys, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "class" / "temporary"))
+    for folder, sentence in (
+        (tmp_path / "absent", "does not exist."),
+        (tmp_path / "empty", "There is no notebook (.ipynb) to run in"),
+        (notebook(tmp_path / "a.ipynb"), "is not a folder."),
+        (notebook(tmp_path / "class" / "a.ipynb").parent, "nothing may be written there"),
+    ):
+        assert grade.main([str(folder)]) == 2
+        shown = capsys.readouterr()
+        assert sentence in shown.err and shown.err.count("\n") == 1 and not shown.out
+
+
+FILES = {
+    b"": "an empty file",
+    b'{"cells": [': "damaged: it is not JSON",
+    b"[" * 100_000: "damaged: it is not JSON",
+    b"\xff\xfe\x00": "damaged: it is not text in UTF-8",
+    b"[]": "not a notebook",
+    b'{"a": 1}': "not a notebook",
+    b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [3]}': "not a notebook",
+}
+
+
+@pytest.mark.parametrize("content, reason", FILES.items(), ids=range(len(FILES)))
+def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path, content, reason):
+    path = tmp_path / "a.ipynb"
+    path.write_bytes(content)
+    with pytest.raises(Unusable, match=reason):
+        cells_of(path)
+
+
+@pytest.mark.parametrize("key", FOUND)
+@pytest.mark.parametrize("value", [1, "yes", [1]])
+def test_what_no_check_can_show_is_no_verdict(key, value):
+    assert verdict_in({MIME: FOUND}, MIME) == [*FOUND.values()]
+    spoilt = FOUND | {key: [value] if key == "exercise" else value}
+    for data in ({MIME: spoilt}, {MIME: [FOUND]}, {}):
+        assert verdict_in(data, MIME) is None
+
+
+def test_a_log_that_a_student_spoilt_or_deleted_harms_nobody(tmp_path):
+    log = tmp_path / "log"
+    assert _read(log, "") == Run(failed="its process ended")
+    log.write_bytes(b'\xff\n{"verdict": ["x", 3, 5]}\n[]\n{"cell": 2}\n{"error": 1}\n{"verd')
+    assert _read(log, "") == Run(failed="its process ended, in cell [2]")
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "inf", "nan", "ten"])
+def test_the_seconds_are_a_positive_number(text, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        grade.main(["folder", "--seconds", text])
+    assert stopped.value.code == 2 and "invalid seconds value" in capsys.readouterr().err
+
+
+def report(*runs, **more):
+    """Lines for the runs, each (student, {exercise: (passed, mistakes)})."""
+    return table.report([(name, f"{name}.ipynb", Run(its, **more)) for name, its in runs])
+
+
+def wrong(*mistakes):
+    return False, mistakes
+
+
+RIGHT, OPEN = (True, ()), (None, ())
+
+
+def test_letters_stand_for_the_mistakes_the_most_common_first():
+    lines = report(
+        ("anna", {"scores": wrong("a rare one", "often"), "all_scores": RIGHT}),
+        ("bert", {"scores": wrong("often"), "all_scores": wrong()}),
+        ("clara", {"scores": OPEN, "all_scores": wrong()}),
+        ("dora", {"all_scores": RIGHT}),
+    )
+    assert lines[0] == "01_dot_products"
+    rows = rows_of(lines)
+    assert rows["anna"] == ["✘", "b", "a", "✔", "-"]
+    assert rows["bert"] == ["✘", "a", "✘", "?", "-"]
+    assert rows["clara"] == ["…", "✘", "?", "-"]
+    assert rows["dora"] == ["-", "✔", "-"]
+    assert "a = often" in lines and "b = a rare one" in lines
+    assert "  scores: often, 2 of 3" in lines
+    assert "  all_scores: no cause established, 2 of 4" in lines
+
+
+def test_mistakes_that_are_equally_common_are_told_as_such():
+    runs = [(name, {"softmax": wrong(name)}) for name in "ABC"]
+    assert "  softmax: A / B, 1 of 2 each" in report(*runs[:2])
+    assert "  softmax: 3 different ones, 1 of 3 each" in report(*runs)
+
+
+def test_one_row_for_a_student_with_several_notebooks_and_the_best_answer():
+    lines = report(
+        ("anna", {"softmax": RIGHT, "scores": OPEN}),
+        ("anna", {"softmax": wrong("late"), "scores": wrong("loop")}),
+    )
+    rows = [line.split()[1:] for line in lines if line.startswith("anna ")]
+    assert rows == [["✘", "a", "-", "-"], ["✔", "-", "-", "-"]]
+    assert "late" not in "\n".join(lines)
+
+
+def test_every_exercise_belongs_to_a_lesson():
+    by_lesson = table.exercises_by_lesson()
+    assert by_lesson.pop(table.OTHER) == []
+    assert sorted(sum(by_lesson.values(), [])) == sorted(CHECKED)
+
+
+def test_every_line_fits_and_no_text_of_a_student_steers_the_terminal():
+    student = "A name that is longer than any column should be_1234567_assignsubmission_file"
+    verdicts = {name: wrong(f"\x1b[2J{name} " + "long " * 40) for name in CHECKED}
+    verdicts |= {f"\x1b[1m exercise {k}": RIGHT for k in range(30)}
+    error = [(1, "ValueError: " + "\x1b[2J\n" * 60)]
+    lines = report((student, verdicts), errors=error, failed="took longer")
+    assert max(map(len, lines)) <= table.WIDTH
+    assert all(line.isprintable() for line in lines)
+    # exercises that do not fit beside each other go below
+    heads = [line.split() for line in lines if line.startswith(" " * table.LONGEST_NAME)]
+    assert len(heads) == sum(line.startswith("A name that is lon..") for line in lines)
+    by_lesson = table.exercises_by_lesson()
+    assert len(heads) > len(by_lesson) and sum(heads, []) == sum(by_lesson.values(), [])
+
+
+def test_signs_are_replaced_where_the_encoding_lacks_them():
+    assert table.signs_for("utf-8") == table.SIGNS
+    for encoding in ("cp1252", "ascii", None):
+        "".join(table.signs_for(encoding).values()).encode("ascii")

@@ -1,0 +1,246 @@
+"""Controls, from their abbreviations: what the page gets, and what a function gets for a value."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import InputError
+from helpers.controls import control
+
+NAN, INF = float("nan"), float("inf")
+SWITCHES, VECTORS = torch.ones(2, 1).bool(), torch.ones(2, 2)
+
+
+def made(short, *default):
+    """The control that this abbreviation gives for a parameter with this default."""
+    if not default:
+        return control("x", short, lambda x: None)
+    return control("x", short, lambda x=default[0]: None)
+
+
+ABBREVIATIONS = [
+    ((0, 5), dict(kind="slider", low=0, high=5, by=1, value=2)),
+    ((0, 10, 5), dict(kind="slider", low=0, high=10, by=5, value=5)),
+    ((0.0, 1.0), dict(kind="slider", low=0.0, high=1.0, by=0.1, value=0.5)),
+    ((0.1, 0.7), dict(kind="slider", low=0.1, high=0.7, by=0.1, value=0.3)),
+    ((-3, 3, 0.5), dict(kind="slider", low=-3.0, high=3.0, by=0.5, value=0.0)),
+    (["a", "b"], dict(kind="choice", labels=["a", "b"], value=0)),
+    (("a", "b"), dict(kind="choice", labels=["a", "b"], value=0)),
+    ({"one": 1, "two": 2}, dict(kind="choice", labels=["one", "two"], value=0)),
+    ([0.1, 1, 10], dict(kind="stops", labels=["0.1", "1", "10"], value=0)),
+    (list(torch.tensor([1, 2, 3])), dict(kind="stops", labels=["1", "2", "3"], value=0)),
+    ([1, 2], dict(kind="choice", labels=["1", "2"], value=0)),
+    ([3, 2, 1], dict(kind="choice", labels=["3", "2", "1"], value=0)),
+    ([1, 1, 2], dict(kind="choice", labels=["1", "1", "2"], value=0)),
+    ([1, "a", None], dict(kind="choice", labels=["1", "a", "None"], value=0)),
+    ("hello", dict(kind="text", value="hello")),
+    (True, dict(kind="switch", value=True)),
+    (torch.eye(2).bool(), dict(kind="cells", value=[[True, False], [False, True]])),
+    ([(True,), [np.bool_(False)]], dict(kind="cells", value=[[True], [False]])),
+    ([True, False], dict(kind="choice", labels=["True", "False"], value=0)),
+    ({"a": [[True]]}, dict(kind="choice", labels=["a"], value=0)),
+    ([[1, 0], [2]], dict(kind="choice", labels=["[1, 0]", "[2]"], value=0)),
+    (np.array([[1, 0], [0.5, 2]]), dict(kind="plane", value=[[1, 0], [0.5, 2]], limit=3)),
+    (torch.zeros(3, 2), dict(kind="plane", value=[[0.0, 0.0]] * 3, limit=1)),
+    *(
+        (kind(torch.ones(1, 2)), dict(kind="plane", value=[[1.0, 1.0]], limit=2))
+        for kind in (torch.Tensor.bfloat16, torch.Tensor.to_sparse, torch.nn.Parameter)
+    ),
+]
+
+
+@pytest.mark.parametrize("short, spec", ABBREVIATIONS)
+def test_every_abbreviation(short, spec):
+    assert made(short).spec == {"name": "x", **spec}
+
+
+@pytest.mark.parametrize(
+    "short, value",
+    [
+        ((0, np.int64(5)), 2),
+        ((0, torch.tensor(5)), 2),
+        ((np.float32(0), np.float32(1)), 0.5),
+        ((Fraction(0), Fraction(1)), 0.5),
+        (np.bool_(True), True),
+        (np.str_("x"), "x"),
+    ],
+)
+def test_values_of_numpy_and_torch_become_pythons_own(short, value):
+    start = made(short).spec["value"]
+    assert (start, type(start)) == (value, type(value))
+
+
+def test_a_step_starts_at_its_beginning():
+    assert control("step", (1, 9), lambda step: 0).spec["value"] == 1
+    assert control("step", (1, 9), lambda step=4: 0).spec["value"] == 4
+
+
+@pytest.mark.parametrize(
+    "default, short, value",
+    [
+        *((two, (0, 5), 2) for two in (2, 2.0, np.int64(2), torch.tensor(2))),
+        (0.3, (0.0, 1.0), 0.3),
+        (0.77, (-3.0, 3.0, 0.01), 0.77),
+        ("b", ["a", "b"], 1),
+        (int("2000"), {"one": 1000, "two": int("2000")}, 1),
+        ("two", {"one": 1, "two": 2}, 1),
+        (None, ["a", None], 1),
+        (False, True, False),
+        ("b", "a", "b"),
+        (torch.tensor([[False], [True]]), SWITCHES, [[False], [True]]),
+        ([[False], [False]], SWITCHES, [[False], [False]]),
+        (torch.tensor([[0.5, -1], [0, 0]]), VECTORS, [[0.5, -1.0], [0.0, 0.0]]),
+        ([[0, 1], [1, 0]], VECTORS, [[0.0, 1.0], [1.0, 0.0]]),
+    ],
+)
+def test_the_default_of_the_parameter_is_the_start(default, short, value):
+    start = made(short, default).spec["value"]
+    assert (start, type(start)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    "short, defaults",
+    [
+        ((0, 5), [9, -1, 2.5, NAN, None, True, "a"]),
+        ((0.0, 1.0), [0.25]),
+        ((1, 527, 44), [17]),
+        (["a", "b"], ["c"]),
+        ({"a": torch.ones(2), "b": torch.zeros(2)}, [torch.ones(2)]),
+        (True, ["no", torch.ones(2)]),
+        ("text", [5]),
+        (SWITCHES, [True, None, [[1], [0]], [[True, True]], torch.ones(1, 2).bool()]),
+        (VECTORS, [None, torch.ones(1, 2), torch.ones(2, 2) * 3, VECTORS.bool(), [[1], [2]]]),
+    ],
+)
+def test_a_default_that_the_control_cannot_have_is_refused(short, defaults):
+    for default in defaults:
+        with pytest.raises(InputError, match="^x starts at "):
+            pytest.fail(f"{made(short, default).spec}")
+
+
+NO_CONTROL = [
+    *[(1, 1), (5, 1), (0, 5, 0), (0, 5, -1), (0, NAN), (0, INF), (0, 10**400), (-1.7e308, 1.7e308)],
+    *[(), [], {}, None, NAN, 5, 1.5, {1, 2}, range(3), object()],
+    *[np.arange(3), torch.rand(100, 100), torch.rand(2, 3), torch.rand(0, 2)],
+    *[torch.tensor([[1.0, NAN]]), torch.tensor([[1.0, INF]]), np.array([[1e300, 1]])],
+    *[
+        np.array([["a", "b"]]),
+        torch.ones(2, 2, dtype=torch.cfloat),
+        torch.ones(2, 2, device="meta"),
+    ],
+    *[torch.ones(n, dtype=torch.bool) for n in [(3,), (2, 2, 2), (0, 2)]],
+    torch.ones(2, 2, dtype=torch.uint8),
+]
+
+
+@pytest.mark.parametrize("short", NO_CONTROL, ids=lambda x: repr(x)[:20])
+def test_what_is_no_control_is_refused(short):
+    with pytest.raises(InputError, match=r"(?s)^x=.*(\(low, high\)|a list of choices)") as caught:
+        made(short)
+    assert len(str(caught.value)) < 260 and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "short, sentence",
+    [
+        ([[True], [True, False]], "the rows of x differ in length"),
+        (torch.ones(65, 2).bool(), "x has 65 x 2 switches; at most 64 x 64 fit"),
+        (torch.ones(65, 2), "x has 65 x 2 numbers; at most 64 x 2 fit"),
+    ],
+)
+def test_a_matrix_that_does_not_fit_the_picture_is_refused(short, sentence):
+    with pytest.raises(InputError, match=sentence):
+        made(short)
+
+
+@pytest.mark.parametrize("fn", [lambda x: 0, lambda: 0])
+def test_a_control_without_a_parameter_is_refused(fn):
+    with pytest.raises(InputError, match="the function has no parameter 'y'"):
+        control("y", (0, 1), fn)
+
+
+HUGE = 10**5000  # more digits than Python prints
+BAD = [
+    ((0, 5), [6, -1, 2.5, None, True, "2", [2], {}, NAN, INF, -(10**400)]),
+    ((0.0, 5.0), [5.1, None, False, "2", NAN, HUGE]),
+    *((several, [3, -1, 0.5, None, True, "a", HUGE]) for several in (["a", "b"], [1, 2, 3])),
+    (True, [1, 0, None, "True"]),
+    ("text", [1, None, True, ["a"]]),
+    (SWITCHES, [True, None, "on", [], [True, True], [[True]], [[True, True]], {}, VECTORS, HUGE]),
+    (SWITCHES, [[[True], [True, True]], [[1], [0]], [[None], [True]]]),
+    (VECTORS, [True, None, "on", [], [1, 1], [[1, 1]], [[1, 1], [1]], [[1, 1], [1, 1, 1]], {}]),
+    (VECTORS, [[[1, x], [1, 1]] for x in (3, -2.1, NAN, None, "1", True, [1], 10**400)]),
+]
+
+
+@pytest.mark.parametrize("short, values", BAD)
+def test_a_value_that_the_control_cannot_have_is_refused_in_one_sentence(short, values):
+    for value in values:
+        with pytest.raises(InputError, match="^(x is .* expected.|the rows of x )") as caught:
+            pytest.fail(f"taken: {made(short).argument(value)!r}")
+        assert len(str(caught.value)) < 150
+
+
+def test_whole_sliders_give_whole_numbers():
+    for value in (3, 3.0, np.int64(3), torch.tensor(3)):
+        argument = made((0, 5)).argument(value)
+        assert (argument, type(argument)) == (3, int)
+
+
+@pytest.mark.parametrize("kind", [torch.Tensor.numpy, torch.Tensor.clone, torch.Tensor.tolist])
+@pytest.mark.parametrize("short", [torch.ones(3, 2).tril() == 1, torch.ones(3, 2).tril()])
+def test_a_matrix_is_given_as_a_tensor_of_its_own(kind, short):
+    start = short.clone().numpy()
+    one = made(start)
+    for value in (torch.zeros_like(short), short):
+        argument = one.argument(kind(value))
+        assert argument.equal(value) and argument.dtype == short.dtype
+        assert one.plain(kind(value)) == value.tolist()
+        argument.fill_(0)
+    assert start.tolist() == one.spec["value"] == short.tolist(), "the caller's is not changed"
+    start[0] = 0
+    assert one.spec["value"] == short.tolist(), "and not kept"
+
+
+@pytest.mark.parametrize(
+    "short, changes, expected",
+    [
+        (SWITCHES, [[1, 0, False]], [[True], [False]]),
+        (SWITCHES, [[1, 0, False], [0, 0, False]], [[False], [False]]),
+        (SWITCHES, [], [[True], [True]]),
+        (VECTORS, [[1, 0, 0.25]], [[1.0, 1.0], [0.25, 1.0]]),
+        (VECTORS, [[1, 0, 1], [0, 1, -1]], [[1.0, -1.0], [1.0, 1.0]]),
+    ],
+)
+def test_of_a_matrix_the_page_sends_what_changed(short, changes, expected):
+    one = made(short)
+    assert one.argument(one.edited(short.tolist(), changes)).tolist() == expected
+    assert one.spec["value"] == short.tolist()
+
+
+WRONG_EDITS = [[0], [[0, 0]], [[0, 0, 1, 1]], [["a", 0, 1]], [[0, None, 1]], [[0.0, 0, 1]]]
+WRONG_EDITS += [[[10**30, 0, 1]], None, "edit", 5, {"0": 1}, True, [[0, 0, 1], [3, 0, 1]]]
+WRONG_EDITS += [[[0, 0, x]] for x in (None, "on", [True], {}, HUGE, NAN, -3)]
+
+
+@pytest.mark.parametrize("short", [SWITCHES, VECTORS], ids=["switches", "vectors"])
+@pytest.mark.parametrize("changes", WRONG_EDITS)
+def test_a_change_that_does_not_fit_a_matrix_is_refused(short, changes):
+    one, known = made(short), short.tolist()
+    with pytest.raises(InputError, match="^x is .*; 2 x ") as caught:
+        one.argument(one.edited(known, changes))
+    assert len(str(caught.value)) < 150
+    assert known == short.tolist()
+
+
+def test_values_are_spoken_as_the_page_shows_them():
+    for short, value, text in [
+        ((0, 5), 3, "3"),
+        (["one", "two"], 1, "two"),
+        ([0.1, 1, 10], 2, "10"),
+        (torch.ones(6, 6).bool(), torch.ones(6, 6).tril().bool().tolist(), "6 x 6 switches, 21 on"),
+        (VECTORS, [[1.0, 0.5], [-0.25, 0.0]], "(1.00, 0.50), (-0.25, 0.00)"),
+    ]:
+        assert made(short).spoken(value) == text

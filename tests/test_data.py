@@ -1,0 +1,117 @@
+"""The files of data/ are read, and a damaged one is named in one sentence."""
+
+import csv
+
+import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+
+from helpers import InputError, cost, data, language, load_journey, training
+
+WORDS = ["Your", "journey", "starts", "with", "one", "step"]
+READERS = {  # file: (the room that reads it, its name for the file, reader, a number in the file)
+    "journey.csv": (data, "JOURNEY", load_journey, b"0.87"),
+    "models.csv": (cost, "MODELS", cost.load_models, b"128,"),
+    "attention_times.csv": (cost, "TIMES", cost.load_times, b"128,"),
+    "language.csv": (language, "FILE", language.load_language, None),
+    "training.csv": (training, "FILE", training.load_training, None),
+}
+NUMBERS = {"a word": b"seven,", "no number": b",", "nan": b"nan,", "too large": b"1e999,"}
+
+
+def damaged(file):
+    """What may be wrong with a file: {what: its bytes}."""
+    good = (data.DATA / file).read_bytes()
+    lines, number = good.splitlines(), READERS[file][3]
+    wrong = {
+        "empty": b"",
+        "zeros": bytes(1000),
+        "one field without end": b"a,b\n" + b"x" * (csv.field_size_limit() + 1),
+        "binary": bytes(range(256)) * 4,
+        "wide characters": good.decode().encode("utf-16"),
+        "a column less": b"\n".join(line.rpartition(b",")[0] for line in lines),
+    }
+    if number:
+        wrong |= {what: good.replace(number, x) for what, x in NUMBERS.items()}
+        wrong["long"] = good.replace(number, b"x" * 10**5 + b",")
+    if file == "journey.csv":
+        wrong |= {"five rows": b"\n".join(lines[:-1]), "seven rows": good + b"more,0.1,0.2,0.3\n"}
+    if READERS[file][0] is cost:
+        at = next(k for k, line in enumerate(lines) if not line.startswith(b"#"))
+        wrong |= {"no rows": b"\n".join(lines[: at + 1]), "zero": good.replace(number, b"0,")}
+    return wrong
+
+
+@pytest.fixture
+def copy(request, tmp_path, monkeypatch):
+    """copy(file) is the path of another file that is read in its place."""
+
+    def place(file):
+        room, name, *_ = READERS[file]
+        monkeypatch.setattr(room, name, tmp_path / file)
+        return tmp_path / file
+
+    return place
+
+
+@pytest.mark.parametrize("file", READERS)
+def test_a_damaged_file_is_named_in_one_sentence(file, copy):
+    load, advice = READERS[file][2], rf".*git checkout data/{file}(, or train instead\.)?$"
+    path = copy(file)
+    with pytest.raises(
+        InputError, match=f"^data/{file} cannot be read .FileNotFoundError.{advice}"
+    ):
+        load()
+    for what, content in damaged(file).items():
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=f"^data/{file} {advice}") as caught:
+            pytest.fail(f"{what}: {load()}")
+        assert len(str(caught.value)) < 250, what
+
+
+@pytest.mark.parametrize("file", READERS)
+def test_a_file_saved_by_a_windows_editor_is_read(file, copy):
+    load, good = READERS[file][2], (data.DATA / file).read_bytes()
+    expected = plain(load())
+    copy(file).write_bytes(b"\xef\xbb\xbf" + good.replace(b"\n", b"\r\n"))
+    assert plain(load()) == expected
+
+
+def plain(loaded):
+    """What was loaded as something that can be compared."""
+    return repr(vars(loaded) if isinstance(loaded, language.Language) else loaded)
+
+
+def test_every_file_says_what_its_columns_are():
+    for file in ("models.csv", "attention_times.csv"):
+        lines = (data.DATA / file).read_text(encoding="utf-8").splitlines()
+        about = " ".join(line for line in lines if line.startswith("#"))
+        header = next(line for line in lines if not line.startswith("#"))
+        assert all(f"{column}:" in about for column in header.split(",")), file
+
+
+def test_six_words_and_their_numbers_anew_in_every_call():
+    for _ in range(2):
+        tokens, inputs = load_journey()
+        assert tokens == WORDS
+        assert (inputs.shape, inputs.requires_grad) == ((6, 3), False)
+        assert inputs[1].tolist() == pytest.approx([0.55, 0.87, 0.66])
+        assert inputs[5].tolist() == pytest.approx([0.05, 0.80, 0.55])
+        tokens.clear()
+        inputs.zero_()
+
+
+def test_float32_whatever_the_default_is():
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert load_journey()[1].dtype == torch.float32
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_notebook_shows_the_sentence_without_a_traceback(copy, capsys):
+    copy("journey.csv")
+    result = InteractiveShell().run_cell("from helpers import load_journey\nload_journey()")
+    assert isinstance(result.error_in_exec, InputError)
+    shown = capsys.readouterr()
+    assert (shown.out + shown.err).strip() == f"InputError: {result.error_in_exec}"

@@ -1,0 +1,288 @@
+"""What the still picture shows, read from its artists, and what it refuses."""
+
+import base64
+import html
+import itertools
+import re
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+
+from helpers import InputError, View, heatmap
+from helpers.still import MAX_NUMBERS
+from helpers.view import MAX_TEXT, palette
+
+pytestmark = pytest.mark.filterwarnings("error")  # a warning would land in the cell's output
+
+ODD_WORDS = {
+    "html": ["<script>alert(1)</script>", "&amp;", "</td>"],
+    "mathtext": ["$x$", r"$\frac$", "100$"],
+    "quotes": ["'", '"', '" onload="x'],
+    "right to left": ["שלום", "مرحبا", "עולם"],
+    "Chinese and emoji": ["注意力", "👩‍🚀", "é"],
+    "empty": ["", "", ""],
+    "duplicates": ["the", "the", "the"],
+    "long": ["x" * 100, "注" * 100, "W" * 100],
+    "half a pair": ["\ud800", "a", "b"],
+}
+
+
+def weights(*shape):
+    torch.manual_seed(0)
+    return torch.softmax(torch.rand(*shape), -1)
+
+
+def panels(still):
+    """The axes with a matrix, without that of a colour bar."""
+    return [axes for axes in still.figure.axes if axes.images]
+
+
+def numbers(axes):
+    """{(row, column): text in the cell}"""
+    return {(round(t.get_position()[1]), round(t.get_position()[0])): t for t in axes.texts}
+
+
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def colours(axes):
+    """The red of each cell, as rows."""
+    return axes.images[0].get_array()[..., 0].tolist()
+
+
+def red(number, high):
+    return int(palette()[0][round(number / high * 254)][1:3], 16)
+
+
+# --- what it shows ---
+
+
+def test_row_0_is_on_top_and_the_axes_are_query_and_key():
+    (axes,) = panels(heatmap([[0.1, 0.9], [0.3, 0.7]], ["a", "b"]))
+    top, bottom = (axes.transData.transform((0, row))[1] for row in (0, 1))
+    assert top > bottom
+    assert (axes.get_ylabel(), axes.get_xlabel()) == ("Query", "Key")
+    assert labels(axes.yaxis) == labels(axes.xaxis) == ["a", "b"]
+    assert numbers(axes)[0, 1].get_text() == "0.90"
+
+
+@pytest.mark.parametrize(
+    "shape, readable", [((3, 12), True), ((3, 13), False), ((64, 3), True), ((65, 3), False)]
+)
+def test_numbers_up_to_12_columns_and_64_rows_then_a_colour_bar(shape, readable):
+    assert (MAX_NUMBERS, MAX_TEXT) == (12, 64)
+    still = heatmap(weights(*shape))
+    assert len(numbers(panels(still)[0])) == readable * shape[0] * shape[1]
+    assert len(still.figure.axes) == 2 - readable
+
+
+@pytest.mark.parametrize("shape", [(512, 3), (512, 13), (3, 512), (512, 512)])
+def test_a_large_matrix_is_a_picture_of_the_size_of_a_page(shape):
+    assert max(heatmap(weights(*shape)).figure.get_size_inches()) < 12
+
+
+def test_a_sum_is_no_column_more_to_read():
+    few = heatmap(weights(12, 12), row_sums=True, column_sums=True)
+    many = heatmap(weights(13, 13), row_sums=True, column_sums=True)
+    assert len(numbers(panels(few)[0])) == 13 * 13
+    assert panels(many)[0].images[0].get_array().shape[:2] == (13, 13)  # no empty column
+    assert "sum" in repr(many)
+
+
+def test_cells_have_their_numbers_and_colours_and_the_rest_is_white():
+    view = View(
+        [[1, 4, 0], [np.nan, 9, 2]], list("ab"), keys=list("xyz"), highlights=[(1, None)],
+        shown=[[1, 1, 1], [1, 0, 1]], row_sums=True,
+    )  # fmt: skip
+    (axes,) = panels(heatmap(view))
+    assert [[numbers(axes)[i, j].get_text() for j in range(4)] for i in range(2)] == view.table()[2]
+    assert (labels(axes.yaxis), labels(axes.xaxis)) == view.table()[:2]
+    assert colours(axes) == [[red(1, 4), red(4, 4), red(0, 4), 255], [255, 255, red(2, 4), 255]]
+    found = {place for place, text in numbers(axes).items() if text.get_color() == "white"}
+    assert found == {(0, 1)}, "the others would not be read"
+    outlined = {(round(p.get_y() + 0.46), round(p.get_x() + 0.46)) for p in axes.patches}
+    assert outlined == {(1, 0), (1, 1), (1, 2)}
+
+
+def test_heads_share_one_scale():
+    still = heatmap(torch.tensor([1.0, 4, 2])[:, None, None].expand(3, 2, 2), ["a", "b"])
+    axes = panels(still)
+    assert [a.get_title() for a in axes] == ["Head 1", "Head 2", "Head 3"]
+    assert [colours(a)[0][0] for a in axes] == [red(v, 4) for v in (1, 4, 2)]
+    assert "3 heatmaps" in still.alt
+
+
+def headed(**options):
+    """A view of two by three numbers, with three heads of which it is the second."""
+    heads = np.arange(18).reshape(3, 2, 3) / 2
+    return View(heads[1], ["a", "b"], keys=list("xyz"), heads=heads, **{"head": 1} | options)
+
+
+@pytest.mark.parametrize("head, scale", [(1, None), (None, (0, 10)), (np.int64(2), None)])
+def test_the_small_heads_are_drawn_on_the_scale_of_the_large_one_which_is_outlined(head, scale):
+    view = headed(head=head, scale=scale)
+    large, *small = panels(heatmap(view))
+    assert [axes.get_title() for axes in small] == ["head 1", "head 2", "head 3"]
+    for axes, matrix in zip([large, *small], [view.matrix, *view.heads], strict=True):
+        assert colours(axes) == [[red(x, view.scale[1]) for x in row] for row in matrix]
+    assert not any(axes.texts for axes in small)
+    wide = [axes.spines["top"].get_linewidth() > 2 for axes in small]
+    assert wide == [k == head for k in range(3)]
+
+
+@pytest.mark.parametrize("shape, many", [((1, 12), 5), ((12, 1), 2), ((6, 6), 16), ((64, 64), 1)])
+def test_every_number_of_heads_lies_inside_the_picture(many, shape):
+    still = heatmap(View(torch.zeros(shape), heads=torch.zeros(many, *shape)), title="T")
+    assert len(panels(still)) == many + 1
+    still.png()  # lays it out
+    boxes = [axes.get_tightbbox() for axes in panels(still)]
+    width, height = still.figure.get_size_inches() * still.figure.dpi
+    for box in boxes:
+        assert box.x0 > -1 and box.y0 > -1 and box.x1 < width + 1 and box.y1 < height + 1
+    assert not any(one.overlaps(two) for one, two in itertools.combinations(boxes, 2))
+
+
+def test_the_alternative_says_what_it_is_and_the_largest_number():
+    alt = heatmap([[0.1, 0.2], [0.9, 0.3]], ["a", "b"], title="T", caption="C.").alt
+    assert alt == (
+        "Heatmap T: Query by Key, 2 by 2 numbers; the largest is 0.90 in row b, column a. C."
+    )
+
+
+def test_the_bundle_holds_text_png_and_html_with_the_alternative():
+    still = heatmap(weights(3, 3), ODD_WORDS["html"], title='"<b>"')
+    bundle, metadata = still._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(still)
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG\r\n\x1a\n")
+    assert metadata["image/png"]["alt"] == still.alt
+    alt, source = re.fullmatch(
+        r'<img alt="([^"<>]*)" width="\d+" src="data:image/png;base64,([^"]*)">',
+        bundle["text/html"],
+    ).groups()
+    assert html.unescape(alt) == still.alt
+    assert source == bundle["image/png"]
+
+
+def test_the_same_input_gives_the_same_bytes():
+    one, two = (heatmap(weights(2, 2, 2), title="T") for _ in range(2))
+    assert one.png() == two.png() == one.png()
+    assert heatmap([[0.1]]).png() != heatmap([[0.2]]).png()
+
+
+@pytest.mark.parametrize("words", ODD_WORDS.values(), ids=ODD_WORDS)
+def test_words_are_shown_as_they_are(words, capsys):
+    still = heatmap(weights(3, 3), words, title=words[0], axes=words[:2], caption=words[2])
+    assert still.png().startswith(b"\x89PNG")
+    assert not any(text.get_parse_math() for text in still.figure.findobj(texts_with_words(words)))
+    assert capsys.readouterr() == ("", "")
+    if max(map(len, words)) < 25 and words[0] != "\ud800":
+        assert labels(panels(still)[0].xaxis) == words
+        assert all(word in repr(still) for word in words)
+
+
+def texts_with_words(words):
+    return lambda artist: isinstance(artist, Text) and artist.get_text() in set(words) - {""}
+
+
+@pytest.mark.parametrize("value", [-1e9, 1.7e308, 123456.789])
+def test_a_number_of_any_size_fits_its_cell(value):
+    still = heatmap([[value] * 12])
+    still.png()  # lays it out
+    renderer = FigureCanvasAgg(still.figure).get_renderer()
+    (axes,) = panels(still)
+    cell = axes.get_window_extent(renderer).width / 12
+    assert axes.texts[0].get_window_extent(renderer).width <= cell
+
+
+@pytest.mark.parametrize("columns", [1, 5, 13])
+def test_long_names_stay_inside_the_picture(columns):
+    still = heatmap(weights(1, columns), ["x" * 100], keys=["y" * 100] * columns)
+    still.png()  # lays it out
+    box = still.figure.get_tightbbox(FigureCanvasAgg(still.figure).get_renderer())
+    width, height = still.figure.get_size_inches()
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.15  # inches; hinting differs
+    assert labels(panels(still)[0].yaxis) == ["x" * 23 + "…"]
+
+
+# --- what it takes ---
+
+
+def test_the_attentions_of_a_hugging_face_model():
+    attentions = tuple(weights(1, 2, 3, 3).requires_grad_() for _ in range(4))
+    titles = [axes.get_title() for axes in panels(heatmap(attentions, ["a", "b", "c"]))]
+    assert titles == [f"Layer {i}, Head {j}" for i in (1, 2, 3, 4) for j in (1, 2)]
+
+
+def test_the_weights_of_multihead_attention():
+    attention, x = torch.nn.MultiheadAttention(4, 2, batch_first=True), torch.rand(1, 3, 4)
+    _, averaged = attention(x, x, x)
+    _, per_head = attention(x, x, x, average_attn_weights=False)
+    assert len(panels(heatmap(averaged))) == 1
+    assert len(panels(heatmap(per_head))) == 2
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 20), (20, 1), (1, 1, 1, 1)])
+def test_shapes_at_the_edge(shape):
+    assert heatmap(torch.rand(shape)).png().startswith(b"\x89PNG")
+
+
+def test_a_dict_names_its_matrices():
+    still = heatmap({"before": [[0.5]], "after": [[3.0]]}, ["a"])
+    assert repr(still).split() == "before a a 0.50 after a a 3.00".split()
+    assert still.alt.startswith("2 heatmaps on one colour scale, from before to after. ")
+    assert [axes.get_title() for axes in still.figure.axes] == ["before", "after"]
+    half, full = (axes.images[0].get_array()[0, 0].tolist() for axes in still.figure.axes)
+    assert half != full  # one scale for both
+
+
+@pytest.mark.parametrize("title", ["$x$", r"$\frac$", "<b>", "\ud800", "a\nb"])
+def test_the_titles_of_a_dict_are_shown_as_they_are(title):
+    still = heatmap({title: [[0.5]], "after": [[3.0]]}, title=title)
+    assert still.png().startswith(b"\x89PNG")
+    drawn = still.figure.axes[0].title
+    assert drawn.get_text() == title.replace("\ud800", r"\ud800") and not drawn.get_parse_math()
+
+
+def test_many_panels_fit_one_picture_without_numbers():
+    still = heatmap(tuple(torch.full((1, 12, 12, 12), 0.5) for _ in range(12)))
+    assert len(still.figure.axes) == 144 + 1
+    assert not any(axes.texts for axes in still.figure.axes)
+    assert max(still.figure.get_size_inches()) < 40
+    assert "Layer 12, Head 12" in repr(still)
+
+
+def test_a_view_is_drawn_as_it_is():
+    assert "0.250" in repr(heatmap(View([[0.25]], digits=3), title="T"))
+
+
+# --- what it refuses ---
+
+REFUSED = [
+    (dict(weights=None), "weights is None; a matrix of numbers is expected"),
+    (dict(weights=[[1, 2], [3]]), "the rows of weights differ in length"),
+    (dict(weights=5), "one matrix is expected, (rows, columns); the shape is ()."),
+    (dict(weights=torch.zeros(2, 0, 0)), "weights has the shape (2, 0, 0), 0 tokens"),
+    (dict(weights=torch.zeros(2, 3, 4, 4)), "a batch of 2"),
+    (dict(weights=(torch.zeros(1, 2, 3, 3), torch.zeros(1, 3, 3, 3))), "the layers differ"),
+    (dict(weights=(torch.zeros(1, 3, 8), torch.zeros(1, 3, 3))), "the layers differ"),
+    (dict(weights=torch.zeros(5000, 1)), "too many for one picture"),
+    (dict(weights=torch.zeros(500, 12, 12)), "too many for one picture"),
+    (dict(tokens=["a"]), "tokens has 1 names; 3 are needed"),
+    (dict(weights=torch.zeros(2, 3, 3), heads=torch.zeros(2, 3, 3)), "heads are drawn beside"),
+    (dict(weights={}), "one shape are expected"),
+    (dict(colour="red"), "heatmap has no option 'colour'"),
+    (dict(matrix=[[1]]), "heatmap has no option 'matrix'"),
+    (dict(weights=View([[1]]), digits=3), "give its options to View"),
+    (dict(weights=View([[1]]), tokens=["a"]), "give its options to View"),
+]
+
+
+@pytest.mark.parametrize("given, sentence", REFUSED, ids=lambda x: str(x)[:40])
+def test_what_cannot_be_drawn_is_said_in_one_sentence(given, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)) as caught:
+        heatmap(**{"weights": torch.zeros(3, 3)} | given)
+    assert len(str(caught.value)) < 250

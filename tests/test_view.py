@@ -1,0 +1,341 @@
+"""What there is to say about a matrix: names, numbers, colours, text; and what is refused."""
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.colors import to_rgb
+
+from helpers import InputError, View
+from helpers.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
+
+
+def luminance(colour):
+    rgb = np.array(to_rgb(colour) if isinstance(colour, str) else colour)
+    parts = np.where(rgb <= 0.03928, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return parts @ [0.2126, 0.7152, 0.0722]
+
+
+def headed(**options):
+    """A view of two by three numbers, with three heads of which it is the second."""
+    heads = np.arange(18).reshape(3, 2, 3) / 2
+    return View(heads[1], ["a", "b"], keys=list("xyz"), heads=heads, **{"head": 1} | options)
+
+
+# --- colours ---
+
+
+def test_lightness_falls_also_in_grey():
+    colours, _ = palette()
+    assert len(colours) == 255
+    for lightness in luminance, lambda c: np.dot(to_rgb(c), [0.299, 0.587, 0.114]):
+        values = list(map(lightness, colours))
+        assert all(a >= b for a, b in itertools.pairwise(values))
+        # rounded to whole numbers of red, green and blue, a few pairs of neighbours are the same
+        assert all(a > b for a, b in zip(values, values[2:], strict=False))
+        assert len(set(values)) >= 248
+
+
+def test_every_colour_leaves_a_contrast_of_at_least_4_5_for_its_number():
+    colours, white_from = palette()
+    for k, colour in enumerate(colours):
+        light, dark = sorted([luminance(colour), float(k >= white_from)], reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize(
+    "matrix, scale, colours",
+    [
+        ([0.0, 0.5, 1.0], None, [0, 127, 254]),
+        ([-3.0, 0.0, 3.0], None, [0, 127, 254]),
+        ([1.0, 2.0], (1, 1.5), [0, 254]),
+        ([np.nan, np.inf, -np.inf, 0], None, [NONE, 254, 0, 0]),
+        *(([high, -high, 0], None, [254, 0, 127]) for high in (1.7e308, 1e-300, 5e-324)),
+    ],
+)
+def test_the_darkest_cell_is_the_largest_number(matrix, scale, colours):
+    found = View([matrix], scale=scale).colours()
+    assert (found.tolist(), found.dtype) == ([colours], np.uint8)
+
+
+def test_what_is_not_computed_yet_has_no_colour_no_number_and_does_not_count():
+    view = headed(shown=[[True] * 3, [False] * 3], row_sums=True, column_sums=True)
+    assert view.scale == (0.0, 7.0)
+    for _, one in [("", view), *view.small()]:
+        assert one.colours()[1].tolist() == [NONE] * 3 and NONE not in one.colours()[0]
+    assert view.table()[2][1:] == [["", "", "", "0.00"], ["3.00", "3.50", "4.00", "10.50"]]
+    assert "the largest is 4.00 in row a" in view.alt()
+
+
+# --- numbers and words ---
+
+
+@pytest.mark.parametrize("digits", range(7))
+def test_minus_zero_is_never_printed(digits):
+    values = [[-0.0, -1e-9, -4e-8, 1e-9]]
+    assert set(View(values, digits=digits).table()[2][0]) == {f"{0:.{digits}f}"}
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (-1e9, "-1.00e+09"),
+        (1.7e308, "1.70e+308"),
+        (2**63 - 1, "9.22e+18"),
+        (123456.789, "123456.79"),
+        (5e-324, "0.00"),
+        (np.inf, "inf"),
+        (-np.inf, "-inf"),
+        (np.nan, "nan"),
+    ],
+)
+def test_a_number_of_any_size_is_short(value, text):
+    assert View([[value]]).table()[2] == [[text]]
+
+
+def test_sums_are_right():
+    view = View([[1, 2], [3, 5]], row_sums=True, column_sums=True, digits=0)
+    names = ["0", "1", "sum"]
+    assert view.table() == (names, names, [["1", "2", "3"], ["3", "5", "8"], ["4", "7", "11"]])
+    view = View([[np.inf, -np.inf], [1, 2]], row_sums=True, column_sums=True)
+    assert view.table()[2][0][2] == view.table()[2][2][2] == "nan"
+
+
+def test_rows_and_columns_have_names():
+    for view, names in [
+        (View(torch.eye(2), ["a", "b"]), (["a", "b"], ["a", "b"])),
+        (View(torch.ones(2, 3), ["a", "b"], ["x", "y", "z"]), (["a", "b"], ["x", "y", "z"])),
+        (View(torch.ones(2, 3), keys=["x", "y", "z"]), (["0", "1"], ["x", "y", "z"])),
+        (View([1, 2, 3], ["a", "b", "c"]), ([""], ["a", "b", "c"])),
+        (View(torch.eye(3), ["\n", "a\tb", "\u2028"]), ([r"\n", r"a\tb", r"\u2028"],) * 2),
+        (View([[1]], [torch.tensor(5)]), (["5"], ["5"])),
+    ]:
+        assert view.table()[:2] == names
+
+
+def test_the_text_holds_tokens_numbers_heads_and_caption():
+    assert headed(caption="Caption.", row_sums=True, digits=1).text() == (
+        "     x    y    z   sum\na  3.0  3.5  4.0  10.5\nb  4.5  5.0  5.5  15.0\n"
+        "head 1\n     x    y    z  sum\na  0.0  0.5  1.0  1.5\nb  1.5  2.0  2.5  6.0\n"
+        "head 2\n     x    y    z   sum\na  3.0  3.5  4.0  10.5\nb  4.5  5.0  5.5  15.0\n"
+        "head 3\n     x    y    z   sum\na  6.0  6.5  7.0  19.5\nb  7.5  8.0  8.5  24.0\n"
+        "Caption."
+    )
+
+
+def test_the_alternative_says_how_many_heads_there_are():
+    alone = "Query by Key, 2 by 3 numbers; the largest is 5.50 in row b, column z"
+    assert headed().alt() == f"{alone}; this is head 2 of 3 heads, shown small beside it."
+    assert headed(head=None).alt() == f"{alone}; 3 heads, shown small beside it."
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (65, 3), (3, 65), (512, 512), (1, 600)])
+def test_the_text_has_64_rows_and_columns_at_most_and_says_so(shape):
+    rows, columns = (min(n, 64) for n in shape)
+    matrix = torch.rand(shape)
+    lines = View(matrix, caption="Caption.").text().splitlines()
+    names, *table = (line.split() for line in lines[: rows + 1])
+    assert names == [str(j) for j in range(columns)]
+    assert table == [
+        [str(i), *(f"{x:.2f}" for x in row[:columns])] for i, row in enumerate(matrix[:rows])
+    ]
+    part = f"Rows 0 to {rows - 1} and columns 0 to {columns - 1} of {shape}. "
+    assert lines[rows + 1 :] == [part * (max(shape) > 64) + "Caption."]
+
+
+def test_a_part_is_the_first_rows_and_columns_and_says_so():
+    heads = torch.arange(2 * 5 * 4).view(2, 5, 4)
+    view = View(
+        heads[1], list("abcde"), keys=list("wxyz"), caption="Caption.", heads=heads, head=1,
+        highlights=[(1, None), (4, 0), (0, 3)], shown=torch.ones(5, 4).tril(), digits=1,
+        axes=("Row", "Column"), explain=lambda i, j: f"{i} {j}",
+    )  # fmt: skip
+    part = view.part(3)
+    assert part.matrix.tolist() == heads[1, :3, :3].tolist()
+    assert part.heads.tolist() == heads[:, :3, :3].tolist()
+    assert part.shown.tolist() == (torch.ones(3, 3).tril() == 1).tolist()
+    assert (part.tokens, part.keys) == (list("abc"), list("wxy"))
+    assert part.highlights == {(1, 0), (1, 1), (1, 2)}
+    assert part.caption == "Rows 0 to 2 and columns 0 to 2 of (5, 4). Caption."
+    same = ["head", "digits", "axes", "explain", "scale"]
+    assert [getattr(part, name) for name in same] == [getattr(view, name) for name in same]
+    assert view.part(4).matrix.shape == (4, 4)
+    assert view.part(5) is view and view.part(512) is view
+
+
+def test_a_part_of_a_row_has_no_sum():
+    for most, rows, columns in [(4, True, True), (3, True, False), (2, False, False)]:
+        part = View(torch.ones(4, 3), row_sums=True, column_sums=True).part(most)
+        assert (part.row_sums, part.column_sums) == (rows, columns)
+
+
+# --- side by side ---
+
+
+def test_matrices_side_by_side_have_one_scale_and_views_their_own():
+    low, high = [[-2, 0]], [[0, 6]]
+    for both, scales in [
+        ({"a": low, "b": high}, [(-2, 6), (-2, 6)]),
+        ({"a": View(low), "b": high}, [(-2, 0), (0, 6)]),
+        ({"a": [[0.5]], "b": [[1]]}, [(0, 1), (0, 1)]),
+    ]:
+        assert [view.scale for _, view in side_by_side(both)] == scales
+    assert [view.scale for _, view in side_by_side({1: low, 2: high}, scale=(0, 3))] == [(0, 3)] * 2
+    view = View(low)
+    ((title, copy),) = side_by_side({5: view})
+    assert (title, copy.text()) == ("5", view.text()) and copy is not view
+
+
+@pytest.mark.parametrize(
+    "matrices, sentence",
+    [
+        ({"a": [[1]], 2: [[1, 2]]}, "one shape are expected, side by side; got a (1, 1), 2 (1, 2)"),
+        ({}, "one shape are expected, side by side; got {}"),
+        ({"a": [[1]], "b": View([[1]], heads=[[[1]]])}, "heads are drawn beside one matrix"),
+    ],
+)
+def test_what_cannot_stand_side_by_side_is_refused(matrices, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        side_by_side(matrices)
+
+
+# --- explanations ---
+
+
+def test_a_dot_product_in_full_has_all_its_numbers():
+    a, b = torch.tensor([0.55, 0.87, 0.66]), [0.43, 0.15, 0.89]
+    text = dot_in_full(a, b)
+    assert text == "0.55 × 0.43 + 0.87 × 0.15 + 0.66 × 0.89"
+    terms = [part.split(" × ") for part in text.split(" + ")]
+    assert sum(float(x) * float(y) for x, y in terms) == pytest.approx(float(a @ torch.tensor(b)))
+    assert dot_in_full(range(8), range(8)).count("×") == 8
+    assert dot_in_full(range(9), range(9)).endswith("7.00 × 7.00 + …")
+    with pytest.raises(InputError, match="of one length are expected, not of 2 and 3"):
+        dot_in_full([1, 2], [1, 2, 3])
+
+
+def test_softmax_in_full_gives_the_weight():
+    scores = torch.tensor([0.95, 1.50, -torch.inf, 2.75])
+    for j, weight in enumerate(torch.softmax(scores, dim=-1).tolist()):
+        score, top, total = re.fullmatch(
+            r"exp\((\S+) - (\S+)\) / (\S+)", softmax_in_full(scores, j)
+        ).groups()
+        assert math.exp(float(score) - float(top)) / float(total) == pytest.approx(weight, abs=2e-3)
+    assert softmax_in_full([-np.inf, -np.inf], 0) == "0 / 0: there is nothing to see"
+
+
+# --- what it takes ---
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        torch.Tensor.half,
+        torch.Tensor.bfloat16,
+        torch.Tensor.double,
+        torch.Tensor.numpy,
+        torch.Tensor.tolist,
+        torch.nn.Parameter,
+        torch.Tensor.to_sparse,
+        list,
+        lambda t: [[x for x in row] for row in t.requires_grad_()],
+        lambda t: t.numpy().astype(np.float16),
+    ],
+)
+def test_numbers_of_any_kind(kind):
+    view = View(kind(torch.tensor([[0.25, 0.75], [0.5, 1.0]])))
+    assert view.table()[2] == [["0.25", "0.75"], ["0.50", "1.00"]]
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.uint8, torch.int64, torch.float8_e4m3fn])
+def test_whole_numbers_and_truth(kind):
+    assert View(torch.eye(2).to(kind)).table()[2] == [["1.00", "0.00"], ["0.00", "1.00"]]
+
+
+@pytest.mark.parametrize("convert", [lambda x: torch.tensor(x).double(), np.array, list])
+def test_the_callers_data_is_neither_changed_nor_kept(convert):
+    data, names = convert([[0.1, 0.9], [0.2, 0.8]]), ["a", "b"]
+    mask, lit = np.ones((2, 2), bool), [[0, 0]]
+    view = View(data, names, shown=mask, highlights=lit, row_sums=True)
+    before = view.text()
+    assert np.array_equal(data, convert([[0.1, 0.9], [0.2, 0.8]]))
+    assert (names, mask.all(), lit) == (["a", "b"], True, [[0, 0]])
+    data[0][0], names[0], mask[0], lit[0][0] = 5, "changed", False, 1
+    assert view.text() == before
+    assert view.highlights == {(0, 0)}
+
+
+def test_highlights_are_cells_rows_and_columns():
+    view = View(torch.eye(3), highlights=[(1, None), (0, -1), (np.int64(2), 0)])
+    assert view.highlights == {(1, 0), (1, 1), (1, 2), (0, 2), (2, 0)}
+    assert View(torch.eye(2), highlights=[(None, 1)]).highlights == {(0, 1), (1, 1)}
+
+
+def test_none_means_the_default():
+    given = View([[1.0]], caption=None, highlights=None, axes=None, scale=None, shown=None)
+    assert vars(given) == vars(View([[1.0]]))
+
+
+# --- what it refuses ---
+
+CYCLE = []
+CYCLE.append(CYCLE)
+HEADS = torch.zeros(2, 3, 3)
+NO_MATRIX = "a matrix of numbers is expected"
+NO_HIGHLIGHT, NO_SCALE = "a list of (row, column)", "two numbers (low, high)"
+REFUSED = [
+    (dict(matrix=None), "the matrix is None; a matrix of numbers is expected"),
+    *((dict(matrix=x), NO_MATRIX) for x in ("abc", {1}, [["a", "b"]], [[1, None]], [[10**30]])),
+    (dict(matrix=5), "one matrix is expected, (rows, columns); the shape is ()."),
+    (dict(matrix=HEADS), "the shape is (2, 3, 3). Choose one"),
+    *(
+        (dict(matrix=x), "the rows of the matrix differ in length")
+        for x in ([[1, 2], [3]], [torch.ones(2), torch.ones(3)], CYCLE)
+    ),
+    (dict(matrix=torch.zeros(2, 2, dtype=torch.cfloat)), "complex numbers"),
+    (dict(matrix=np.zeros((2, 2), complex)), "complex numbers"),
+    (dict(matrix=torch.zeros(2, 2, device="meta")), "cannot be read"),
+    (dict(matrix=[]), "nothing to show"),
+    (dict(matrix=torch.zeros(0, 3)), "there is nothing to show: the shape is (0, 3), 0 tokens."),
+    (dict(tokens=["a"]), "tokens has 1 names; 3 are needed"),
+    (dict(tokens=list("abcd")), "tokens has 4 names; 3 are needed"),
+    (dict(tokens="abc"), "tokens is one text, 'abc'"),
+    (dict(tokens=b"abc"), "tokens is one text"),
+    (dict(tokens=5), "tokens is 5; a list of 3 words is expected"),
+    (dict(keys=["a"]), "keys has 1 names; 3 are needed"),
+    (dict(matrix=[1, 2, 3], tokens=["a", "b"]), "tokens has 2 names; 3 are needed"),
+    (dict(axes=("a",)), "axes has 1 names; 2 are needed"),
+    (dict(axes="ab"), "axes is one text"),
+    (dict(digits=7), "digits is '7'; a whole number from 0 to 6"),
+    (dict(digits=True), "digits is 'True'"),
+    (dict(digits="2"), "digits is '2'"),
+    *((dict(scale=x), NO_SCALE) for x in ((1, 0), (0, 10**400), (0, np.nan), 5, "ab")),
+    *(
+        (dict(highlights=x), NO_HIGHLIGHT)
+        for x in ([(3, 0)], (1, 2), [(1.7, 0)], [(np.inf, 0)], [("a", 0)])
+    ),
+    (dict(shown=torch.ones(2, 2)), "shown has the shape (2, 2), the matrix (3, 3)"),
+    (dict(shown="yes"), "shown is str"),
+    (dict(row_sums=torch.ones(3)), "row_sums is no switch; True or False is expected"),
+    (dict(explain="because"), "explain should be a function"),
+    (dict(heads=torch.zeros(2, 2, 3)), "heads has the shape (2, 2, 3);"),
+    (dict(heads=torch.zeros(3, 3)), "(heads, 3, 3) with 1 to 16 heads is expected"),
+    (dict(heads=torch.zeros(0, 3, 3)), "heads has the shape (0, 3, 3)"),
+    (dict(heads=torch.zeros(17, 3, 3)), "with 1 to 16 heads is expected"),
+    (dict(heads=5), "heads has the shape ()"),
+    (dict(heads="ab"), "heads is str ('ab'); a matrix of numbers is expected"),
+    (dict(heads=HEADS, head=2), "head is 2; one of 2 heads, counted from 0, or None is expected"),
+    *((dict(heads=HEADS, head=x), f"head is {x}; one of 2 heads") for x in (-1, True, "1")),
+    (dict(head=0), "head is 0; one of 0 heads"),
+]
+
+
+@pytest.mark.parametrize("given, sentence", REFUSED, ids=lambda x: str(x)[:40])
+def test_what_does_not_fit_is_said_in_one_sentence(given, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)) as caught:
+        View(**{"matrix": torch.zeros(3, 3)} | given)
+    assert len(str(caught.value)) < 250
+    assert caught.value._render_traceback_() == [f"InputError: {caught.value}"]
