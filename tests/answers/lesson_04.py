@@ -1,0 +1,356 @@
+"""Answers to lesson 04: queries, keys and values."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .parts import by_math_exp, changed, numpy_softmax, scaled_dot, stable_by_hand
+
+# --- scaled_scores and qkv_attention: right answers, in any style ---
+
+
+def loop_scaled(queries, keys):
+    result = torch.zeros(len(queries), len(keys))
+    for i, query in enumerate(queries):
+        for j, key in enumerate(keys):
+            result[i, j] = torch.dot(query, key) / math.sqrt(len(key))
+    return result
+
+
+def one_word_after_the_other(inputs, W_query, W_key, W_value):
+    keys, values = inputs @ W_key, inputs @ W_value
+    contexts = []
+    for x in inputs:
+        query = x @ W_query
+        weights = torch.softmax(keys @ query / keys.shape[1] ** 0.5, dim=0)
+        context = torch.zeros(values.shape[1])
+        for weight, value in zip(weights, values, strict=True):
+            context = context + weight * value
+        contexts.append(context)
+    return torch.stack(contexts)
+
+
+def with_linear(inputs, *matrices):
+    layers = []
+    for W in matrices:
+        layer = nn.Linear(*W.shape, bias=False, dtype=W.dtype)
+        layer.weight.data = W.T
+        layers.append(layer)
+    queries, keys, values = (layer(inputs) for layer in layers)
+    return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1) @ values
+
+
+def with_einsum(inputs, *matrices):
+    queries, keys, values = (torch.einsum("nd,dk->nk", inputs, W) for W in matrices)
+    scores = torch.einsum("ik,jk->ij", queries, keys) * keys.size(1) ** -0.5
+    return torch.einsum("ij,jv->iv", stable_by_hand(scores), values)
+
+
+def with_numpy(inputs, *matrices):
+    queries, keys, values = (inputs.numpy() @ W.numpy() for W in matrices)
+    return numpy_softmax(queries @ keys.T / np.sqrt(keys.shape[1])) @ values
+
+
+def in_three_lines(inputs, W_query, W_key, W_value):
+    keys = inputs @ W_key
+    scores = inputs @ W_query @ keys.T
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1) @ (inputs @ W_value)
+
+
+def blended(code):
+    """code(queries, keys, values, d_k) as an answer to qkv_attention."""
+    return lambda inputs, *matrices: code(*(inputs @ W for W in matrices), matrices[1].shape[1])
+
+
+# --- SelfAttention: right classes, in any style ---
+
+
+class Parameters(nn.Module):
+    names = "W_query", "W_key", "W_value"
+
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        for name in self.names:
+            setattr(self, name, self.matrix(d_in, d_out))
+
+    def matrix(self, d_in, d_out):
+        return nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        keys = x @ self.W_key
+        queries = x @ self.W_query
+        values = x @ self.W_value
+        weights = torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values
+
+
+class OtherNames(Parameters):
+    names = "a", "b", "c"
+
+    def forward(self, inputs):
+        scores = torch.einsum("id,jd->ij", inputs @ self.a, inputs @ self.b)
+        return scores.div(self.a.shape[1] ** 0.5).softmax(-1).matmul(inputs @ self.c)
+
+
+class Letters(Parameters):
+    names = "wq", "wk", "wv"
+
+    def forward(self, x):
+        return scaled_dot(x, self.wq, self.wk, self.wv)
+
+
+class Stacked(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W = nn.Parameter(torch.rand(3, d_in, d_out))
+        self.scale = torch.tensor(d_out).sqrt()
+
+    def forward(self, x):
+        q, k, v = x @ self.W
+        return torch.softmax((q / self.scale) @ k.mT, -1) @ v
+
+
+class Filled(nn.Module):
+    def __init__(self, d_in, d_out, device=None):
+        super().__init__()
+        for name in ("query", "key", "value"):
+            self.register_parameter(name, nn.Parameter(torch.empty(d_in, d_out).uniform_()))
+
+    def forward(self, x):
+        return one_word_after_the_other(x, self.query, self.key, self.value)
+
+
+class InADict(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W = nn.ParameterDict({k: torch.rand(d_in, d_out) for k in ("q", "k", "v")})
+
+    def forward(self, x, scale=True):
+        q, k, v = x @ self.W["q"], x @ self.W["k"], x @ self.W["v"]
+        self.weights = torch.softmax(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, dim=-1)
+        return self.weights @ v
+
+
+STYLES = {
+    "scaled_scores": [
+        loop_scaled,
+        lambda queries, keys: (queries * queries.shape[1] ** -0.5) @ keys.T,
+        lambda q, k: torch.einsum("nd,md->nm", q, k) / math.sqrt(k.size(1)),
+        lambda q, k: torch.matmul(q, k.t()).div(torch.tensor(k.shape[1]).sqrt()),
+        lambda q, k: q.numpy() @ k.numpy().T / np.sqrt(k.shape[1]),
+        lambda q, k: [[float(torch.dot(a, b)) / len(b) ** 0.5 for b in k] for a in q],
+        lambda q, k: (k.double() @ q.double().T).T / k.shape[-1] ** 0.5,
+        lambda q, k: ((q[:, None] * k[None]).sum(-1) / k.shape[-1] ** 0.5).requires_grad_(),
+    ],
+    "qkv_attention": [
+        one_word_after_the_other,
+        with_linear,
+        with_einsum,
+        with_numpy,
+        in_three_lines,
+        scaled_dot,
+        lambda x, *W: scaled_dot(x[None], *W)[0],
+        lambda x, *W: with_einsum(x.double(), *(w.double() for w in W)),
+        lambda x, *W: one_word_after_the_other(x, *W).tolist(),
+        blended(lambda q, k, v, d_k: torch.softmax((q / d_k**0.5) @ k.T, dim=1) @ v),
+        blended(lambda q, k, v, d_k: torch.softmax(k @ q.T / math.sqrt(d_k), dim=0).T @ v),
+        blended(lambda q, k, v, d_k: stable_by_hand(q / d_k**0.25 @ (k / d_k**0.25).T) @ v),
+        lambda x, W_query, W_key, W_value: (
+            torch.softmax(x @ W_query @ W_key.T @ x.T / W_key.shape[1] ** 0.5, -1) @ x @ W_value
+        ),
+    ],
+    "SelfAttention": [
+        Parameters,
+        OtherNames,
+        Letters,
+        Stacked,
+        Filled,
+        InADict,
+        changed(Parameters),
+    ],
+}
+
+# --- mistakes as they are written ---
+
+
+def loop_scaled_by_len_of_keys(queries, keys):
+    return [[sum(q * k) / math.sqrt(len(keys)) for k in keys] for q in queries]
+
+
+def by_rows(scores):
+    return (torch.tensor(by_math_exp(row), dtype=scores.dtype) for row in scores)
+
+
+def module_inside(inputs, W_query, W_key, W_value):
+    torch.manual_seed(42)
+    return Parameters(3, 2)(inputs)
+
+
+seeded = torch.Generator().manual_seed(123)
+W_query_above, W_key_above, W_value_above = (torch.rand(3, 2, generator=seeded) for _ in range(3))
+
+
+def names_of_a_cell_above(inputs, W_query, W_key, W_value):
+    return in_three_lines(inputs, W_query_above, W_key_above, W_value_above)
+
+
+PlainTensors = changed(Parameters, matrix=lambda self, d_in, d_out: torch.rand(d_in, d_out))
+
+
+def after(change):
+    """A right class, and what change(contexts) makes of what it returns."""
+    return changed(Parameters, forward=lambda self, x: change(Parameters.forward(self, x)))
+
+
+class GradientAsked(PlainTensors):
+    def matrix(self, d_in, d_out):
+        return torch.rand(d_in, d_out).requires_grad_()
+
+
+class ListOfParameters(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W = [nn.Parameter(torch.rand(d_in, d_out)) for _ in range(3)]
+
+    def forward(self, x):
+        return scaled_dot(x, *self.W)
+
+
+class LinearInForward(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.d_in, self.d_out = d_in, d_out
+
+    def forward(self, x):
+        q, k, v = (nn.Linear(self.d_in, self.d_out)(x) for _ in range(3))
+        return torch.softmax(q @ k.T / self.d_out**0.5, -1) @ v
+
+
+class RedrawnParameters(Parameters):
+    def forward(self, x):
+        self.W_key = nn.Parameter(torch.randn(self.W_key.shape))
+        return super().forward(x)
+
+
+class Centred(Parameters):
+    def forward(self, x):
+        x -= x.mean(dim=-1, keepdim=True)
+        return super().forward(x)
+
+
+class KeyFirstWithoutNames(OtherNames):
+    def forward(self, inputs):
+        scores = (inputs @ self.b) @ (inputs @ self.a).T
+        return torch.softmax(scores / self.a.shape[1] ** 0.5, -1) @ (inputs @ self.c)
+
+
+AS_WRITTEN = {
+    "scaled_scores": [
+        (loop_scaled_by_len_of_keys, "scaled by the number of keys"),
+        (lambda q, k: q @ k.T / k.shape[-1] ** 1 / 2, "parentheses forgotten"),
+        (lambda q, k: q @ k.T / 1.4142, "always sqrt(2)"),
+        (torch.matmul, "keys not transposed"),
+    ],
+    "qkv_attention": [
+        (names_of_a_cell_above, "matrices it was given not used"),
+        (module_inside, "another seed"),
+        (lambda *args: scaled_dot(*args, scale=1.0), "no scaling"),
+        (lambda *args: scaled_dot(*args, is_causal=True), "causal mask applied"),
+        (
+            blended(lambda q, k, v, d: F.scaled_dot_product_attention(q / d**0.5, k, v)),
+            "divided by d_k, root forgotten",
+        ),
+        (lambda x, *W: one_word_after_the_other(x, W[0], W[0], W[2]), "queries used as keys"),
+        (
+            blended(lambda q, k, v, d: [softmax @ v for softmax in by_rows(q @ k.T / d**0.5)]),
+            "naive exp overflow",
+        ),
+    ],
+    "SelfAttention": [
+        (GradientAsked, "plain tensors as weights"),
+        (ListOfParameters, "Python list of layers"),
+        (LinearInForward, ("new random weights in forward", "bias left on")),
+        (RedrawnParameters, "new random weights in forward"),
+        (after(lambda contexts: torch.tensor(contexts.tolist())), "gradient cut"),
+        (changed(Parameters, forward=torch.no_grad()(Parameters.forward)), "gradient cut"),
+        (Centred, "input changed in place"),
+        (KeyFirstWithoutNames, "matrices created in another order (k,q,v)"),
+    ],
+}
+
+
+# --- wrong, and nobody knows why ---
+
+
+def four_mistakes(queries, keys, values, d_k):
+    return torch.softmax(-(keys @ queries.T), dim=0) @ values / len(values)
+
+
+class TwoMatrices(Parameters):
+    names = "W_query", "W_value"
+
+    def forward(self, x):
+        return scaled_dot(x, self.W_query, self.W_query, self.W_value)
+
+
+class Counting(Parameters):
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return super().forward(x) * self.calls
+
+
+class ZeroMatrices(Parameters):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        with torch.no_grad():
+            self.W_key.zero_()
+
+
+UNKNOWN = {
+    "scaled_scores": [
+        (lambda q, k: q @ k.T / k.shape[1] ** 0.5 + 0.01, "numbers are wrong"),
+        (lambda q, k: 3 * (q @ k.T) / k.shape[1] ** 0.5, "always 3 times"),
+        (lambda q, k: q @ k.T // k.shape[1] ** 0.5, "numbers are wrong"),
+        (lambda q, k: (q @ k.T).relu() / k.shape[1] ** 0.5, "Right on queries and keys"),
+    ],
+    "qkv_attention": [
+        (lambda *args: 2 * scaled_dot(*args), "always 2 times"),
+        (lambda *args: scaled_dot(*args) * torch.nan, "12 of 12 numbers are NaN"),
+        (lambda *args: scaled_dot(*args).T, "wrong shape"),
+        (lambda x, *W: torch.stack(list(W)) @ x, "RuntimeError"),
+        *(
+            (blended(code), "numbers are wrong")
+            for code in (
+                four_mistakes,
+                lambda q, k, v, d: v + F.scaled_dot_product_attention(q, k, v),
+                lambda q, k, v, d: F.scaled_dot_product_attention(q, k[:-1], v[:-1]),
+                lambda q, k, v, d: torch.softmax((q @ k.T).tanh() / d**0.5, -1) @ v,
+                lambda q, k, v, d: torch.softmax(q @ k.T / (d + 1) ** 0.5, -1) @ v,
+                lambda q, k, v, d: torch.softmax(q @ k.T / d**0.5, -1).flip(0) @ v,
+                lambda q, k, v, d: torch.softmax(q @ k.T / d**0.5, -1) @ (v - v.mean(0)),
+                lambda q, k, v, d: torch.softmax(q @ k.T / d**0.5, -1).cumsum(-1) @ v,
+                lambda q, k, v, d: torch.softmax(-torch.cdist(q, k), -1) @ v,
+            )
+        ),
+        (
+            blended(lambda q, k, v, d: F.dropout(torch.softmax(q @ k.T / d**0.5, -1), 0.5) @ v),
+            "second call",
+        ),
+    ],
+    "SelfAttention": [
+        (TwoMatrices, "matrices to train: yours 2, right 3"),
+        (after(lambda contexts: contexts / 2), "numbers are wrong"),
+        (after(lambda contexts: contexts + torch.randn(len(contexts), 1)), "numbers are wrong"),
+        (Counting, "a second call gives the same: yours no, right yes"),
+        (ZeroMatrices, "On the sentence, after torch.manual_seed(123)"),
+        (
+            after(lambda contexts: (contexts, contexts[0])),
+            "a tuple with parts of different shapes inside",
+        ),
+    ],
+}
