@@ -1,5 +1,6 @@
 """JupyterLab in a real browser, for the tests, the benchmark and the pictures of the README."""
 
+import ast
 import os
 import shutil
 import socket
@@ -165,3 +166,21 @@ def scroll_to(page, number):
         number,
     )
     page.wait_for_selector(f'.jp-Cell[data-windowed-list-index="{number}"]')
+
+
+def in_kernel(page, expression, code=""):
+    """The value of an expression in the kernel of the notebook, after some code.
+
+    It is not printed: what is printed may come when the page does not listen any more.
+    """
+    answer = page.evaluate(
+        """async ([code, answer]) => {
+            const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+            const ask = { code, store_history: false, user_expressions: { answer } };
+            const { content } = await kernel.requestExecute(ask).done;
+            return content.user_expressions?.answer?.data?.['text/plain'] ?? content;
+        }""",
+        [code, expression],
+    )
+    assert isinstance(answer, str), answer
+    return ast.literal_eval(answer)
