@@ -15,7 +15,6 @@ Ends with code 1 if a promise does not hold: MOST, LEAST, RATE, LAG below. That 
 in a drag, and that the picture is the right one, test_live.py holds.
 """
 
-import inspect
 import os
 import random
 import sys
@@ -23,7 +22,6 @@ import tempfile
 from pathlib import Path
 from statistics import median, quantiles
 
-import torch
 from lab import chromium, jupyterlab, open_notebook, run_all, write
 
 # The promises, by n where they differ
@@ -36,24 +34,26 @@ LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many fl
 # acknowledgement, also the bare number's, and the median of a few presses jumps with that.
 # interact, which is slow, takes part in every eighth round only.
 ROUNDS, EVERY = 90, 8
-WARM = 3  # presses before the rounds that are not counted
+WARM = 3  # rounds before those that are counted
 DRAGS = 4  # of explore, and of floor
 LAST = 150  # highest value of all sliders
 
 
-def weights(k, n):
-    """A softmax matrix (n, n) that is another for every k; the notebooks get this source."""
-    i, j = torch.arange(n, dtype=torch.float64)[:, None], torch.arange(n, dtype=torch.float64)
+# A softmax matrix (N, N) that is another for every k
+WEIGHTS = """
+import torch
+
+def weights(k):
+    i, j = torch.arange(N, dtype=torch.float64)[:, None], torch.arange(N, dtype=torch.float64)
     return torch.softmax(3 * torch.sin(i + 2 * j + 0.3 * k), dim=-1)
-
-
+"""
 # A cell for each thing. All say which value they show: explore in its caption, interact in
 # the metadata of its PNG.
 CELLS = {
     "explore": """
 from helpers import View, explore
 
-explore(lambda k=0: View(weights(k, N), caption=str(k)), k=(0, 150))
+explore(lambda k=0: View(weights(k), caption=str(k)), k=(0, 150))
 """,
     "floor": '''
 import anywidget
@@ -99,7 +99,7 @@ set_matplotlib_formats("png", bbox_inches="tight", metadata=mark)
 def draw(k=0):
     mark["Title"] = f"<{k}>"
     fig, ax = plt.subplots()
-    matrix = weights(k, N)
+    matrix = weights(k)
     fig.colorbar(ax.imshow(matrix, cmap="Blues", vmin=0, vmax=1))
     ax.set(xlabel="Key", ylabel="Query", xticks=range(N), yticks=range(N))
     for i in range(N if N <= 16 else 0):
@@ -181,40 +181,28 @@ window.bench = {
 """
 
 
-class Presses:
-    """Presses the sliders of a page by one step each: press(kind) gives the milliseconds."""
-
-    def __init__(self, page, kinds):
-        self.page, self.at = page, dict.fromkeys(kinds, 0)
-        for kind in kinds:
-            for _ in range(WARM):
-                self.press(kind)
-
-    def press(self, kind):
-        self.at[kind] += 1
-        self.page.evaluate("bench.arm", [kind, self.at[kind]])
-        self.page.keyboard.press("ArrowRight")
-        time = self.page.evaluate("bench.result")
-        self.page.wait_for_timeout(random.uniform(100, 150))  # not in step with the frames
-        return time
-
-
 def measure(page, address, path, n):
     """({kind: milliseconds of every press}, {kind: what each drag gave})."""
     kinds = [kind for kind in CELLS if kind != "interact" or n in LEAST]
-    first = f"import torch\n\nN = {n}\n\n\n{inspect.getsource(weights)}"
-    write(path, "\n---\n".join([first, *(CELLS[kind] for kind in kinds)]))
+    write(path, "\n---\n".join([f"N = {n}\n{WEIGHTS}", *(CELLS[kind] for kind in kinds)]))
     open_notebook(page, address, path.name)
     run_all(page)
     page.evaluate(PAGE)
     for kind in kinds:
         page.wait_for_function("kind => bench.box(kind) && bench.now(kind) === '0'", arg=kind)
-    presses = Presses(page, kinds)
-    times, drags = {kind: [] for kind in kinds}, {"explore": [], "floor": []}
-    for turn in range(ROUNDS):
+    at, times = dict.fromkeys(kinds, 0), {kind: [] for kind in kinds}
+    for turn in range(-WARM, ROUNDS):
         for kind in random.sample(kinds, len(kinds)):
-            if kind != "interact" or turn % EVERY == 1:
-                times[kind].append(presses.press(kind))
+            if kind == "interact" and turn >= 0 and turn % EVERY != 1:
+                continue
+            at[kind] += 1
+            page.evaluate("bench.arm", [kind, at[kind]])
+            page.keyboard.press("ArrowRight")
+            took = page.evaluate("bench.result")
+            if turn >= 0:
+                times[kind].append(took)
+            page.wait_for_timeout(random.uniform(100, 150))  # not in step with the frames
+    drags = {"explore": [], "floor": []}
     for _ in range(DRAGS):
         for kind in random.sample(list(drags), len(drags)):
             drags[kind].append(page.evaluate("bench.drag", [kind, LAST]))
@@ -222,15 +210,13 @@ def measure(page, address, path, n):
 
 
 def main():
-    results = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with jupyterlab(folder) as address, chromium(folder, height=2000) as page:
             if page is None:
                 sys.exit("No Chromium or Chrome was found.")
             print("load before", *os.getloadavg())
-            for n in MOST:
-                results[n] = measure(page, address, folder / f"bench{n}.ipynb", n)
+            results = {n: measure(page, address, folder / f"bench{n}.ipynb", n) for n in MOST}
             print("load after", *os.getloadavg())
     return report(results)
 
@@ -242,10 +228,6 @@ def report(results):
         for kind, x in times.items():
             high = quantiles(x, n=10, method="inclusive")[-1]
             print(f"{kind:<32}{n:>4}{median(x):>9.0f}{high:>9.0f}{len(x):>9}")
-    print("\ndrag, 3 s                          n  updates/s  last painted, ms")
-    for n, (_, drags) in results.items():
-        for kind, one in [(kind, one) for kind, every in drags.items() for one in every]:
-            print(f"{kind:<32}{n:>4}{one['rate']:>11.1f}{one['lag']:>18.0f}")
     print(f"\n{'promise':<40}{'measured':>9}")
     broken = 0
     for what, measured, way, bound in promises(results):

@@ -110,9 +110,9 @@ def chromium(folder, width=1280, height=900):
         context.close()
 
 
-def open_notebook(page, address, name, theme="JupyterLab Light"):
+def open_notebook(page, address, name, theme="JupyterLab Light", app="lab/tree"):
     """Open a notebook with the side bar closed; its cells are not run."""
-    page.goto(f"{address}/lab/tree/{name}?token=course&reset", wait_until="domcontentloaded")
+    page.goto(f"{address}/{app}/{name}?token=course&reset", wait_until="domcontentloaded")
     page.wait_for_function("window.jupyterapp !== undefined")
     page.evaluate(
         """async (theme) => {
@@ -156,7 +156,7 @@ def run_all(page):
 
 
 def scroll_to(page, number):
-    """Bring a cell into the window: JupyterLab draws only those near it."""
+    """Bring a cell into the window, and return it: JupyterLab draws only those near it."""
     page.evaluate(
         """async (number) => {
             const content = window.jupyterapp.shell.currentWidget.content;
@@ -165,7 +165,9 @@ def scroll_to(page, number):
         }""",
         number,
     )
-    page.wait_for_selector(f'.jp-Cell[data-windowed-list-index="{number}"]')
+    cell = page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
+    cell.wait_for()
+    return cell
 
 
 def in_kernel(page, expression, code=""):

@@ -33,20 +33,23 @@ live.shown = (view) => ({
     })),
     heads: live.all(view, '.head').map((e) => [e.textContent, e.ariaCurrent === 'true']),
 });
+live.pixel = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 live.useColours = (palette) => {
-    live.palette = palette.map((c) => String([1, 3, 5].map((k) => parseInt(c.slice(k, k + 2), 16))));
+    const parts = (colour) => [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
+    live.palette = palette.map((colour) => live.pixel(parts(colour)));
 };
 // of each figure how many cells have another colour than that of the palette, 255 for none
 live.miscoloured = (view, figures) => live.all(view, '.panel, .head').map((box, k) => {
-    const [width, packed] = figures[k], colours = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
-    const canvas = box.querySelector('canvas'), cells = live.all(box, 'td');
+    const canvas = box.querySelector('canvas'), cells = live.all(box, 'td'), width = figures[k][0];
     if (canvas && canvas.width !== width) return `${canvas.width} wide`;
-    const pixels = canvas?.getContext('2d').getImageData(0, 0, width, canvas.height).data;
-    return colours.reduce((wrong, colour, at) => {
-        if (colour === 255 && !canvas) return wrong + !/none|sum/.test(cells[at].dataset.kind);
-        const rgb = canvas ? [...pixels.slice(4 * at, 4 * at + 3)]
-            : getComputedStyle(cells[at]).backgroundColor.match(/\d+/g);
-        return wrong + (String(rgb) !== (live.palette[colour] ?? '255,255,255'));
+    const image = canvas?.getContext('2d').getImageData(0, 0, width, canvas.height);
+    const pixels = canvas && new Uint32Array(image.data.buffer);
+    return [...atob(figures[k][1])].reduce((wrong, letter, at) => {
+        const colour = letter.charCodeAt(0);
+        if (canvas) return wrong + (pixels[at] !== (live.palette[colour] ?? 0xffffffff));
+        if (colour === 255) return wrong + !/none|sum/.test(cells[at].dataset.kind);
+        const shown = getComputedStyle(cells[at]).backgroundColor.match(/\d+/g);
+        return wrong + (live.pixel(shown) !== live.palette[colour]);
     }, 0);
 });
 
@@ -71,22 +74,28 @@ live.until = async ([number, { figures, ...right }]) => {
 // what has the focus in a view
 live.focused = (number) => [document.activeElement].find((e) => live.find(number).contains(e));
 // what can be done with it
-live.kind = (e = document.activeElement) => {
-    if (e.matches('.vectors button')) return 'point';
-    if (e.matches('th button')) return 'word';
-    if (e.matches('.head')) return 'head';
-    if (e.matches('td')) return 'table';
-    if (e.matches('.held')) return 'canvas';
-    if (e.matches('select')) return 'choice';
-    if (e.matches('input')) return { range: 'slider' }[e.type] ?? e.type;
-    return e.matches('button') ? e.textContent : 'scroll';
+live.kinds = {
+    point: '.vectors button', word: 'th button', head: '.head', table: 'td', canvas: '.held',
+    choice: 'select', slider: '[type=range]', checkbox: '[type=checkbox]', text: '[type=text]',
+    button: 'button',
 };
+live.kind = (e = document.activeElement) =>
+    Object.keys(live.kinds).find((kind) => e.matches(live.kinds[kind])) ?? 'scroll';
 // of a cell with the focus: the number of its panel, its rows and columns
 live.place = (number) => {
     const cell = document.activeElement, grid = cell.closest('[role=grid]');
     const panel = live.all(live.find(number), '.panel').indexOf(cell.closest('.panel'));
     if (cell.matches('.held')) return [panel, Number(grid.ariaRowCount), Number(grid.ariaColCount)];
     return [panel, cell.closest('tbody').rows.length, cell.parentNode.cells.length - 1];
+};
+// as after the cell was run: the next Tab goes to what can be focused in it
+live.select = async (number) => {
+    const { content } = window.jupyterapp.shell.currentWidget;
+    content.activeCellIndex = number;
+    content.mode = 'command';
+    content.activate();
+    await live.frame();
+    content.activeCell.node.focus();
 };
 // what a key would change that the notebook heard
 live.notebook = () => {

@@ -3,8 +3,6 @@
 import re
 import subprocess
 import sys
-import time
-from functools import partial
 
 import nbformat
 import psutil
@@ -101,12 +99,7 @@ def shared(page, browser):
     if "shared.ipynb" not in page.url:
         page.add_init_script(CONNECTIONS)
         opened(page, browser, "shared.ipynb", SHARED)
-
-    def view_of(cell):
-        scroll_to(page, cell)
-        return page.locator(f'.jp-Cell[data-windowed-list-index="{cell}"] .explore')
-
-    return view_of
+    return lambda cell: scroll_to(page, cell).locator(".explore")
 
 
 def opened(page, browser, name, source):
@@ -339,32 +332,26 @@ def test_a_message_that_makes_no_sense_is_answered_by_a_sentence_and_the_next_on
 # --- a kernel that goes away ---
 
 
-def drag(page, slider, act):
-    """Drag to and fro; in the middle something happens."""
-    box = slider.bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.2, middle)
-    page.mouse.down()
-    for k in range(30):
-        page.mouse.move(box["x"] + box["width"] * (0.2 + 0.6 * (k % 20) / 20), middle)
-        page.wait_for_timeout(25)  # as a hand
-        if k == 12:
-            act()
-    page.mouse.up()
-
-
 def test_a_kernel_lost_in_a_drag_is_said_and_the_cell_run_again_is_live(page, browser):
     source = SETUP + "explore(lambda n, word: grow(n, word, 0.03), n=(1, 50), word='x')"
     view = opened(page, browser, "restart.ipynb", source)
     slider, error = slider_of(view), view.locator(".error")
     alive(view)
+    left, top, width, height = slider.bounding_box().values()
     for event, script in {
         "restarted": f"void {SESSION}.kernel.restart()",
         "shut down": f"void {SESSION}.shutdown()",
         "killed": None,
     }.items():
         process = psutil.Process(in_kernel(page, "__import__('os').getpid()"))
-        drag(page, slider, partial(page.evaluate, script) if script else process.kill)
+        page.mouse.move(left + width * 0.2, top + height / 2)
+        page.mouse.down()
+        for k in range(30):
+            page.mouse.move(left + width * (0.2 + 0.6 * (k % 20) / 20), top + height / 2)
+            page.wait_for_timeout(25)  # as a hand
+            if k == 12:
+                page.evaluate(script) if script else process.kill()
+        page.mouse.up()
         # at the latest when an answer is overdue
         expect(error, event).to_contain_text(NOT_LIVE, timeout=25_000)
         if event == "shut down":
@@ -416,12 +403,11 @@ EXACTLY = {"widgets": 6, "comms": 6, "models": 6, "views": 3}
 def counts_at_rest(page):
     """The counts as soon as nothing is held but what is shown: marks of changed numbers and
     pauses of JupyterLab end by themselves."""
-    end = time.monotonic() + 20
-    while True:
+    for _ in range(50):
         held = counts(page)
-        if EXACTLY.items() <= held.items() or time.monotonic() > end:
-            assert {key: held[key] for key in EXACTLY} == EXACTLY, held
+        if EXACTLY.items() <= held.items():
             return held
+    raise AssertionError(held)
 
 
 def test_a_cell_run_again_and_again_leaves_nothing_behind(page, browser):
@@ -429,8 +415,8 @@ def test_a_cell_run_again_and_again_leaves_nothing_behind(page, browser):
     source = SETUP + two + f"\n---\nfor _ in range(2): display({two})"
     opened(page, browser, "again.ipynb", source)
     find_manager(page)
-    for number, times in [(1, 60), (2, 15)]:
-        run_cell(page, number, 10)
+    for number, times in [(1, 30), (2, 10)]:
+        run_cell(page, number, 5)
         before = counts_at_rest(page)
         run_cell(page, number, times)
         after = counts_at_rest(page)
@@ -452,9 +438,7 @@ def saved(browser):
     slider_of(view).press("Home")
     expect(caption_of(view)).to_have_text("1 x")
     page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    path, end = folder / "saved.ipynb", time.monotonic() + 20
-    while WIDGET not in path.read_text(encoding="utf-8") and time.monotonic() < end:
-        page.wait_for_timeout(100)
+    path = folder / "saved.ipynb"
     outputs = nbformat.read(path, as_version=4).cells[1].outputs
     assert [WIDGET in output.data for output in outputs] == [True, False]
     return path
@@ -527,58 +511,3 @@ def test_html_and_print_made_of_a_saved_notebook_show_the_picture_without_a_netw
     pixels = picture.evaluate("e => e.naturalWidth")
     assert f"/Width {pixels}".encode() in page.pdf()
     page.close()
-
-
-# --- Notebook 7 ---
-
-NOTEBOOK = (
-    SETUP
-    + """
-import torch
-explore(grow, n=(1, 50), word="x")
----
-explore(lambda seen: View(1.0 * seen, caption=str(seen.sum().item())),
-        seen=[[True] * 6] * 6)
----
-explore(lambda v: View(v @ v.T, list("abc"), caption=str(v[0].tolist())), v=torch.ones(3, 2))
----
-explore(lambda n: View([[n / 50] * 40] * 40, caption=str(n)), n=(1, 50))
-"""
-)
-
-
-def test_notebook_7_shows_live_views_that_keep_their_keys(page, browser):
-    _, address, folder, _ = browser
-    write(folder / "seven.ipynb", NOTEBOOK)
-    page.goto(f"{address}/notebooks/seven.ipynb?token=course")
-    wait_for_kernel(page)
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    views = page.locator(".explore")
-    expect(views).to_have_count(4, timeout=60_000)
-    expect(page.locator(".explore-still img")).to_have_count(4)
-    first, switches, plane, canvas = (views.nth(k) for k in range(4))
-    alive(first)
-    first.locator("input[type=text]").press("End")
-    page.keyboard.type("abmdd")
-    expect(caption_of(first)).to_have_text("50 xabmdd")
-
-    expect(caption_of(switches)).to_have_text("36")
-    switches.locator("td").first.focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    expect(caption_of(switches)).to_have_text("35")
-    expect(switches.locator("td").nth(1)).to_be_focused()
-
-    head = plane.locator(".vectors button").first
-    head.press("ArrowRight")
-    expect(caption_of(plane)).not_to_have_text("[1.0, 1.0]")
-    expect(head).to_be_focused()
-
-    canvas.locator(".held").press("ArrowDown")
-    page.keyboard.type("ddb")
-    expect(canvas.locator(".cell")).to_contain_text("1 · 0: 0.5")
-    slider_of(canvas).press("End")
-    expect(caption_of(canvas)).to_have_text("50")
-    assert page.locator(".jp-Notebook .jp-Cell").count() == 5, "no key was a command"
-    assert not any(still.is_visible() for still in page.locator(".explore-still img").all())
