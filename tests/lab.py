@@ -1,5 +1,6 @@
 """JupyterLab in a real browser, for the tests, the benchmark and the pictures of the README."""
 
+import ast
 import os
 import shutil
 import socket
@@ -109,9 +110,9 @@ def chromium(folder, width=1280, height=900):
         context.close()
 
 
-def open_notebook(page, address, name, theme="JupyterLab Light"):
+def open_notebook(page, address, name, theme="JupyterLab Light", app="lab/tree"):
     """Open a notebook with the side bar closed; its cells are not run."""
-    page.goto(f"{address}/lab/tree/{name}?token=course&reset", wait_until="domcontentloaded")
+    page.goto(f"{address}/{app}/{name}?token=course&reset", wait_until="domcontentloaded")
     page.wait_for_function("window.jupyterapp !== undefined")
     page.evaluate(
         """async (theme) => {
@@ -155,7 +156,7 @@ def run_all(page):
 
 
 def scroll_to(page, number):
-    """Bring a cell into the window: JupyterLab draws only those near it."""
+    """Bring a cell into the window, and return it: JupyterLab draws only those near it."""
     page.evaluate(
         """async (number) => {
             const content = window.jupyterapp.shell.currentWidget.content;
@@ -164,4 +165,24 @@ def scroll_to(page, number):
         }""",
         number,
     )
-    page.wait_for_selector(f'.jp-Cell[data-windowed-list-index="{number}"]')
+    cell = page.locator(f'.jp-Cell[data-windowed-list-index="{number}"]')
+    cell.wait_for()
+    return cell
+
+
+def in_kernel(page, expression, code=""):
+    """The value of an expression in the kernel of the notebook, after some code.
+
+    It is not printed: what is printed may come when the page does not listen any more.
+    """
+    answer = page.evaluate(
+        """async ([code, answer]) => {
+            const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+            const ask = { code, store_history: false, user_expressions: { answer } };
+            const { content } = await kernel.requestExecute(ask).done;
+            return content.user_expressions?.answer?.data?.['text/plain'] ?? content;
+        }""",
+        [code, expression],
+    )
+    assert isinstance(answer, str), answer
+    return ast.literal_eval(answer)

@@ -1,0 +1,150 @@
+// What test_live.py sees in a page. A view is found by the number of its cell.
+window.live = {};
+live.all = (box, which) => [...box.querySelectorAll(which)];
+live.texts = (box, which) => live.all(box, which).map((e) => e.textContent);
+live.find = (number) =>
+    document.querySelector(`.jp-Cell[data-windowed-list-index="${number}"] .explore`);
+live.frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+
+// the values of the controls, as Python keeps them
+live.values = (number, view = live.find(number)) => live.all(view, '.control').map((row) => {
+    const input = row.querySelector('input, select');
+    if (row.classList.contains('cells')) return live.all(view, 'tbody tr')
+        .map((tr) => live.all(tr, 'td[aria-selected]').map((e) => e.ariaSelected === 'true'))
+        .filter((switches) => switches.length);
+    if (row.classList.contains('plane')) return live.all(view, '.vectors button')
+        .map((e) => e.ariaLabel.split(': ').at(-1).split(', ').map(Number));
+    return { text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value);
+});
+live.shown = (view) => ({
+    values: live.values(null, view),
+    outputs: live.texts(view, 'output').map(Number),
+    error: view.querySelector('.error').textContent,
+    printed: view.querySelector('pre').textContent,
+    caption: view.querySelector('.caption').textContent,
+    status: view.querySelector('.cell').textContent,
+    panels: live.all(view, '.panel').map((panel) => ({
+        title: panel.querySelector('.title').textContent,
+        corner: live.texts(panel, '.corner').join(),
+        columns: live.texts(panel, 'thead th:not(.corner)'),
+        rows: live.texts(panel, 'tbody th'),
+        cells: live.texts(panel, 'td'),
+        scale: live.texts(panel, '.key span:not(.bar)'),
+    })),
+    heads: live.all(view, '.head').map((e) => [e.textContent, e.ariaCurrent === 'true']),
+});
+live.pixel = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+live.useColours = (palette) => {
+    const parts = (colour) => [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
+    live.palette = palette.map((colour) => live.pixel(parts(colour)));
+};
+// of each figure how many cells have another colour than that of the palette, 255 for none
+live.miscoloured = (view, figures) => live.all(view, '.panel, .head').map((box, k) => {
+    const canvas = box.querySelector('canvas'), cells = live.all(box, 'td'), width = figures[k][0];
+    if (canvas && canvas.width !== width) return `${canvas.width} wide`;
+    const image = canvas?.getContext('2d').getImageData(0, 0, width, canvas.height);
+    const pixels = canvas && new Uint32Array(image.data.buffer);
+    return [...atob(figures[k][1])].reduce((wrong, letter, at) => {
+        const colour = letter.charCodeAt(0);
+        if (canvas) return wrong + (pixels[at] !== (live.palette[colour] ?? 0xffffffff));
+        if (colour === 255) return wrong + !/none|sum/.test(cells[at].dataset.kind);
+        const shown = getComputedStyle(cells[at]).backgroundColor.match(/\d+/g);
+        return wrong + (live.pixel(shown) !== live.palette[colour]);
+    }, 0);
+});
+
+// Wait until a view shows what is right, as far as that says anything; what it shows
+// instead after twenty seconds, {what: [shown, right]}, or null.
+live.until = async ([number, { figures, ...right }]) => {
+    const view = live.find(number), end = performance.now() + 20000;
+    for (;;) {
+        const now = live.shown(view);
+        const differ = (key) => JSON.stringify(now[key]) !== JSON.stringify(right[key]);
+        let wrong = Object.keys(right).filter(differ).map((key) => [key, [now[key], right[key]]]);
+        if (!wrong.length && figures) {
+            const miscoloured = live.miscoloured(view, figures);
+            if (miscoloured.some(Boolean)) wrong = [['miscoloured', miscoloured]];
+        }
+        if (!wrong.length) return null;
+        if (performance.now() > end) return Object.fromEntries(wrong);
+        await live.frame();
+    }
+};
+
+// what has the focus in a view
+live.focused = (number) => [document.activeElement].find((e) => live.find(number).contains(e));
+// what can be done with it
+live.kinds = {
+    point: '.vectors button', word: 'th button', head: '.head', table: 'td', canvas: '.held',
+    choice: 'select', slider: '[type=range]', checkbox: '[type=checkbox]', text: '[type=text]',
+    button: 'button',
+};
+live.kind = (e = document.activeElement) =>
+    Object.keys(live.kinds).find((kind) => e.matches(live.kinds[kind])) ?? 'scroll';
+// of a cell with the focus: the number of its panel, its rows and columns
+live.place = (number) => {
+    const cell = document.activeElement, grid = cell.closest('[role=grid]');
+    const panel = live.all(live.find(number), '.panel').indexOf(cell.closest('.panel'));
+    if (cell.matches('.held')) return [panel, Number(grid.ariaRowCount), Number(grid.ariaColCount)];
+    return [panel, cell.closest('tbody').rows.length, cell.parentNode.cells.length - 1];
+};
+// as after the cell was run: the next Tab goes to what can be focused in it
+live.select = async (number) => {
+    const { content } = window.jupyterapp.shell.currentWidget;
+    content.activeCellIndex = number;
+    content.mode = 'command';
+    content.activate();
+    await live.frame();
+    content.activeCell.node.focus();
+};
+// what a key would change that the notebook heard
+live.notebook = () => {
+    const { content } = window.jupyterapp.shell.currentWidget;
+    const sources = [...content.model.cells].map((c) => c.sharedModel.getSource());
+    return [content.mode, content.activeCellIndex, sources];
+};
+
+// what sticks out of the output or of its own box, and what covers something else
+live.spoiled = (number) => {
+    const view = live.find(number), wrong = [];
+    const name = (e) => `${e.tagName} ${e.className} ${e.textContent.slice(0, 20)}`;
+    const output = view.closest('.jp-OutputArea-output').getBoundingClientRect();
+    const parts = 'label, input, select, output, button, .control span, .error, .title, .scroll,'
+        + ' .pixels, .vectors, .key, .bar, .head, .cell, .caption, pre';
+    const boxes = live.all(view, parts).filter((e) => !e.closest('.scroll > *, .vectors > *'))
+        .map((e) => [e, e.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
+    for (const [e, box] of boxes) {
+        const free = e.matches('.scroll') || !e.clientWidth;
+        if (box.left < output.left - 1 || box.right > output.right + 1)
+            wrong.push(`${name(e)} sticks out`);
+        if (!free && e.scrollWidth > e.clientWidth + 1) wrong.push(`${name(e)} is cut off`);
+        for (const [other, there] of boxes) {
+            if (e === other || e.contains(other) || other.contains(e)) continue;
+            const wide = Math.min(box.right, there.right) - Math.max(box.left, there.left);
+            const high = Math.min(box.bottom, there.bottom) - Math.max(box.top, there.top);
+            if (wide > 1 && high > 1) wrong.push(`${name(e)} over ${name(other)}`);
+        }
+    }
+    return wrong;
+};
+
+// look whether anything moves, also soon after an input, until live.moved() says what did
+live.watch = (number) => {
+    const view = live.find(number), moved = [];
+    const note = ({ sources }) => {
+        for (const { node, previousRect: a, currentRect: b } of sources) {
+            // the status bar of JupyterLab has shifts of its own
+            if (node && !view.closest('.jp-Notebook').contains(node)) continue;
+            const what = node?.outerHTML?.slice(0, 60) ?? node?.data;
+            moved.push(`${what}: ${a.x},${a.y} -> ${b.x},${b.y}`);
+        }
+    };
+    const shifts = new PerformanceObserver((list) => list.getEntries().forEach(note));
+    shifts.observe({ type: 'layout-shift' });
+    live.moved = async () => {
+        await live.frame();
+        shifts.takeRecords().forEach(note);
+        shifts.disconnect();
+        return moved.slice(0, 5);
+    };
+};
