@@ -53,9 +53,9 @@ def _get_message_while_alive(self, stream, timeout=None):
 
 RunningKernel.get_message = _get_message_while_alive
 
-LONG = ("test_live.py", "test_notebooks.py", "test_stages.py", "test_alive.py", "test_browser.py")
+LONG = ("test_live.py", "test_alive.py", "test_notebooks.py", "test_search.py", "test_mistakes.py")
 # Files whose tests share nothing but what is the same for a parameter, such as a lesson.
-BY_PARAMETER = ("test_notebooks.py", "test_stages.py", "test_learned.py")
+BY_PARAMETER = ("test_notebooks.py", "test_search.py", "test_mistakes.py", "test_learned.py")
 
 
 class Scheduling(LoadScopeScheduling):
