@@ -177,8 +177,8 @@ class LiveView:
         assert self.title == "resized" or moved == [], self.title
 
     def right(self, cell=None):
-        """It comes to show what Python computes for the values that its controls show, while a
-        cell (panel, row, column) is pointed at."""
+        """It comes to show what Python computes for the values of its controls, which are
+        returned, while a cell (panel, row, column) is pointed at."""
         values = {}
         for control, value in zip(self.controls, self.ask("values"), strict=True):
             if control["kind"] == "plane":  # where a vector starts it has more than two digits
@@ -189,6 +189,7 @@ class LiveView:
         right = expected(self.controls, *said, cell)
         wrong = self.page.evaluate("live.until", [self.number, right])
         assert wrong is None, f"{self.title} {values} {cell}: {json.dumps(wrong)} (page, Python)"
+        return values
 
     # --- with the keyboard ---
 
@@ -415,6 +416,7 @@ def test_every_view_is_operated_with_the_mouse(views):
             for x, y in [(0, 0), (1, 1), (0.3, 0.6)]:
                 mouse.move(left + x * size, top + y * size, steps=4)
             mouse.up()
+            assert np.allclose(middle(point), (left + x * size, top + y * size), atol=2)
             view.right()
         for word in view.find("th button:enabled").all()[::4]:
             word.click()
@@ -430,19 +432,19 @@ def test_every_view_is_operated_with_the_mouse(views):
             view.right((0, i, j))
         for head in view.find("button.head").all()[::5]:
             head.click()
-            expect(head).to_be_focused()
             expect(head).to_have_attribute("aria-current", "true")
             view.right()
         for button in view.find(".control button", has_text="reset").all():
             button.click()
-            view.right()
+            values = view.right()
+            (matrix,) = (c for c in view.controls if c["kind"] in ("cells", "plane"))
+            assert values[matrix["name"]] == matrix["value"]
         view.unmoved()
 
 
 @extra_views
 def test_what_is_said_about_a_cell_follows_the_picture_until_the_cell_is_gone(views):
-    named = {view.title: view for view in views}
-    vectors, resized = named["vectors"], named["resized"]
+    vectors, resized = (v for v in views if v.title in ("vectors", "resized"))
     vectors.go()
     vectors.find("td").nth(1).hover()
     for key in ("Home", "End"):
@@ -478,8 +480,7 @@ def test_many_sliders_stand_in_columns(views, width):
     for k, box in enumerate(boxes):  # row by row, each on one line, and long enough to be used
         assert box["x"] == across[k % columns]
         assert box["y"] == boxes[k - k % columns]["y"] and box["height"] < 40
-    sliders = view.find("input[type=range]").all()
-    assert all(slider.bounding_box()["width"] > 100 for slider in sliders)
+    assert all(s.bounding_box()["width"] > 100 for s in view.find("input[type=range]").all())
 
 
 def say_an_error(view):
