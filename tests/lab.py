@@ -61,14 +61,14 @@ def jupyterlab(folder):
         '{"@jupyterlab/apputils-extension:notification":'
         ' {"fetchNews": "false", "checkForUpdates": false}}'
     )
-    log = (folder / "server.log").open("w")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}",
-         "--ServerApp.port_retries=0", "--ip=127.0.0.1", "--IdentityProvider.token=course",
-         "--allow-root", "--LabApp.expose_app_in_browser=True",
-         "--JupyterNotebookApp.expose_app_in_browser=True"],
-        cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}",
+             "--ServerApp.port_retries=0", "--ip=127.0.0.1", "--IdentityProvider.token=course",
+             "--allow-root", "--LabApp.expose_app_in_browser=True",
+             "--JupyterNotebookApp.expose_app_in_browser=True"],
+            cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(600):
@@ -85,7 +85,6 @@ def jupyterlab(folder):
     finally:
         server.terminate()
         server.wait(30)
-        log.close()
 
 
 @contextmanager

@@ -67,7 +67,7 @@ live.until = async ([number, { figures, ...right }]) => {
         }
         if (!wrong.length) return null;
         if (performance.now() > end) return Object.fromEntries(wrong);
-        await live.frame();
+        await new Promise(requestAnimationFrame);
     }
 };
 
