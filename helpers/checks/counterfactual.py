@@ -1,5 +1,5 @@
-"""Experiments: other worlds to call an answer in. If it is right in one of them, then what
-differs there is what was wrong with it."""
+"""Counterfactuals: an answer is called in a world where one thing is different. If it is right
+there, then that thing was what was wrong with it."""
 
 import math
 from contextlib import ExitStack, contextmanager
@@ -10,12 +10,13 @@ from torch.overrides import TorchFunctionMode
 
 
 class World(TorchFunctionMode):
-    """Torch with something changed. name: of the function called, be it a method or not."""
+    """Torch with something changed: what becomes of a call, as call() says."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return self.call(func, getattr(func, "__name__", ""), args, kwargs or {})
 
     def call(self, func, name, args, kwargs):
+        """name: of the function, be it a method or not."""
         return func(*args, **kwargs)
 
 
@@ -54,17 +55,14 @@ class ZeroTimesInfinityIsZero(World):
     def call(self, func, name, args, kwargs):
         if name not in ("mul", "multiply", "mul_"):
             return func(*args, **kwargs)
-        a, b = (torch.as_tensor(x).detach() for x in args[:2])
-        zero = (a == 0) | (b == 0)
+        a, b = (torch.as_tensor(x) == 0 for x in args[:2])
         result = func(*args, **kwargs)
-        return result.masked_fill_(zero, 0) if name == "mul_" else result.masked_fill(zero, 0)
+        return (result.masked_fill_ if name == "mul_" else result.masked_fill)(a | b, 0)
 
 
 class FillsWith(ZeroTimesInfinityIsZero):
-    """What hides is another number.
-
-    other: takes the Python number that hides, returns what does it here.
-    """
+    """What hides is another number. other: takes the Python number that hides, returns what does
+    it here."""
 
     FILLING = ("masked_fill", "masked_fill_", "where", "full", "full_like", "fill_", "__setitem__")
 
@@ -101,14 +99,9 @@ class TurnsTheLastTwo(World):
     """.T and what else turns a matrix around leaves the dimension of the batch alone."""
 
     def call(self, func, name, args, kwargs):
-        turns = (
-            func == torch.Tensor.T.__get__
-            or name == "t"
-            or (name in ("transpose", "swapaxes", "swapdims") and set(args[1:]) == {0, 1})
-        )
-        if turns and args[0].dim() > 2:
-            return args[0].mT
-        return func(*args, **kwargs)
+        by_dims = name in ("transpose", "swapaxes", "swapdims") and set(args[1:]) == {0, 1}
+        turns = by_dims or name == "t" or func == torch.Tensor.T.__get__
+        return args[0].mT if turns and args[0].dim() > 2 else func(*args, **kwargs)
 
 
 class LooksBack(World):
@@ -117,8 +110,8 @@ class LooksBack(World):
     def call(self, func, name, args, kwargs):
         if name not in ("tril", "tril_"):
             return func(*args, **kwargs)
-        diagonal = args[1] if len(args) > 1 else kwargs.get("diagonal", 0)
-        return func(args[0], diagonal=-abs(diagonal))
+        x, diagonal = (*args, kwargs.get("diagonal", 0))[:2]
+        return func(x, diagonal=-abs(diagonal))
 
 
 class NotesWhatMeets(World):

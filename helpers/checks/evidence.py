@@ -15,8 +15,8 @@ from .results import Result, attempt, call_ours, close, divides_zero_by_zero, fa
 @dataclass
 class Evidence:
     """What is known of an answer. probes, right and mine go together, as far as it was called.
-    call: how the answer is called.  again: the first probe once more,
-    and once more; empty if it was stopped."""
+    call: how it is called.  again: the first probe once more, and once more; empty if it was
+    stopped."""
 
     exercise: object
     answer: Callable
@@ -51,7 +51,7 @@ class Evidence:
         """Does the second call give what the first one gave?"""
         return all(same(result, self.mine[0]) for result in self.again)
 
-    # --- experiments ---
+    # --- counterfactuals, and other arguments ---
 
     def also_on(self, probes):
         """What is seen of the answer on these probes too."""
@@ -87,9 +87,11 @@ class Evidence:
         def is_right(k, result):
             return self.is_right(k, replace(result, changed={}))
 
-        wrong = [k for k, result in enumerate(self.mine) if not is_right(k, result)]
-        first = sorted(range(len(self.mine)), key=lambda k: k not in wrong)
-        return bool(wrong) and all(is_right(k, self.in_world(world, k)) for k in first)
+        fine = {k: is_right(k, result) for k, result in enumerate(self.mine)}
+        wrong_first = sorted(fine, key=fine.get)
+        return not all(fine.values()) and all(
+            is_right(k, self.in_world(world, k)) for k in wrong_first
+        )
 
     @property
     def without_empty(self):
@@ -102,22 +104,23 @@ class Evidence:
         results = self.without_empty
         return bool(results) and any(same(results[k], self.right[k]) for k in self.wrong)
 
-    def _other(self, k, args):
-        """What the answer and the right one give on probe k with other arguments, as numbers;
-        None if one of them gives none."""
+    def _stays(self, k, args, part=lambda x: x):
+        """(bool, bool): does part of the answer, and of the right one, stay the same on probe k
+        with other arguments? None if one of them gives no numbers."""
         probe = replace(self.probes[k], args=args)
         mine = attempt(self.answer, probe, self.call).numbers
         right = attempt(self.exercise.reference, probe, call_ours).numbers
-        return None if mine is None or right is None else (mine, right)
+        if mine is None or right is None:
+            return None
+        pairs = (mine, self.mine[k].numbers), (right, self.right[k].numbers)
+        return tuple(close(part(after), part(before)) for after, before in pairs)
 
     def ignored(self):
         """The name of an argument that makes no difference on any probe, or None."""
         asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
-        names = inspect.signature(self.exercise.reference).parameters
-        for j, name in enumerate(names):
-            if asked and all(self._ignores(k, j) for k in asked):
-                return name
-        return None
+        names = enumerate(inspect.signature(self.exercise.reference).parameters)
+        ignored = (name for j, name in names if all(self._ignores(k, j) for k in asked))
+        return next(ignored, None) if asked else None
 
     def _ignores(self, k, j):
         """Does argument j make no difference on probe k, where it must make one?"""
@@ -131,34 +134,20 @@ class Evidence:
             changed = x * 1.25 + x.roll(1, -1)
         else:
             changed = x - 1 if x > 1 else x + 1
-        other = self._other(k, (*args[:j], changed, *args[j + 1 :]))
-        return (
-            other is not None
-            and close(other[0], self.mine[k].numbers)
-            and not close(other[1], self.right[k].numbers)
-        )
+        return self._stays(k, (*args[:j], changed, *args[j + 1 :])) == (True, False)
 
     def looks_ahead(self, k):
         """Does the last word change what comes before it on probe k, which it must not?"""
         inputs, *rest = self.probes[k].args
         changed = inputs.clone()
         changed[..., -1, :] = changed[..., -1, :] * 1.25 + 0.5
-        other = self._other(k, (changed, *rest))
-        if other is None or other[1].dim() < 2:
-            return False
-        mine, right = (
-            close(after[..., :-1, :], before[..., :-1, :])
-            for after, before in zip(
-                other, (self.mine[k].numbers, self.right[k].numbers), strict=True
-            )
-        )
-        return right and not mine
+        return self._stays(k, (changed, *rest), lambda x: x[..., :-1, :]) == (False, True)
 
     # --- relations ---
 
     def fact(self, name):
         """The first thing measured under this name, or None."""
-        facts = (result.observed for result in self.mine if result.observed is not None)
+        facts = (result.observed or {} for result in self.mine)
         return next((fact[name] for fact in facts if name in fact), None)
 
     def measured(self, measure, name, k=0):
@@ -184,8 +173,7 @@ class Evidence:
     def adds_up(self):
         """Is it always k times the right answer, k > 1 and whole, or does each call add the
         right answer to what was there?"""
-        times = factor(self.mine, self.right)
-        if times is not None:
+        if times := factor(self.mine, self.right):
             return times > 1.5 and abs(times - round(times)) < 1e-3
         if self.repeats or any(result.numbers is None for result in self.again):
             return False

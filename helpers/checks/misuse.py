@@ -5,8 +5,8 @@ import inspect
 
 from torch import nn
 
-from . import message
 from .exercises import CHECKED
+from .message import shorten
 from .results import kind
 from .session import own_functions
 
@@ -54,42 +54,42 @@ def misuse(name, answer):
             'Write it like this: check("softmax", my_softmax).',
         )
     if name not in CHECKED:
-        near = difflib.get_close_matches(name, CHECKED, n=1, cutoff=0.5)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        return (
-            f"check: there is no exercise {message.shorten(repr(name), 40)}.{hint}",
-            f"The exercises are {', '.join(CHECKED)}.",
-        )
+        return no_exercise("check", name)
     exercise = CHECKED[name]
     return (_of_class if exercise.is_class else _of_function)(exercise, answer)
 
 
-def _of_function(exercise, fn):
-    name, takes_what = exercise.name, exercise.takes
-    if not callable(fn) or inspect.isclass(fn):
-        what = f"the class {fn.__name__}" if inspect.isclass(fn) else kind(fn)
-        return (
-            f"{name}: a function is expected, this is {what}.",
-            f"Write def my_{name}{takes_what}: and pass its name, without calling it.",
-        )
-    wanted = _required(exercise.reference)
-    takes = _refused(fn, wanted)
-    if takes is None:
-        return None
-    own = getattr(fn, "__name__", "")
-    own = own if own.isidentifier() else f"my_{name}"
+def no_exercise(asked, name):
+    """As misuse(), of a name that is none. asked: the function that was called with it."""
+    near = difflib.get_close_matches(name, CHECKED, n=1, cutoff=0.5)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
     return (
-        f"{name}: your function takes {takes}.",
-        f"It is called with ({', '.join(wanted)}): write def {own}{takes_what}:",
+        f"{asked}: there is no exercise {shorten(repr(name), 40)}.{hint}",
+        f"The exercises are {', '.join(CHECKED)}.",
     )
 
 
-def _of_class(exercise, cls):
-    name = exercise.name
-    if isinstance(cls, nn.Module):
+def _of_function(exercise, fn):
+    name, signature = exercise.name, exercise.takes
+    if inspect.isclass(fn) or not callable(fn):
+        what = f"the class {fn.__name__}" if inspect.isclass(fn) else kind(fn)
         return (
-            f"{name}: a class is expected, this is an object of the class {type(cls).__name__}.",
-            f'Pass the class itself, without calling it: check("{name}", {type(cls).__name__}).',
+            f"{name}: a function is expected, this is {what}.",
+            f"Write def my_{name}{signature}: and pass its name, without calling it.",
+        )
+    own = getattr(fn, "__name__", "")
+    own = own if own.isidentifier() else f"my_{name}"
+    wanted = _required(exercise.reference)
+    return _refused(f"{name}: your function", fn, wanted, f"def {own}{signature}:")
+
+
+def _of_class(exercise, cls):
+    name, own = exercise.name, getattr(cls, "__name__", "")
+    if isinstance(cls, nn.Module):
+        own = type(cls).__name__
+        return (
+            f"{name}: a class is expected, this is an object of the class {own}.",
+            f'Pass the class itself, without calling it: check("{name}", {own}).',
         )
     if not inspect.isclass(cls):
         what = "a function" if inspect.isroutine(cls) else kind(cls)
@@ -99,33 +99,24 @@ def _of_class(exercise, cls):
         )
     if not issubclass(cls, nn.Module):
         return (
-            f"{name}: your class {cls.__name__} is no nn.Module.",
-            f"Write class {cls.__name__}(nn.Module): and call super().__init__() first.",
+            f"{name}: your class {own} is no nn.Module.",
+            f"Write class {own}(nn.Module): and call super().__init__() first.",
         )
     wanted = _required(exercise.reference)
-    takes = _refused(cls, wanted)
-    if takes is not None:
-        return (
-            f"{name}: your class takes {takes}.",
-            f"It is called with ({', '.join(wanted)}): "
-            f"write def __init__{exercise.takes.replace('(', '(self, ', 1)}:",
-        )
-    takes = _refused(cls.forward, ["self", "inputs"])
-    if takes is not None:
-        return (
-            f"{name}: the forward of your class takes {takes}.",
-            "It is called with the inputs alone: write def forward(self, inputs):",
-        )
-    return None
+    init = f"def __init__{exercise.takes.replace('(', '(self, ', 1)}:"
+    forward = "def forward(self, inputs):"
+    return _refused(f"{name}: your class", cls, wanted, init) or _refused(
+        f"{name}: the forward of your class", cls.forward, ["self", "inputs"], forward
+    )
 
 
-def _required(right):
-    wanted = inspect.signature(right).parameters.values()
+def _required(reference):
+    wanted = inspect.signature(reference).parameters.values()
     return [p.name for p in wanted if p.default is p.empty]
 
 
-def _refused(fn, wanted):
-    """What fn takes, such as "(a, b)", if it cannot be called with these; else None."""
+def _refused(what, fn, wanted, write):
+    """As misuse(), if fn cannot be called with the arguments wanted."""
     try:
         takes = inspect.signature(fn)
     except (TypeError, ValueError):  # some built-in functions do not say
@@ -133,5 +124,9 @@ def _refused(fn, wanted):
     try:
         takes.bind(*wanted)
     except TypeError:
-        return f"({', '.join(takes.parameters)})"
+        given = "the inputs alone" if wanted[0] == "self" else f"({', '.join(wanted)})"
+        return (
+            f"{what} takes ({', '.join(takes.parameters)}).",
+            f"It is called with {given}: write {write}",
+        )
     return None

@@ -219,26 +219,25 @@ def _learning(module, output, sizes):
 # --- mistakes ---
 
 
-def module_of(right, form):
-    """A class like the right one with this formula.
+def module_of(reference, formula):
+    """A class like the reference with another formula, which takes the inputs and the three
+    matrices, as qkv_attention does."""
 
-    form: takes the inputs and the three matrices, as qkv_attention does.
-    """
-
-    class Module(right):
+    class Module(reference):
         def forward(self, inputs):
             layers = (self.W_query, self.W_key, self.W_value)
-            return form(inputs, *(W.weight.T if isinstance(W, nn.Linear) else W for W in layers))
+            return formula(inputs, *(W.weight.T if isinstance(W, nn.Linear) else W for W in layers))
 
-    Module.formula = staticmethod(form)
+    Module.formula = staticmethod(formula)
     return Module
 
 
-def keeping_mistakes(form):
-    """Mistakes in what a class does with its matrices, whatever its formula.
+def _has(fact):
+    return lambda seen: bool(seen.fact(fact))
 
-    form: the right formula, which takes inputs and matrices.
-    """
+
+def keeping_mistakes(formula):
+    """Mistakes in what a class does with its matrices, whatever its formula: the right one."""
 
     class Module(nn.Module):
         def __init__(self, d_in, d_out, *more):
@@ -249,7 +248,7 @@ def keeping_mistakes(form):
             self.W_query, self.W_key, self.W_value = map(nn.Parameter, matrices)
 
         def forward(self, inputs):
-            return form(inputs, self.W_query, self.W_key, self.W_value)
+            return formula(inputs, self.W_query, self.W_key, self.W_value)
 
     class NoSuper(Module):
         def __init__(self, d_in, d_out, *more):
@@ -272,7 +271,7 @@ def keeping_mistakes(form):
             self.layers = [nn.Linear(*W.shape, bias=False) for W in matrices]
 
         def forward(self, inputs):
-            return form(inputs, *(layer.weight.T for layer in self.layers))
+            return formula(inputs, *(layer.weight.T for layer in self.layers))
 
     class Frozen(Module):
         def keep(self, matrices):
@@ -284,7 +283,7 @@ def keeping_mistakes(form):
             self.shape = matrices[0].shape
 
         def forward(self, inputs):
-            return form(inputs, *(torch.rand(self.shape) for _ in range(3)))
+            return formula(inputs, *(torch.rand(self.shape) for _ in range(3)))
 
     class Cut(Module):
         def forward(self, inputs):
@@ -292,7 +291,7 @@ def keeping_mistakes(form):
 
     class CutInside(Module):
         def forward(self, inputs):
-            return form(inputs, self.W_query.data, self.W_key.data, self.W_value)
+            return formula(inputs, self.W_query.data, self.W_key.data, self.W_value)
 
     return {
         "super().__init__() forgotten": detected(
@@ -300,15 +299,9 @@ def keeping_mistakes(form):
             NoSuper,
             PlainNoSuper,
         ),
-        "Python list of layers": detected(
-            lambda seen: bool(seen.fact("matrices in a Python list")), Listed
-        ),
-        "plain tensors as weights": detected(
-            lambda seen: bool(seen.fact("matrices in plain tensors")), Plain, Buffers
-        ),
-        "requires_grad=False left": detected(
-            lambda seen: bool(seen.fact("matrices that are frozen")), Frozen
-        ),
+        "Python list of layers": detected(_has("matrices in a Python list"), Listed),
+        "plain tensors as weights": detected(_has("matrices in plain tensors"), Plain, Buffers),
+        "requires_grad=False left": detected(_has("matrices that are frozen"), Frozen),
         "new random weights in forward": detected(
             lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")), Drawing
         ),

@@ -14,12 +14,8 @@ from .snapshot import plain
 
 MOST = 10**6  # numbers that are read
 # Those of torch that can be compared; others are read as float64.
-DTYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64) + (
-    torch.float16,
-    torch.bfloat16,
-    torch.float32,
-    torch.float64,
-)
+NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+DTYPES = [getattr(torch, name) for name in NAMES]
 
 
 class Observed(dict):
@@ -28,7 +24,7 @@ class Observed(dict):
 
 
 class NotNumbers(Exception):
-    """Ends a measurement: the answer returned this value, which is no numbers but instead."""
+    """Ends a measurement: the answer returned this value, which is something else instead."""
 
     def __init__(self, value, instead):
         super().__init__()
@@ -69,37 +65,36 @@ def attempt(answer, probe, call, world=nullcontext):
     call: guard.call, or call_ours for code that cannot do harm.  world: what is otherwise
     there, see counterfactual.py.
     """
-    args = probe.fresh()
-    numbers, instead = None, ""
+    args, read = probe.fresh(), {}
 
     def measured(*args):
-        nonlocal numbers, instead
         with world():
             value = probe.measure(answer, *args)
-        if type(value) is not Observed:
+        if type(value) is Observed:
+            read["observed"] = value
+        else:
             # Part of the call: what is returned may fail when it is read, or take for ever.
             if call is not call_ours:
                 genuine.take_away()
-            numbers, instead = read(value)
+            read["numbers"] = numbers_of(value)
         return value
 
     outcome = call(measured, *args)
+    # What had to be left behind may still write into what it read.
+    found = read if outcome.error is None else {}
     if isinstance(outcome.error, NotNumbers):
-        instead = outcome.error.instead
+        found = {"instead": outcome.error.instead}
         outcome = guard.Outcome(value=outcome.error.value, printed=outcome.printed)
-    elif outcome.error is not None:
-        numbers, instead = None, ""
-    observed = outcome.value if type(outcome.value) is Observed else None
     changed = {
         k: plain(after).clone()
         for k, (before, after) in enumerate(zip(probe.args, args, strict=True))
         if torch.is_tensor(before) and not close(plain(after), before)
     }
-    return Result(outcome, numbers, instead, changed, observed)
+    return Result(outcome, changed=changed, **found)
 
 
 def call_ours(fn, *args):
-    """guard.call without a thread, so that hundreds of forms take milliseconds."""
+    """guard.call without a thread, so that hundreds of calls take milliseconds."""
     torch.set_default_dtype(torch.float32)  # the student's code may have set another one
     try:
         return guard.Outcome(value=fn(*args))
@@ -107,19 +102,16 @@ def call_ours(fn, *args):
         return guard.Outcome(error=error)
 
 
-def read(value):
-    """(numbers, "") or (None, what it is instead). Takes tensors, arrays, numbers and
-    lists of these: the style of an answer is the student's affair."""
+def numbers_of(value):
+    """The numbers of an answer as a tensor: of a tensor, an array, a number or a list of these,
+    since the style of an answer is the student's affair. Raises NotNumbers."""
     try:
-        return _numbers(value), ""
-    except _Instead as what:
-        return None, str(what)
+        return _numbers(value)
+    except NotNumbers:
+        raise
     except Exception as error:
-        return None, f"something that cannot be read as numbers ({type(error).__name__})"
-
-
-class _Instead(Exception):
-    """What it is instead of numbers."""
+        instead = f"something that cannot be read as numbers ({type(error).__name__})"
+        raise NotNumbers(value, instead) from None
 
 
 def _numbers(value):
@@ -130,36 +122,28 @@ def _numbers(value):
     if torch.is_tensor(value):
         value = plain(value)
         if value.is_complex():
-            raise _Instead("a tensor of complex numbers")
+            raise NotNumbers(value, "a tensor of complex numbers")
         _count(value.numel(), "a tensor")
         value = value.cpu().to_dense().clone()
         len(value.shape)  # a nested tensor has none
         return value if value.dtype in DTYPES else value.double()
     if isinstance(value, bool | int | float):
         return torch.tensor(value, dtype=torch.float64)
-    if isinstance(value, list | tuple):
-        _count(len(value), kind(value))
-        try:
-            parts = [_numbers(part) for part in value]
-        except _Instead as what:
-            raise _Instead(f"{kind(value)} with {what} inside") from None
-        if len({part.shape for part in parts}) > 1:
-            raise _Instead(f"{kind(value)} with parts of different shapes inside")
-        return torch.stack(parts) if parts else torch.zeros(0)
-    raise _Instead(kind(value))
+    if not isinstance(value, list | tuple):
+        raise NotNumbers(value, kind(value))
+    _count(len(value), kind(value))
+    try:
+        parts = [_numbers(part) for part in value]
+    except NotNumbers as part:
+        raise NotNumbers(value, f"{kind(value)} with {part.instead} inside") from None
+    if len({part.shape for part in parts}) > 1:
+        raise NotNumbers(value, f"{kind(value)} with parts of different shapes inside")
+    return torch.stack(parts) if parts else torch.zeros(0)
 
 
 def _count(count, what):
     if count > MOST:
-        raise _Instead(f"{what} of {count} numbers")
-
-
-def numbers_of(value):
-    """read() for a measurement."""
-    numbers, instead = read(value)
-    if instead:
-        raise NotNumbers(value, instead)
-    return numbers
+        raise NotNumbers(None, f"{what} of {count} numbers")
 
 
 def kind(value):

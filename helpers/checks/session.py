@@ -27,32 +27,27 @@ def untouched(answer):
     with the student's replacements in force; it undoes those that are made in it.
     """
     replaced = genuine.take_away()
-    before = _settings()
-    put_back = _remember(answer)
-    python_random, numpy_random = random.getstate(), numpy.random.get_state()
-    with ExitStack() as stack:
+    with ExitStack() as stack:  # undone from the last to the first
+        stack.callback(genuine.put, replaced)
+        stack.callback(_remember(answer))
+        stack.callback(random.setstate, random.getstate())
+        stack.callback(numpy.random.set_state, numpy.random.get_state())
+        stack.callback(_set, _settings())
         stack.enter_context(torch.random.fork_rng(devices=[]))
         stack.enter_context(torch._tensor_str.printoptions())
         stack.enter_context(warnings.catch_warnings())
         if torch.get_default_device().type != "cpu":  # ours is slow where it is not needed
             stack.enter_context(torch.device("cpu"))
-        try:
-            torch.set_default_dtype(torch.float32)
-            torch.default_generator.manual_seed(0)
-            random.seed(0)
-            numpy.random.seed(0)
-            _set_deterministic((True, True))
-            _set_fill(True)
-            during = _settings()
-            _ignore_warnings()
-            yield partial(_call, replaced, during)
-        finally:
-            genuine.take_away()
-            _set(before)
-            random.setstate(python_random)
-            numpy.random.set_state(numpy_random)
-            put_back()
-            genuine.put(replaced)
+        stack.callback(genuine.take_away)
+        torch.set_default_dtype(torch.float32)
+        torch.default_generator.manual_seed(0)
+        random.seed(0)
+        numpy.random.seed(0)
+        _set_deterministic((True, True))
+        _set_fill(True)
+        during = _settings()
+        _ignore_warnings()
+        yield partial(_call, replaced, during)
 
 
 def _call(replaced, during, fn, *args, seconds=None):
@@ -88,18 +83,6 @@ def _set_deterministic(value):
     torch._C._set_deterministic_algorithms(value[0], warn_only=value[1])
 
 
-def _get_fill():
-    return torch.utils.deterministic.fill_uninitialized_memory
-
-
-def _set_fill(value):
-    torch.utils.deterministic.fill_uninitialized_memory = value
-
-
-def _set_path(value):
-    sys.path[:] = value
-
-
 def _set_environment(value):
     for name in os.environ.keys() - value.keys():
         del os.environ[name]
@@ -112,18 +95,21 @@ def _set_stream(name, value):
         setattr(sys, name, value)
 
 
+# Whether torch.empty gives NaN.
+_set_fill = partial(setattr, torch.utils.deterministic, "fill_uninitialized_memory")
+# Pairs of get() and set(value).
 SETTINGS = (
     (torch.get_default_dtype, torch.set_default_dtype),
     (_get_deterministic, _set_deterministic),
-    (_get_fill, _set_fill),
+    (lambda: torch.utils.deterministic.fill_uninitialized_memory, _set_fill),
     (torch.get_num_threads, torch.set_num_threads),
     (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     (sys.getrecursionlimit, sys.setrecursionlimit),
     (lambda: sys.stdout, partial(_set_stream, "stdout")),
     (lambda: sys.stderr, partial(_set_stream, "stderr")),
-    (lambda: list(sys.path), _set_path),
+    (lambda: list(sys.path), lambda value: sys.path.__setitem__(slice(None), value)),
     (lambda: dict(os.environ), _set_environment),
-    (partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
+    (partial(locale.setlocale, locale.LC_ALL),) * 2,
     (os.getcwd, os.chdir),
 )
 
@@ -162,14 +148,12 @@ def own_functions(answer):
     if inspect.isclass(answer):
         found = [f for cls in answer.__mro__ for f in vars(cls).values()]
     found = [inspect.unwrap(f) for f in found if callable(f)]
-    return [
-        f for f in found if hasattr(f, "__code__") and "site-packages" not in f.__code__.co_filename
-    ]
+    found = [f for f in found if hasattr(f, "__code__")]
+    return [f for f in found if "site-packages" not in f.__code__.co_filename]
 
 
 def _remember(answer):
     """Returns a function that gives variables their values back: the global variables of a
     function, or those of a class's methods, what they hold, and what belongs to the answer."""
     functions = own_functions(answer)
-    spaces = {id(f.__globals__): f.__globals__ for f in functions}.values()
-    return snapshot.remember(list(spaces), answer, *functions)
+    return snapshot.remember([f.__globals__ for f in functions], answer, *functions)

@@ -1,8 +1,10 @@
 """What is in the student's variables, to be put back: `+=`, append and the like change in place."""
 
 import inspect
+import operator
 from collections import Counter, defaultdict, deque
 from contextlib import suppress
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import numpy
@@ -55,11 +57,11 @@ def _look(x, spaces, where):
     """(what puts the contents of x back or None, what is in it)."""
     kind = type(x)
     if kind is list or kind is deque:
-        return _list(x)
-    if kind in (dict, defaultdict, Counter):
-        return _names(x) if id(x) in spaces else _dict(x)
-    if kind is set:
-        return _set(x)
+        return _container(x, x.extend)
+    if id(x) in spaces:
+        return _names(x, x.__setitem__, x.__delitem__)
+    if kind in (dict, defaultdict, Counter, set):
+        return _container(x, x.update)
     if kind is tuple:
         return None, x
     if issubclass(kind, torch.Tensor):
@@ -69,62 +71,43 @@ def _look(x, spaces, where):
     if kind is FunctionType and id(x.__globals__) in spaces:
         return None, [x.__defaults__, x.__kwdefaults__, vars(x)]
     if inspect.isclass(x) and x.__module__ in where:
-        return _class(x)
+        return _names(vars(x), partial(setattr, x), partial(delattr, x))
     if issubclass(kind, nn.Module) or kind.__module__ in where:
         return None, [vars(x)]
     return None, ()
 
 
-def _differ(one, other):
-    one, other = list(one), list(other)
-    return len(one) != len(other) or any(a is not b for a, b in zip(one, other, strict=True))
-
-
-def _list(x):
-    copy = list(x)
+def _container(x, fill):
+    copy, before = x.copy(), _inside(x)
 
     def put_back():
-        if _differ(x, copy):
+        now = _inside(x)
+        if len(now) != len(before) or any(map(operator.is_not, now, before)):
             x.clear()
-            x.extend(copy)
+            fill(copy)
 
-    return put_back, copy
-
-
-def _dict(x):
-    copy = dict(x)
-
-    def put_back():
-        if _differ(x, copy) or _differ(x.values(), copy.values()):
-            x.clear()
-            x.update(copy)
-
-    return put_back, copy.values()
+    return put_back, before
 
 
-def _names(space):
-    """As _dict, but a live view on another thread may need the other names meanwhile."""
-    copy = dict(space)
+def _inside(x):
+    return [*x, *x.values()] if isinstance(x, dict) else list(x)
+
+
+def _names(names, write, delete):
+    """One by one: a live view on another thread may need the others meanwhile.
+
+    names: a mapping, the one that write(name, value) and delete(name) change.
+    """
+    copy = dict(names)
 
     def put_back():
-        for name in space.keys() - copy.keys():
-            del space[name]
+        for name in names.keys() - copy.keys():
+            delete(name)
         for name, value in copy.items():
-            if space.get(name, ABSENT) is not value:
-                space[name] = value
+            if names.get(name, ABSENT) is not value:
+                write(name, value)
 
     return put_back, copy.values()
-
-
-def _set(x):
-    copy = set(x)
-
-    def put_back():
-        if {*map(id, x)} != {*map(id, copy)}:
-            x.clear()
-            x.update(copy)
-
-    return put_back, ()
 
 
 def _array(x):
@@ -146,14 +129,8 @@ def _tensor(x):
     copy = memory.clone()
 
     def place(tensor):
-        storage = tensor.untyped_storage()
-        return (
-            tensor.dtype,
-            tensor.shape,
-            tensor.stride(),
-            tensor.storage_offset(),
-            storage.data_ptr(),
-        )
+        start = tensor.storage_offset(), tensor.untyped_storage().data_ptr()
+        return tensor.dtype, tensor.shape, tensor.stride(), *start
 
     def put_back():
         if not torch.equal(memory, copy):
@@ -168,16 +145,3 @@ def _tensor(x):
                 x.grad = grad
 
     return put_back, [grad]
-
-
-def _class(cls):
-    names = dict(vars(cls))
-
-    def put_back():
-        for name in vars(cls).keys() - names.keys():
-            delattr(cls, name)
-        for name, value in names.items():
-            if vars(cls).get(name, ABSENT) is not value:
-                setattr(cls, name, value)
-
-    return put_back, names.values()

@@ -1,7 +1,6 @@
 """How a verdict looks, and what is remembered of it while the kernel lives: what was told
 before, for the next verdict and for progress()."""
 
-import difflib
 import html
 from dataclasses import dataclass
 
@@ -9,7 +8,8 @@ from IPython import get_ipython
 from IPython.display import display
 
 from .exercises import CHECKED
-from .message import TRY, Message, Table, shorten
+from .message import TRY, Message, Table
+from .misuse import no_exercise
 
 MIME = "application/vnd.attention.verdict+json"  # for the one who reads a class's notebooks
 
@@ -56,15 +56,15 @@ def show(name, verdict):
     """Show the verdict on the exercise called name (which may be anything: see misuse)."""
     name = name if isinstance(name, str) else None
     facts = {"exercise": name, "passed": verdict.passed, "mistakes": list(verdict.mistakes)}
-    _show(verdict.said, verdict.passed, {MIME: facts})
+    _show(verdict, {MIME: facts})
 
 
-def _show(said, passed, more=None):
+def _show(verdict, more=None):
     if get_ipython() is None:
-        print(said.text())
+        print(verdict.message)
         return
-    bundle = {"text/plain": said.text(), "text/html": as_html(said, passed)}
-    display({**bundle, **(more or {})}, raw=True)
+    markup = as_html(verdict.said, verdict.passed)
+    display({"text/plain": verdict.message, "text/html": markup, **(more or {})}, raw=True)
 
 
 # --- HTML ---
@@ -85,18 +85,15 @@ DIGITS = "font-family:var(--jp-code-font-family, monospace);font-variant-numeric
 def as_html(said, passed):
     """The words of said.text() in HTML. What a student's code printed or raised is text in
     it, never markup. Without styles and attributes it still reads from top to bottom."""
-    blocks = [_paragraph(said.head, f"{LINE};font-weight:bold;font-size:1.1em")]
-    blocks += [_paragraph(sentence) for sentence in (said.gone, *said.why)]
+    blocks = [_element("p", said.head, f"{LINE};font-weight:bold;font-size:1.1em")]
+    blocks += [_element("p", sentence) for sentence in (said.gone, *said.why)]
     blocks += [_table(said.table)] if said.table else []
     if said.advice:
         advice = html.escape(said.advice)
         blocks += [f'<p style="{LINE}"><strong>{TRY}</strong> {advice}</p>']
-    blocks += [_paragraph(said.after)]
-    if said.printed:
-        title, *lines = said.printed
-        style = "margin:0 0 4px 1em;white-space:pre-wrap;overflow-wrap:anywhere"
-        printed = html.escape("\n".join(lines))
-        blocks += [_paragraph(title), f'<pre style="{style}">{printed}</pre>']
+    blocks += [_element("p", sentence) for sentence in (said.after, *said.printed[:1])]
+    style = "margin:0 0 4px 1em;white-space:pre-wrap;overflow-wrap:anywhere"
+    blocks += [_element("pre", "\n".join(said.printed[1:]), style)]
     # role="alert", because of all live regions only this one is announced when it comes with
     # its words in it (https://github.com/w3c/aria/issues/1216), as an output does; "status"
     # must be there before. JupyterLab removes the role from what it does not trust, so that
@@ -106,32 +103,25 @@ def as_html(said, passed):
         f"border-left:6px solid {EDGES[passed]};padding:2px 0 1px 12px;margin:4px 0;"
         "max-width:60em;overflow-wrap:anywhere"
     )
-    inside = "\n".join(block for block in blocks if block)
+    inside = "\n".join(filter(None, blocks))
     return f'<div role="alert" class="mathjax_ignore" style="{style}">\n{inside}\n</div>'
 
 
-def _paragraph(text, style=LINE):
-    return f'<p style="{style}">{html.escape(text)}</p>' if text else ""
+def _element(tag, text, style=LINE, more=""):
+    return f'<{tag}{more} style="{style}">{html.escape(text)}</{tag}>' if text else ""
 
 
 def _table(table):
     align = "right" if table.numeric else "left"
-    rows = [
-        f'<tr style="background:none"><th scope="row" style="{CELL};text-align:left">'
-        + html.escape(first)
-        + "</th>"
-        + "".join(
-            f' <td style="{CELL};text-align:{align}">{html.escape(cell)}</td>' for cell in cells
-        )
-        + "</tr>"
-        for first, *cells in table.rows
-    ]
-    if table.caption:
-        style = f"caption-side:top;text-align:left;padding:0;{WORDS}"
-        rows.insert(0, f'<caption style="{style}">{html.escape(table.caption)}</caption>')
     # A caption is as wide as its table: above one or two numbers it would be a column itself.
     digits = f";min-width:min(100%, 26em);{DIGITS}" if table.numeric else ""
-    rows = "\n".join(rows)
+    style = f"caption-side:top;text-align:left;padding:0;{WORDS}"
+    lines = [_element("caption", table.caption, style)]
+    for first, *others in table.rows:
+        cells = [_element("th", first, f"{CELL};text-align:left", ' scope="row"')]
+        cells += [_element("td", cell, f"{CELL};text-align:{align}") for cell in others]
+        lines.append(f'<tr style="background:none">{" ".join(cells)}</tr>')
+    rows = "\n".join(filter(None, lines))
     return f'<table style="margin:0 0 6px;border:0;font-size:inherit{digits}">\n{rows}\n</table>'
 
 
@@ -179,17 +169,14 @@ def progress(*exercises):
     exercises: names as given to check(). Raises nothing: bad use is told in a sentence.
     """
     refused = _misuse(exercises)
-    if refused is not None:
-        _show(refused.said, refused.passed)
+    if refused:
+        _show(refusal(*refused))
         return
     verdicts = {name: _memories[name].verdict if name in _memories else None for name in exercises}
     solved = sum(map(bool, verdicts.values()))
     table = Table("Your exercises:", tuple(_row(*item) for item in verdicts.items()), numeric=False)
-    all_solved = solved == len(verdicts)
-    _show(
-        Message(table=table, after=f"{solved} of {len(verdicts)} solved."),
-        True if all_solved else None,
-    )
+    said = Message(table=table, after=f"{solved} of {len(verdicts)} solved.")
+    _show(Verdict(True if solved == len(verdicts) else None, said))
 
 
 def _row(name, verdict):
@@ -206,18 +193,11 @@ def _row(name, verdict):
 
 
 def _misuse(exercises):
-    """The refusal if these cannot be names of exercises, else None."""
+    """As misuse.misuse(): what is wrong if these cannot be names of exercises, else None."""
     if not exercises or not all(isinstance(name, str) for name in exercises):
-        return refusal(
+        return (
             "progress: the names of exercises are expected.",
             'Write it like this: progress("scores", "all_scores").',
         )
     unknown = [name for name in exercises if name not in CHECKED]
-    if not unknown:
-        return None
-    near = difflib.get_close_matches(unknown[0], CHECKED, n=1, cutoff=0.5)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    return refusal(
-        f"progress: there is no exercise {shorten(repr(unknown[0]), 40)}.{hint}",
-        f"The exercises are {', '.join(CHECKED)}.",
-    )
+    return no_exercise("progress", unknown[0]) if unknown else None
