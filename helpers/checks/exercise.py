@@ -162,6 +162,7 @@ class Exercise:
     variants: more of them, a table for each stage.  mistakes: a table of whole answers.
     names: what mistakes of the stages are called here, by the name in their table.
     without: mistakes of the stages that are none here, by name, each with the reason.
+    alone: names of those that are never looked for together with others, to be quick.
     makes: makes of a pipeline what is checked.  formula_args: takes a Probe, returns the
     arguments of the pipeline there, or None where something else is looked at.
     first_is_tensor: is the first argument one, so that it can be changed in place?
@@ -177,6 +178,7 @@ class Exercise:
     mistakes: Mapping = field(default_factory=dict)
     names: Mapping = field(default_factory=dict)
     without: Mapping = field(default_factory=dict)
+    alone: tuple = ()
     makes: Callable = lambda formula: formula
     formula_args: Callable = lambda probe: probe.args
     first_is_tensor: bool = True
@@ -204,6 +206,8 @@ class Exercise:
                     kind: tuple(c for c in getattr(mistake, kind) if self.pipeline.has(c))
                     for kind in ("choices", "alone")
                 }
+                if mistake.name in self.alone:
+                    possible = {"choices": (), "alone": sum(possible.values(), ())}
                 if any(possible.values()):
                     name = self.names.get(mistake.name, mistake.name)
                     yield replace(mistake, name=name, **possible)
