@@ -197,17 +197,13 @@ def names_of_a_cell_above(inputs, W_query, W_key, W_value):
     return in_three_lines(inputs, W_query_above, W_key_above, W_value_above)
 
 
-PlainTensors = changed(Parameters, matrix=lambda self, d_in, d_out: torch.rand(d_in, d_out))
+def plain_matrix(self, d_in, d_out):
+    return torch.rand(d_in, d_out).requires_grad_()
 
 
 def after(change):
     """A right class, and what change(contexts) makes of what it returns."""
     return changed(Parameters, forward=lambda self, x: change(Parameters.forward(self, x)))
-
-
-class GradientAsked(PlainTensors):
-    def matrix(self, d_in, d_out):
-        return torch.rand(d_in, d_out).requires_grad_()
 
 
 class ListOfParameters(nn.Module):
@@ -270,7 +266,7 @@ AS_WRITTEN = {
         ),
     ],
     "SelfAttention": [
-        (GradientAsked, "plain tensors as weights"),
+        (changed(Parameters, matrix=plain_matrix), "plain tensors as weights"),
         (ListOfParameters, "Python list of layers"),
         (LinearInForward, ("new random weights in forward", "bias left on")),
         (RedrawnParameters, "new random weights in forward"),
