@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import torch
 
 from helpers.checks import diagnose, engine, search
+from helpers.checks.pipeline import Pipeline
 
 _given, _sets = {}, {}
 
@@ -46,7 +47,7 @@ def _once(attempt):
 
 def _sets_once(results_of_sets):
     def once(pipeline, moves, args, limit):
-        key = pipeline, len(moves), limit, *map(_shape, args), *(_sum(x) for x in args)
+        key = _same_for_all(pipeline), len(moves), limit, *map(_shape, args), *(_sum(x) for x in args)
         if key not in _sets:
             _sets[key] = list(results_of_sets(pipeline, moves, args, limit))
         return _sets[key]
@@ -59,7 +60,9 @@ def _same_for_all(code):
     if isinstance(code, functools.partial):
         return code.func, *code.keywords.values()
     if isinstance(code, type) and "formula" in vars(code):
-        return code.formula
+        return _same_for_all(code.formula)
+    if isinstance(code, Pipeline):
+        return *code.takes, code.gives, *(stage.right for stage in code.stages.values())
     return code
 
 

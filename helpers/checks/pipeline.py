@@ -59,16 +59,6 @@ class Pipeline:
             if name in stages
         }
 
-    def _key(self):
-        variants = ((name, stage.right) for name, stage in self.stages.items())
-        return self.takes, self.gives, self.hidden, *variants
-
-    def __eq__(self, other):
-        return isinstance(other, Pipeline) and self._key() == other._key()
-
-    def __hash__(self):
-        return hash(self._key())
-
     def __call__(self, *args):
         state = self.start(args)
         for name, stage in self.stages.items():
