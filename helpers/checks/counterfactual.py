@@ -71,7 +71,8 @@ class FillsWith(ZeroTimesInfinityIsZero):
         self.other = other
 
     def call(self, func, name, args, kwargs):
-        if name in self.FILLING or name.startswith("mul") and any(map(_is_mask, args)):
+        masks = (torch.is_tensor(x) and bool(((x == 0) | (x == 1)).all()) for x in args)
+        if name in self.FILLING or name.startswith("mul") and any(masks):
             args = tuple(map(self._replace, args))
             kwargs = {key: self._replace(value) for key, value in kwargs.items()}
         return super().call(func, name, args, kwargs)
@@ -79,10 +80,6 @@ class FillsWith(ZeroTimesInfinityIsZero):
     def _replace(self, value):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return self.other(value) if number else value
-
-
-def _is_mask(x):
-    return torch.is_tensor(x) and bool(((x == 0) | (x == 1)).all())
 
 
 def low_is_lowest():

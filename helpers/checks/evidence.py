@@ -84,13 +84,10 @@ class Evidence:
         """Is everything right in this world that is not right in ours, whatever becomes of the
         arguments?"""
 
-        def is_right(k, result):
-            return self.is_right(k, replace(result, changed={}))
-
-        fine = {k: is_right(k, result) for k, result in enumerate(self.mine)}
+        fine = {k: self.is_right(k, result.unchanged) for k, result in enumerate(self.mine)}
         wrong_first = sorted(fine, key=fine.get)
         return not all(fine.values()) and all(
-            is_right(k, self.in_world(world, k)) for k in wrong_first
+            self.is_right(k, self.in_world(world, k).unchanged) for k in wrong_first
         )
 
     @property

@@ -43,7 +43,7 @@ def take_away():
     # By methods alone: what follows needs builtins itself.
     found = _BUILTINS.copy()
     _BUILTINS.update(_GENUINE_BUILTINS)
-    patches = [
+    replaced = [
         (builtins, name, found.get(name, ABSENT))
         for name, value in _GENUINE_BUILTINS.items()
         if found.get(name, ABSENT) is not value
@@ -52,20 +52,20 @@ def take_away():
         if all(map(operator.is_, map(own.get, names, repeat(ABSENT)), values)):
             continue
         for name, value in zip(names, values, strict=True):
-            patch = own.get(name, ABSENT)
-            if patch is not value:
-                patches.append((place, name, patch))
+            other = own.get(name, ABSENT)
+            if other is not value:
+                replaced.append((place, name, other))
                 _set(place, name, value)
-    return patches
+    return replaced
 
 
-def put(patches):
+def put(replaced):
     """The student's own in place again."""
-    for patch in patches:
-        _set(*patch)
+    for place, name, value in replaced:
+        _set(place, name, value)
 
 
-# Bound here, since put() goes on while builtins are being patched.
+# Bound here, since put() goes on while builtins are being replaced.
 def _set(place, name, value, absent=ABSENT, write=setattr, delete=delattr):
     if value is absent:
         delete(place, name)

@@ -1,7 +1,7 @@
 """What a verdict says: what is wrong, why (with the numbers that show it), what to try."""
 
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -115,13 +115,13 @@ def _evidence(seen, k):
     label, mine, right = seen.probes[k].label, seen.mine[k], seen.right[k]
     if not (seen.repeats or mine.changed):
         label = f"{seen.probes[0].label}, called once more"
-        return difference(label, seen.again[0], seen.right[0])
-    if not mine.changed:
-        return difference(label, mine, right)
-    sentence, table = _argument(label, seen.probes[k], mine.changed)
-    if same(replace(mine, changed={}), right):
-        return sentence, table
+        mine, right = seen.again[0], seen.right[0]
     said, numbers = difference(label, mine, right)
+    if not mine.changed:
+        return said, numbers
+    sentence, table = _argument(label, seen.probes[k], mine.changed)
+    if same(mine.unchanged, right):
+        return sentence, table
     if table is None:
         return sentence, numbers
     # One table is enough: the argument's, because what else is wrong may come from it.

@@ -1,6 +1,7 @@
 """Before anything is called: is it written yet, and can it be called as the exercise asks?"""
 
 import difflib
+import dis
 import inspect
 
 from torch import nn
@@ -13,15 +14,8 @@ from .session import own_functions
 # --- not written yet ---
 
 
-def _nothing():
-    pass
-
-
-def _nothing_documented():
-    "Nothing."
-
-
-_EMPTY_CODE = {_nothing.__code__.co_code, _nothing_documented.__code__.co_code}
+# What a body is made of that only ends.
+_NOTHING = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 
 
 def is_stub(answer):
@@ -30,7 +24,7 @@ def is_stub(answer):
         return is_stub(answer.forward) or is_stub(answer.__init__)
     answer = inspect.unwrap(answer)
     code = getattr(answer, "__code__", None)
-    if code is None or code.co_code not in _EMPTY_CODE:
+    if code is None or not {step.opname for step in dis.get_instructions(code)} <= _NOTHING:
         return False
     return all(const is None or const == answer.__doc__ for const in code.co_consts)
 

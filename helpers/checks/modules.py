@@ -7,6 +7,7 @@ and value, each (d_in, d_out).
 """
 
 import re
+from contextlib import suppress
 from itertools import permutations
 
 import torch
@@ -86,9 +87,9 @@ def keeping(cls, inputs, sizes, matrices):
     return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
 
 
-def outputs_like(right):
-    """The outputs. right: the class whose outputs decide where names do not say which matrix
-    is which."""
+def outputs_like(reference):
+    """The outputs. reference: the class whose outputs decide where names do not say which
+    matrix is which."""
 
     def outputs(cls, inputs, sizes, matrices):
         before = inputs.clone()
@@ -100,14 +101,12 @@ def outputs_like(right):
         first, *others = orders(found)
         put(module, found, first, matrices)
         result = numbers_of(module(inputs))
-        if others:
-            wanted = outputs(right, before, sizes, matrices)
-            for order in others:
-                if close(result, wanted):
-                    break
-                put(module, found, order, matrices)
-                other = numbers_of(module(before.clone()))
-                result = other if close(other, wanted) else result
+        wanted = outputs(reference, before, sizes, matrices) if others else result
+        for order in () if close(result, wanted) else others:
+            put(module, found, order, matrices)
+            other = numbers_of(module(before.clone()))
+            if close(other, wanted):
+                return other
         return result
 
     outputs.of_formula = True
@@ -146,56 +145,58 @@ def training(cls, inputs, sizes, matrices):
         with NotesWhatMeets(moved, stayed) as world:
             first = module(inputs)
         second = module(before.clone())
-        return Observed(
-            {
-                "a second call gives the same": close(numbers_of(first), numbers_of(second)),
-                "matrices that learn": _learning(module, first, sizes),
-                "tensors that .to() leaves behind": len(stayed) if world.met else 0,
-            }
-        )
+        learning = _learning(module, first, sizes)
+    return Observed(
+        {
+            "a second call gives the same": close(numbers_of(first), numbers_of(second)),
+            "matrices that learn": learning,
+            "tensors that .to() leaves behind": len(stayed) if world.met else 0,
+        }
+    )
 
 
 def drawing(cls, inputs, sizes, matrices):
     """How many matrices are drawn while it is called."""
     module = build(cls, sizes)
-    with NotesWhatIsDrawn() as world:
-        try:
-            module(inputs)
-        except Exception:
-            pass  # what was drawn until then counts
-    return Observed(
-        {"matrices drawn in forward": len(blocks([("", x) for x in world.drawn], sizes))}
-    )
+    # What is drawn until it raises counts too.
+    with NotesWhatIsDrawn() as world, suppress(Exception):
+        module(inputs)
+    return Observed({"matrices drawn in forward": _count(world.drawn, sizes)})
 
 
 def seeding(cls, inputs, sizes, seed):
     """Whether it sets the seed itself: then the next random numbers do not depend on ours."""
-    states = []
-    for own in (seed, seed + 1):
+
+    def state(own):
         build(cls, sizes, own)
-        states.append(torch.get_rng_state())
-    return Observed({"sets the seed": torch.equal(*states)})
+        return torch.get_rng_state()
+
+    return Observed({"sets the seed": torch.equal(state(seed), state(seed + 1))})
 
 
 # --- looking inside ---
 
 
+def _count(tensors, sizes, counts=lambda matrix: True):
+    """How many matrices there are among these, of which counts() holds."""
+    return sum(counts(matrix) for _, matrix in blocks([("", x) for x in tensors], sizes))
+
+
+def _attributes(module):
+    """Names and values, of the module and of those inside."""
+    return [item for part in module.modules() for item in vars(part).items()]
+
+
 def _plain(module):
-    """Tensors that are attributes of the module or of one inside, and not registered."""
-    return [
-        (name, x)
-        for part in module.modules()
-        for name, x in vars(part).items()
-        if torch.is_tensor(x) and not isinstance(x, nn.Parameter)
-    ]
+    """Tensors among its attributes that are not registered."""
+    named = [(name, x) for name, x in _attributes(module) if torch.is_tensor(x)]
+    return [(name, x) for name, x in named if not isinstance(x, nn.Parameter)]
 
 
 def _listed(module):
     """Parameters in lists, tuples and dicts, where a module does not look."""
-    for part in module.modules():
-        for name, many in vars(part).items():
-            if name.startswith("_") or not isinstance(many, list | tuple | dict):
-                continue
+    for name, many in _attributes(module):
+        if isinstance(many, list | tuple | dict) and not name.startswith("_"):
             for x in many.values() if isinstance(many, dict) else many:
                 if torch.is_tensor(x):
                     yield name, x
@@ -212,8 +213,7 @@ def _learning(module, output, sizes):
     parameters = [x for x in module.parameters() if x.requires_grad]
     loss = output.square().sum()
     gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-    found = blocks([("", g) for g in gradients if g is not None], sizes)
-    return sum(bool(g.any()) for _, g in found)
+    return _count((g for g in gradients if g is not None), sizes, lambda g: bool(g.any()))
 
 
 # --- mistakes ---

@@ -3,7 +3,7 @@
 import math
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy
 import torch
@@ -46,6 +46,11 @@ class Result:
     @property
     def stopped(self):
         return was_stopped(self.outcome)
+
+    @property
+    def unchanged(self):
+        """The same, whatever became of the arguments."""
+        return replace(self, changed={})
 
     @property
     def has_nan(self):
@@ -183,24 +188,20 @@ def _tolerances(mine):
 
 def same(mine, other):
     """Is one Result like another: the numbers or the error, and what became of the arguments?"""
-    if mine.changed.keys() != other.changed.keys():
+    a, b = mine.outcome.error, other.outcome.error
+    if type(a) is not type(b) or not _same_items(mine.changed, other.changed, close):
         return False
-    if not all(close(mine.changed[k], other.changed[k]) for k in mine.changed):
-        return False
-    if mine.outcome.error is not None or other.outcome.error is not None:
-        a, b = mine.outcome.error, other.outcome.error
-        return type(a) is type(b) and clean(str(a)) == clean(str(b))
-    if mine.observed is not None or other.observed is not None:
-        return _same_facts(mine.observed, other.observed)
-    if mine.numbers is None or other.numbers is None:
-        return mine.instead == other.instead != ""
-    return close(mine.numbers, other.numbers)
+    if a is not None:
+        return clean(str(a)) == clean(str(b))
+    if mine.observed is not None and other.observed is not None:
+        return _same_items(mine.observed, other.observed, same_fact)
+    if mine.numbers is not None and other.numbers is not None:
+        return close(mine.numbers, other.numbers)
+    return mine.instead == other.instead != ""
 
 
-def _same_facts(mine, other):
-    if mine is None or other is None or mine.keys() != other.keys():
-        return False
-    return all(same_fact(mine[name], other[name]) for name in mine)
+def _same_items(mine, other, alike):
+    return mine.keys() == other.keys() and all(alike(mine[k], other[k]) for k in mine)
 
 
 def same_fact(a, b):

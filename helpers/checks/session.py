@@ -43,10 +43,11 @@ def untouched(answer):
         torch.default_generator.manual_seed(0)
         random.seed(0)
         numpy.random.seed(0)
-        _set_deterministic((True, True))
+        # use_deterministic_algorithms() imports the compiler: 1.4 seconds that nobody needs here.
+        torch.set_deterministic_debug_mode("warn")
         _set_fill(True)
         during = _settings()
-        _ignore_warnings()
+        warnings.simplefilter("ignore")
         yield partial(_call, replaced, during)
 
 
@@ -58,7 +59,7 @@ def _call(replaced, during, fn, *args, seconds=None):
     def after():
         genuine.take_away()
         _set(during)
-        _ignore_warnings()
+        warnings.simplefilter("ignore")
 
     outcome = guard.call(with_replacements, seconds=seconds, after=after)
     try:
@@ -69,18 +70,6 @@ def _call(replaced, during, fn, *args, seconds=None):
 
 
 # --- settings ---
-
-
-def _get_deterministic():
-    return (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
-
-
-def _set_deterministic(value):
-    # The public switch imports the compiler first: 1.4 seconds that nobody needs here.
-    torch._C._set_deterministic_algorithms(value[0], warn_only=value[1])
 
 
 def _set_environment(value):
@@ -100,7 +89,7 @@ _set_fill = partial(setattr, torch.utils.deterministic, "fill_uninitialized_memo
 # Pairs of get() and set(value).
 SETTINGS = (
     (torch.get_default_dtype, torch.set_default_dtype),
-    (_get_deterministic, _set_deterministic),
+    (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     (lambda: torch.utils.deterministic.fill_uninitialized_memory, _set_fill),
     (torch.get_num_threads, torch.set_num_threads),
     (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
@@ -131,11 +120,6 @@ def _set(values):
         if now is not value and now != value:
             with suppress(Exception):
                 set_(value)
-
-
-def _ignore_warnings():
-    if warnings.filters[:1] != [("ignore", None, Warning, None, 0)]:
-        warnings.simplefilter("ignore")
 
 
 # --- variables ---

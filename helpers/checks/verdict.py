@@ -2,7 +2,7 @@
 before, for the next verdict and for progress()."""
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from IPython import get_ipython
 from IPython.display import display
@@ -21,7 +21,7 @@ class Verdict:
     computation runs; may be empty."""
 
     passed: bool | None
-    said: Message
+    said: Message = field(repr=False)
     mistakes: tuple[str, ...] = ()
 
     @property
@@ -31,9 +31,6 @@ class Verdict:
 
     def __bool__(self):
         return self.passed is True
-
-    def __repr__(self):
-        return f"Verdict(passed={self.passed}, mistakes={self.mistakes})"
 
     def _ipython_display_(self):
         """Nothing: the message is shown already when check() ends a cell."""
@@ -94,11 +91,10 @@ def as_html(said, passed):
     blocks += [_element("p", sentence) for sentence in (said.after, *said.printed[:1])]
     style = "margin:0 0 4px 1em;white-space:pre-wrap;overflow-wrap:anywhere"
     blocks += [_element("pre", "\n".join(said.printed[1:]), style)]
-    # role="alert", because of all live regions only this one is announced when it comes with
-    # its words in it (https://github.com/w3c/aria/issues/1216), as an output does; "status"
-    # must be there before. JupyterLab removes the role from what it does not trust, so that
-    # somebody else's notebook stays silent when it is opened. The class keeps a printed $ from
-    # being typeset.
+    # Of all live regions only an alert is announced when it comes with its words in it
+    # (https://github.com/w3c/aria/issues/1216), as an output does. JupyterLab takes the role from
+    # what it does not trust, so that somebody else's notebook opens in silence. The class keeps
+    # a printed $ from being typeset.
     style = (
         f"border-left:6px solid {EDGES[passed]};padding:2px 0 1px 12px;margin:4px 0;"
         "max-width:60em;overflow-wrap:anywhere"
@@ -128,21 +124,15 @@ def _table(table):
 # --- what is remembered ---
 
 
-@dataclass
-class _Memory:
-    """Of one exercise: the last verdict, the last names that were told, and those before."""
-
-    verdict: Verdict | None
-    last: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-
-
-_memories = {}  # by the name that was given to check()
+# By the name that was given to check(): the last verdict; the names that were told before, and
+# last.
+_verdicts, _told = {}, {}
 
 
 def forget():
     """As in a new kernel."""
-    _memories.clear()
+    _verdicts.clear()
+    _told.clear()
 
 
 def told_before(name, mistakes):
@@ -151,16 +141,15 @@ def told_before(name, mistakes):
     The same mistakes again are compared with the same ones before, so that a cell that is
     run again says the same again.
     """
-    memory = _memories.get(name, _Memory(None))
-    return memory.before if mistakes == memory.last else memory.last
+    before, last = _told.get(name, ((), ()))
+    return before if mistakes == last else last
 
 
 def remember(name, verdict):
     """For told_before() and progress()."""
-    memory = _memories.setdefault(name, _Memory(verdict))
-    if verdict.mistakes and verdict.mistakes != memory.last:
-        memory.before, memory.last = memory.last, verdict.mistakes
-    memory.verdict = verdict
+    _verdicts[name] = verdict
+    if verdict.mistakes:
+        _told[name] = told_before(name, verdict.mistakes), verdict.mistakes
 
 
 def progress(*exercises):
@@ -172,7 +161,7 @@ def progress(*exercises):
     if refused:
         _show(refusal(*refused))
         return
-    verdicts = {name: _memories[name].verdict if name in _memories else None for name in exercises}
+    verdicts = {name: _verdicts.get(name) for name in exercises}
     solved = sum(map(bool, verdicts.values()))
     table = Table("Your exercises:", tuple(_row(*item) for item in verdicts.items()), numeric=False)
     said = Message(table=table, after=f"{solved} of {len(verdicts)} solved.")
@@ -186,9 +175,7 @@ def _row(name, verdict):
         return f"… {name}", "not written yet"
     if verdict.passed:
         return f"✔ {name}", "right"
-    if not verdict.mistakes:
-        return f"✘ {name}", "not right yet"
-    first, *others = verdict.mistakes  # one at a time, as in the verdict
+    first, *others = verdict.mistakes or ("not right yet",)  # one at a time, as in the verdict
     return f"✘ {name}", f"{first}, and {len(others)} more" if others else first
 
 
