@@ -47,7 +47,13 @@ def _once(attempt):
 
 def _sets_once(results_of_sets):
     def once(pipeline, moves, args, limit):
-        key = _same_for_all(pipeline), len(moves), limit, *map(_shape, args), *(_sum(x) for x in args)
+        key = (
+            _same_for_all(pipeline),
+            len(moves),
+            limit,
+            *map(_shape, args),
+            *(_sum(x) for x in args),
+        )
         if key not in _sets:
             _sets[key] = list(results_of_sets(pipeline, moves, args, limit))
         return _sets[key]

@@ -7,13 +7,13 @@ shows it; else message.py says what can be seen without knowing the cause.
 import time
 
 from .. import guard
+from ..guard.session import untouched
 from . import message
 from .diagnose import established, is_gone
 from .evidence import Evidence
 from .exercises import CHECKED
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, call_ours, same, was_stopped
-from .session import untouched
 from .verdict import Verdict, not_written, refusal, remember, right, show, told_before
 
 

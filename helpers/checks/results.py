@@ -9,8 +9,8 @@ import numpy
 import torch
 
 from .. import guard
-from . import genuine
-from .snapshot import plain
+from ..guard import genuine
+from ..guard.snapshot import plain
 
 MOST = 10**6  # numbers that are read
 # Those of torch that can be compared; others are read as float64.

@@ -1,5 +1,8 @@
 """What stands between the reader's code and ours: bad input becomes one sentence,
-and a function that the reader wrote is called so that it can do no harm."""
+and a function that the reader wrote is called so that it can do no harm.
+
+The live views call it like this. The checks go further: session leaves all that the function could
+reach as it was (snapshot: the variables, genuine: what was replaced in torch and Python)."""
 
 import builtins
 import ctypes
@@ -20,7 +23,7 @@ KEPT = 2000  # characters of its printing, or of its error, that are kept
 DEPTH = 200  # of the innermost calls, where the reader's line is looked for
 STOPS = 20  # how often it is asked to end
 # code that is not the reader's own
-OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
+OTHERS = (str(Path(__file__).parents[1]) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
 
 
 class InputError(ValueError):
