@@ -2,8 +2,6 @@
 
 engine     check(): calls the answer on probes, beside the right one, and makes a verdict
 misuse     before that: is it written yet, can it be called?
-session    while it is called, nothing outside is changed (snapshot: variables, genuine:
-           functions of torch that were replaced)
 results    what came of a call, as something that can be compared
 evidence   what is known of a wrong answer, and what else can be asked of it
 diagnose   which mistakes give exactly that (search: several at once; counterfactual:

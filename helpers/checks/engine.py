@@ -57,12 +57,13 @@ def _examine(exercise, fn, call_safely):
         if probe.if_right and seen.wrong:
             break
         result = attempt(fn, probe, call)
-        if result.outcome.error is not None and probe.is_double() and not result.stopped:
+        single = probe.single()
+        if result.outcome.error is not None and single and not result.stopped:
             # A float32 tensor of the student's own does not multiply with a float64 one.
             # That is style, so the same numbers in float32 decide.
-            single = attempt(fn, probe.single(), call)
-            if not same(single, result):
-                probe, result = probe.single(), single
+            again = attempt(fn, single, call)
+            if not same(again, result):
+                probe, result = single, again
         if is_left_to_do(result, fn):
             return not_written(exercise.name)
         seen.probes.append(probe)

@@ -48,17 +48,11 @@ class Probe:
         """The arguments again, so that no call sees what another did to them."""
         return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
 
-    def is_double(self):
-        return any(map(_is_double, self.args))
-
     def single(self):
-        """The same numbers in float32."""
-        singles = (x.float() if _is_double(x) else x for x in self.args)
-        return replace(self, args=tuple(singles))
-
-
-def _is_double(x):
-    return torch.is_tensor(x) and x.dtype == torch.float64
+        """The same with float32 in place of float64; None where nothing is float64."""
+        double = [torch.is_tensor(x) and x.dtype == torch.float64 for x in self.args]
+        args = (x.float() if d else x for x, d in zip(self.args, double, strict=True))
+        return replace(self, args=tuple(args)) if any(double) else None
 
 
 # --- mistakes ---

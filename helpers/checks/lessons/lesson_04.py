@@ -158,7 +158,7 @@ SIZES = (
 def _drawn(draw, *seeds):
     """Not the matrices that are given, but others, drawn after a seed.
 
-    draw: takes three sizes, returns three functions of the inputs.
+    draw: takes three sizes, returns three matrices or layers.
     """
 
     def projecting(seed, sizes_of):
@@ -167,27 +167,25 @@ def _drawn(draw, *seeds):
             with torch.random.fork_rng(devices=[]):
                 torch.default_generator.manual_seed(seed)
                 made = draw(sizes)
-            return tuple(f(state.inputs.float()).to(state.inputs.dtype) for f in made)
+            x = state.inputs.float()
+            projected = (one(x) if callable(one) else x @ one for one in made)
+            return tuple(one.to(state.inputs.dtype) for one in projected)
 
         return project
 
     return alone(*(projecting(seed, sizes_of) for seed in seeds for sizes_of in SIZES))
 
 
-def _product_with(W):
-    return lambda inputs: inputs @ W
-
-
 def _in_order(*order):
     def draw(sizes):
-        made = {k: _product_with(torch.rand(sizes[k])) for k in order}
+        made = {k: torch.rand(sizes[k]) for k in order}
         return [made[k] for k in range(3)]
 
     return draw
 
 
 def _turned(sizes):
-    return [_product_with(torch.rand(d_out, d_in).T) for d_in, d_out in sizes]
+    return [torch.rand(d_out, d_in).T for d_in, d_out in sizes]
 
 
 def _linear(sizes, bias=False):
