@@ -54,11 +54,8 @@ def _would_show(seen, found, mistake):
 # --- one mistake ---
 
 
-def _alone(seen, change=None):
-    """A mistake that explains everything; or one that is detected, and what else is wrong.
-
-    change: how the probes were changed on which this is seen, see exercise.Mistake.on.
-    """
+def _alone(seen):
+    """A mistake that explains everything; or one that is detected, and what else is wrong."""
     case = _Case(seen)
     for mistake in seen.exercise.all_mistakes:
         if mistake.detect:
@@ -67,7 +64,7 @@ def _alone(seen, change=None):
         elif mistake.counterfactual:
             if seen.cured_by(mistake.counterfactual):
                 return (mistake,)
-        elif mistake.on in (None, change) and case.is_made_by(mistake):
+        elif mistake.on in (None, seen.change) and case.is_made_by(mistake):
             return (mistake,)
     return ()
 
@@ -133,9 +130,9 @@ def _on_other_probes(seen):
     if any(result.numbers is not None or result.stopped for result in seen.mine):
         return ()
     changes = [change for change, _ in _first_with(seen.exercise, "on")]
-    there = [seen.also_on(map(change, seen.probes)) for change in changes]
-    for change, other in zip(changes, there, strict=True):
-        if found := _alone(other, change) or _together(other):
+    there = [seen.also_on(change) for change in changes]
+    for other in there:
+        if found := _alone(other) or _together(other):
             return found
     return _raising(*(there or [seen]))
 
@@ -150,7 +147,7 @@ def _raising(*everywhere):
     errors = (result.outcome.error for result in first.mine)
     if exercise.pipeline is None or not any(isinstance(error, RuntimeError) for error in errors):
         return ()
-    moves = moves_of(exercise)
+    moves = moves_of(exercise, *(seen.change for seen in everywhere))
     args = next(filter(None, map(exercise.formula_args, first.probes)))
     cases = [_Case(seen) for seen in everywhere]
     pairs = pairs_that_raise(exercise.pipeline, moves, args)
@@ -215,7 +212,7 @@ class _Case:
         asked.sort(key=lambda pair: (not pair[0].isfinite().all(), pair[0].numel()))
         if all(numbers.isnan().all() for numbers, _ in asked):
             return ()  # NaN alone tells nothing
-        moves = moves_of(exercise)
+        moves = moves_of(exercise, self.seen.change)
         sets = _that_agree(asked, exercise.pipeline, moves, limit)
         return _first_that_fits(exercise, moves, sets, self.fits)
 

@@ -16,7 +16,8 @@ from .results import Result, attempt, call_ours, close, divides_zero_by_zero, fa
 class Evidence:
     """What is known of an answer. probes, right and mine go together, as far as it was called.
     call: how it is called.  again: the first probe once more, and once more; empty if it was
-    stopped."""
+    stopped.  change: how the last half of the probes was made from the first, see
+    exercise.Mistake.on."""
 
     exercise: object
     answer: Callable
@@ -25,6 +26,7 @@ class Evidence:
     right: list = field(default_factory=list)
     mine: list = field(default_factory=list)
     again: tuple[Result, ...] = ()
+    change: Callable | None = None
     _worlds: dict = field(default_factory=dict)
 
     def is_right(self, k, result):
@@ -53,13 +55,13 @@ class Evidence:
 
     # --- counterfactuals, and other arguments ---
 
-    def also_on(self, probes):
-        """What is seen of the answer on these probes too."""
-        probes = list(probes)
+    def also_on(self, change):
+        """What is seen of the answer on its probes changed like this, too."""
+        probes = list(map(change, self.probes))
         right = [attempt(self.exercise.reference, probe, call_ours) for probe in probes]
         mine = [attempt(self.answer, probe, self.call) for probe in probes]
         known = self.probes + probes, self.right + right, self.mine + mine
-        return Evidence(self.exercise, self.answer, self.call, *known)
+        return Evidence(self.exercise, self.answer, self.call, *known, change=change)
 
     def part(self, positions):
         """What is seen on these of the probes."""

@@ -32,12 +32,13 @@ def apart(*choices):
     return sum(map(len, choices)) == len({stage for choice in choices for stage in choice})
 
 
-def moves_of(exercise):
-    """All moves of an exercise, in the order in which the mistakes are declared."""
+def moves_of(exercise, *changes):
+    """All moves of an exercise, in the order in which the mistakes are declared; of those that
+    are found on other probes, where one of these changes made them: see exercise.Mistake.on."""
     return [
         Move(mistake, choice)
         for mistake in exercise.all_mistakes
-        if not (mistake.counterfactual or mistake.detect)
+        if not (mistake.counterfactual or mistake.detect) and mistake.on in (None, *changes)
         for choice in mistake.choices
     ]
 

@@ -238,7 +238,6 @@ _SPLITS = each_way(_of_all, WRONG_SPLITS)
 _OF_OTHER_SHAPES = (
     "num_heads and head_dim mixed up",
     "wrong dimensions exchanged",
-    "heads before the batch",
     "batch lost",
     "not split",
     "always 2 numbers for a head",

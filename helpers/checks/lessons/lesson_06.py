@@ -19,7 +19,15 @@ from ..catalogue.heads import (
 from ..catalogue.mask import CAUSAL_MASK, hide, nothing_hidden, past, the_future
 from ..catalogue.project import PROJECT
 from ..catalogue.scale import SCALE_OF_KEYS, SCORE_OF_KEYS, by
-from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, over, weigh
+from ..catalogue.softmax import (
+    EXP_OF_ROWS,
+    ROUNDED,
+    SOFTMAX_OF_MASKED,
+    global_max,
+    naive,
+    over,
+    weigh,
+)
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Pipeline
 from ..probes import exact, sentence
@@ -62,11 +70,12 @@ MERGING = Exercise(
 # In the first sentence the first two numbers of a word make its scores: near -4000000 for the
 # first word, below every number that somebody may take for low, near 4000000 for the second, with
 # the last word 250 above it, which -100 does not hide, and near 1000 for the last.
-# The second sentence shows what an exp that overflows hides in the first.
+# The second sentence shows what an exp that overflows hides in the first. Its first word has other
+# words 4000000 and more above it, which no number hides that somebody may add.
 STRONG = torch.tensor(
     [
         [[-4000.0, 2000.0, 0.5], [4000.0, 2000.5, -1.0], [1.0, 2000.625, 1.5]],
-        [[0.5, -1.5, 1.25], [-1.0, 2.0, 0.75], [1.5, 0.5, -1.0]],
+        [[4e6, -1.5, 1.25], [-1.0, 2.0, 0.75], [1.5, 0.5, -1.0]],
     ],
     dtype=torch.float64,
 )
@@ -171,7 +180,10 @@ MULTI_HEAD = Exercise(
         "no mask": "no causal mask",
         "softmax over the wrong axis": "softmax over the queries",
     },
-    without={"scaled by the size of a value": "a value of a head is as large as its key"},
+    without={
+        "scaled by the size of a value": "a value of a head is as large as its key",
+        "heads before the batch": "the same numbers as merged with the heads before the batch",
+    },
     # They raise wherever a word has not d_out numbers, and hide what else is wrong there.
     alone=(
         "queries not projected",
@@ -202,6 +214,10 @@ MULTI_HEAD = Exercise(
             },
         },
         "normalise": {
+            "keepdim forgotten": (
+                lambda s: naive(s.scores) / naive(s.scores).sum(-1),
+                lambda s: global_max(s.scores) / global_max(s.scores).sum(-1),
+            ),
             "weights averaged over the heads": lambda s: weigh(s).mean(1, keepdim=True),
             "softmax over the heads": _over(1),
             "softmax over the batch": (*_over(0), *_over(0, 1)),
