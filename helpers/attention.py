@@ -2,7 +2,9 @@
 
 n: number of tokens.  d, d_in: entries of an embedding.  b: number of sentences in a batch.
 Every function takes floating-point tensors, where it says nothing else, leaves its arguments
-as they are and returns the same floating-point type.
+as they are and returns the same floating-point type. A module takes inputs (..., n, d_in), and
+its outputs are (..., n, d_out), where it says nothing else. What cannot fit, such as a size below
+1 or inputs of another width, raises InputError.
 Source of the formulas: Vaswani et al. 2017, section 3.2. Source of the classes, their
 arguments and the order in which they create their parameters (query, key, value, out_proj):
 Raschka, Build a Large Language Model (From Scratch), chapter 3.
@@ -114,7 +116,6 @@ class SelfAttention(nn.Module):
     """qkv_attention with matrices that can be trained, drawn from 0 to 1 by torch.rand.
 
     d_in, d_out: width of the inputs and of the outputs, at least 1.
-    Raises InputError if a width is no such number, or if the inputs have another one.
     """
 
     def __init__(self, d_in, d_out):
@@ -130,7 +131,6 @@ class SelfAttention(nn.Module):
         return attention_weights(scaled_scores(inputs @ self.W_query, inputs @ self.W_key))
 
     def forward(self, inputs):
-        """inputs: (..., n, d_in).  Returns (..., n, d_out)."""
         return self.weights(inputs) @ (inputs @ self.W_value)
 
 
@@ -139,7 +139,7 @@ class SelfAttentionLinear(nn.Module):
     matrix transposed, as (d_out, d_in).
 
     d_in, d_out: as for SelfAttention.  qkv_bias: also add a trained vector to each of
-    query, key and value.  Raises InputError as SelfAttention does.
+    query, key and value.
     """
 
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -155,7 +155,6 @@ class SelfAttentionLinear(nn.Module):
         return attention_weights(scaled_scores(self.W_query(inputs), self.W_key(inputs)))
 
     def forward(self, inputs):
-        """inputs: (..., n, d_in).  Returns (..., n, d_out)."""
         return self.weights(inputs) @ self.W_value(inputs)
 
 
@@ -170,7 +169,6 @@ def causal_weights(scores, d_k):
 
     scores: (..., n, n), not scaled, finite.  d_k: size of a key, > 0.
     Returns (..., n, n): rows sum to 1, entries above the diagonal are exactly 0.
-    Raises InputError if scores is not square in its last two dimensions.
     """
     if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2]:
         raise InputError(
@@ -187,8 +185,7 @@ def window_weights(scores, d_k, window):
     scores: (n, n), not scaled, finite.  d_k: size of a key, > 0.  window: how many tokens a
     token sees, itself among them; at least 1.
     Returns (n, n): rows sum to 1; entries above the diagonal, and `window` or more columns
-    to the left of it, are exactly 0. Raises InputError if scores is not square, or if window
-    is no such number.
+    to the left of it, are exactly 0.
     Source: sliding-window attention, Child et al. 2019 and Beltagy et al. 2020.
     """
     _expect_sizes(window=window)
@@ -201,7 +198,6 @@ def dropout(weights, p, training):
 
     weights: any shape.  p: 0 <= p < 1.  training: False returns the weights as they are.
     Returns the same shape; survivors are multiplied by 1 / (1 - p), so the mean stays.
-    Raises InputError if p is outside [0, 1).
     Source: Srivastava et al. 2014.
     """
     _expect_rate(p)
@@ -216,7 +212,6 @@ class CausalAttention(SelfAttentionLinear):
 
     context_length: the most tokens an input may have.  dropout: 0 <= dropout < 1.  The other
     arguments are those of SelfAttentionLinear.
-    Raises InputError if an argument, or later an input, does not fit.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -229,12 +224,15 @@ class CausalAttention(SelfAttentionLinear):
     def weights(self, inputs):
         """inputs: (..., n, d_in), n <= context_length.  Returns the weights (..., n, n)."""
         _expect_width(inputs, self.W_query.in_features)
-        n = _expect_length(inputs, len(self.mask))
-        scores = scaled_scores(self.W_query(inputs), self.W_key(inputs))
+        return self._of_the_past(self.W_query(inputs), self.W_key(inputs))
+
+    def _of_the_past(self, queries, keys):
+        n = keys.shape[-2]
+        _expect_length(n, len(self.mask))
+        scores = scaled_scores(queries, keys)
         return attention_weights(scores.masked_fill(self.mask[:n, :n], -torch.inf))
 
     def forward(self, inputs):
-        """inputs: (..., n, d_in), n <= context_length.  Returns (..., n, d_out)."""
         return self.dropout(self.weights(inputs)) @ self.W_value(inputs)
 
 
@@ -244,8 +242,7 @@ def split_heads(x, num_heads):
 
     x: (b, n, d_out), d_out divisible by num_heads.
     Returns (b, num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
-    first head_dim numbers of each token. Raises InputError if d_out is not divisible, or if
-    num_heads is no such number.
+    first head_dim numbers of each token.
     """
     b, n, d_out = x.shape
     head_dim = _expect_head_dim(d_out, num_heads)
@@ -265,8 +262,7 @@ def multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
     """Causal multi-head attention on a batch.
 
     inputs: (b, n, d_in).  W_query, W_key, W_value: (d_in, d_out), d_out divisible by
-    num_heads.  W_out: (d_out, d_out).  b_out: (d_out,).
-    Returns (b, n, d_out). Raises InputError if d_out is not divisible by num_heads.
+    num_heads.  W_out: (d_out, d_out).  b_out: (d_out,).  Returns (b, n, d_out).
     """
     queries, keys, values = (split_heads(inputs @ W, num_heads) for W in (W_query, W_key, W_value))
     weights = causal_weights(queries @ keys.transpose(-2, -1), keys.shape[-1])
@@ -277,7 +273,7 @@ class MultiHeadAttentionWrapper(nn.Module):
     """Several heads of CausalAttention side by side.
 
     d_out: width of ONE head; the outputs are num_heads * d_out wide.  The other arguments
-    and the errors are those of CausalAttention.
+    are those of CausalAttention.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -289,39 +285,30 @@ class MultiHeadAttentionWrapper(nn.Module):
         )
 
     def forward(self, inputs):
-        """inputs: (..., n, d_in), n <= context_length.  Returns (..., n, num_heads * d_out)."""
         return torch.cat([head(inputs) for head in self.heads], dim=-1)
 
 
-class MultiHeadAttention(SelfAttentionLinear):
+class MultiHeadAttention(CausalAttention):
     """Causal multi-head attention in one module: one projection for all heads, then split.
 
     d_out: width of all heads together, divisible by num_heads; a head is
-    head_dim = d_out / num_heads wide.  The other arguments are those of CausalAttention.
-    Raises InputError if an argument, or later an input, does not fit.
+    head_dim = d_out / num_heads wide.  The other arguments are those of CausalAttention;
+    inputs are (b, n, d_in).
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__(d_in, d_out, qkv_bias)
-        _expect_sizes(context_length=context_length)
-        _expect_rate(dropout)
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
         self.head_dim = _expect_head_dim(d_out, num_heads)
         self.num_heads = num_heads
         self.out_proj = nn.Linear(d_out, d_out)
-        self.dropout = nn.Dropout(dropout)
-        self.register_buffer("mask", causal_mask(context_length))
 
     def weights(self, inputs):
         """inputs: (b, n, d_in), n <= context_length.  Returns (b, num_heads, n, n)."""
         _expect_width(inputs, self.W_query.in_features, batch=True)
-        n = _expect_length(inputs, len(self.mask))
-        queries = split_heads(self.W_query(inputs), self.num_heads)
-        keys = split_heads(self.W_key(inputs), self.num_heads)
-        scores = scaled_scores(queries, keys)
-        return attention_weights(scores.masked_fill(self.mask[:n, :n], -torch.inf))
+        projected = self.W_query(inputs), self.W_key(inputs)
+        return self._of_the_past(*(split_heads(x, self.num_heads) for x in projected))
 
     def forward(self, inputs):
-        """inputs: (b, n, d_in), n <= context_length.  Returns (b, n, d_out)."""
         weights = self.dropout(self.weights(inputs))
         values = split_heads(self.W_value(inputs), self.num_heads)
         return self.out_proj(merge_heads(weights @ values))
@@ -333,8 +320,6 @@ def uniform_causal(n):
 
     n: number of tokens, at least 1.
     Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
-    Raises InputError if n is no such number.
-    Source: causal_weights of scores that are all equal.
     """
     _expect_sizes(n=n)
     allowed = torch.ones(n, n).tril()
@@ -385,7 +370,7 @@ def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     n: tokens of a text.  num_kv_heads: heads of keys and values in each layer; with grouped
     queries fewer than there are heads.  bytes_per_number: 4 for float32, 2 for float16 and
     bfloat16.  batch: texts at a time.
-    Returns an int. Raises InputError if one is no whole number of at least 1.
+    Returns an int.
     Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
     """
     _expect_sizes(
@@ -409,7 +394,7 @@ def attend_in_blocks(query, keys, values, block_size):
     """Context vector of one query, from blocks of keys, without a whole row of scores.
 
     query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys at a time, at
-    least 1.  Returns (d_v,). Raises InputError if block_size is no such number.
+    least 1.  Returns (d_v,).
     Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
     """
     _expect_sizes(block_size=block_size)
@@ -462,11 +447,9 @@ def _expect_width(inputs, d_in, batch=False):
         )
 
 
-def _expect_length(inputs, context_length):
-    n = inputs.shape[-2]
+def _expect_length(n, context_length):
     if n > context_length:
         raise InputError(
             f"the inputs have {n} tokens, and the module was created with context_length = "
             f"{context_length}. Shorten the inputs, or create it with context_length = {n}."
         )
-    return n

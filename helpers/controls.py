@@ -53,7 +53,8 @@ def control(name, short, fn):
 class Control:
     """What all controls can do. spec: what the page needs; spec["value"] is the start.
 
-    Each has its kind, accepts(value), and expected: what it accepts, with its verb.
+    Each has its kind, a type or an accepts(value) of its own, and expected: what it accepts,
+    with its verb.
     """
 
     def __init__(self, name, value, **spec):
@@ -66,6 +67,9 @@ class Control:
         if not self.accepts(value):
             raise InputError(f"{self.name} is {brief(value)}; {self.expected} expected.")
         return self.given(value)
+
+    def accepts(self, value):
+        return isinstance(value, self.type)
 
     def given(self, value):
         return value
@@ -90,19 +94,13 @@ class Control:
 class Switch(Control):
     """x=True: on or off."""
 
-    kind, expected = "switch", "True or False is"
-
-    def accepts(self, value):
-        return isinstance(value, bool)
+    kind, expected, type = "switch", "True or False is", bool
 
 
 class Text(Control):
     """x="some words"."""
 
-    kind, expected = "text", "a text is"
-
-    def accepts(self, value):
-        return isinstance(value, str)
+    kind, expected, type = "text", "a text is", str
 
     def given(self, value):
         return sendable(value)
@@ -194,18 +192,17 @@ class Matrix(Control):
         self.shape, self.cells = array.shape, array.dtype == bool
         self.kind = "cells" if self.cells else "plane"
         rows, columns = self.shape
-        if max(self.shape) > MAX_SWITCHES:
-            raise InputError(
-                f"{name} has {rows} x {columns} {'switches' if self.cells else 'numbers'}; "
-                f"at most {MAX_SWITCHES} x {MAX_SWITCHES if self.cells else 2} fit."
-            )
-        spec = {}
+        what, most, spec = "switches", MAX_SWITCHES, {}
         self.expected = f"{rows} x {columns} of True and False are"
         if not self.cells:
             # round limits, with room to drag beyond the longest
             limit = self.limit = max(1, math.ceil(1.25 * float(np.abs(array).max())))
+            what, most, spec = "numbers", 2, {"limit": limit}
             self.expected = f"{rows} x 2 numbers from {-limit} to {limit} are"
-            spec = {"limit": limit}
+        if max(self.shape) > MAX_SWITCHES:
+            raise InputError(
+                f"{name} has {rows} x {columns} {what}; at most {MAX_SWITCHES} x {most} fit."
+            )
         super().__init__(name, array.tolist(), **spec)
 
     def accepts(self, value):

@@ -4,7 +4,6 @@ Only the optional notebook "Your own model" uses this, and only the functions he
 transformers: the course does without it.
 """
 
-import importlib.util
 import inspect
 import re
 from dataclasses import dataclass
@@ -23,10 +22,6 @@ WORDS = "a and brown cat dog examined fox has hat in is it man of on one quick s
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TINY = "a tiny model with random parameters"
 SHORT = "a b c"  # what a model is tried with as soon as it is loaded
-OFFLINE = (
-    "it is not on this computer yet, or not all of it, and the hub cannot be reached; connect to "
-    "the network for the first time, or give the folder of a model."
-)
 # What went wrong, by the name of an exception behind the error (transformers raises OSError for
 # nearly all) or by what it says; the first that is found.
 CAUSES = {
@@ -36,7 +31,9 @@ CAUSES = {
     "the model's page, as in distilgpt2 or google/flan-t5-small.",
     "HFValidationError": "there is no such folder, and a name on the hub looks like distilgpt2 or "
     "google/flan-t5-small.",
-    "LocalEntryNotFoundError|TransportError|ConnectionError": OFFLINE,
+    "LocalEntryNotFoundError|TransportError|ConnectionError": "it is not on this computer yet, or "
+    "not all of it, and the hub cannot be reached; connect to the network for the first time, or "
+    "give the folder of a model.",
     "custom code|trust_remote_code": "it brings program code of its own, which is not run here; "
     "choose a model without it.",
     "does not recognize this architecture|Should have a `model_type`": "this version of "
@@ -45,6 +42,8 @@ CAUSES = {
     "should have model.safetensors or pytorch_model.bin among them.",
     "Unrecognized configuration class": "AutoModel of transformers cannot load this kind of "
     "model; choose another one.",
+    "instantiate the backend tokenizer": "there is no tokenizer among its files, or it needs "
+    f"another package: run {PIP} sentencepiece tiktoken, then restart the kernel.",
 }
 
 
@@ -154,24 +153,19 @@ def _load(transformers, name, place, only_here):
 
 def _cause(error):
     """What went wrong while loading and what to do, in one sentence."""
-    chain, kinds, text = [error], "", ""
-    while chain[-1] is not None and chain[-1] not in chain[:-1]:
-        kinds += " ".join(cls.__name__ for cls in type(chain[-1]).__mro__) + " "
-        text += f"{chain[-1]} "
-        chain.append(chain[-1].__cause__ or chain[-1].__context__)
+    chain = [error]
+    while (behind := chain[-1].__cause__ or chain[-1].__context__) and behind not in chain:
+        chain.append(behind)
+    kinds = " ".join(cls.__name__ for one in chain for cls in type(one).__mro__)
+    text = " ".join(map(str, chain))
     for known, sentence in CAUSES.items():
         if re.search(rf"\b({known})\b", kinds) or re.search(known, text):
             return sentence
-    if "instantiate the backend tokenizer" in text:
-        wanted = [n for n in ("sentencepiece", "tiktoken") if not importlib.util.find_spec(n)]
-        add = f", or it needs another package: run {PIP} {' '.join(wanted)}" * bool(wanted)
-        return f"there is no tokenizer among its files{add}; then restart the kernel."
-    if "ImportError" in kinds:
-        named = re.search(r"pip install (?:-U )?([\w-]+)|requires the (\w+) library", text)
-        if named:
-            package = (named[1] or named[2]).lower()
-            return f"it needs another package: run {PIP} {package}, then restart the kernel."
-    return _first_line(chain[0])
+    named = re.search(r"pip install (?:-U )?([\w-]+)|requires the (\w+) library", text)
+    if named and "ImportError" in kinds:
+        package = (named[1] or named[2]).lower()
+        return f"it needs another package: run {PIP} {package}, then restart the kernel."
+    return _first_line(error)
 
 
 def _first_line(error):
@@ -312,19 +306,16 @@ class OwnModel:
         output = self._forward(inputs)
         rows = self._names(ids)
         if not self.two_sided:
-            layers = self._layers(getattr(output, "attentions", None), rows, rows)
+            layers = self._layers(output, "attentions", rows, rows)
             part = "encoder" if any(layer.triu(1).any() for layer in layers) else "decoder"
             return {part: Look(layers, rows, rows, self.name, note)}
         written = self._names(inputs["decoder_input_ids"])
-        found = {
-            "encoder": (getattr(output, "encoder_attentions", None), rows, rows),
-            "decoder": (getattr(output, "decoder_attentions", None), written, written),
-            "cross": (getattr(output, "cross_attentions", None), written, rows),
-        }
-        return {
-            part: Look(self._layers(*given), *given[1:], f"{self.name}, {part}", note)
-            for part, given in found.items()
-        }
+        sides = {"encoder": (rows, rows), "decoder": (written, written), "cross": (written, rows)}
+        looks = {}
+        for part, pieces in sides.items():
+            layers = self._layers(output, f"{part}_attentions", *pieces)
+            looks[part] = Look(layers, *pieces, f"{self.name}, {part}", note)
+        return looks
 
     def _forward(self, inputs):
         parameters = inspect.signature(self.model.forward).parameters
@@ -341,14 +332,14 @@ class OwnModel:
                 "text; a model that needs more than a text (pictures, sound) cannot be shown here."
             ) from None
 
-    def _pieces(self, text, **how):
+    def _pieces(self, text):
         """(ids (1, n), a note about what was cut off)"""
         limit = self.limit()
         try:
-            ids = self.tokenizer(text, verbose=False, **how)["input_ids"]
+            ids = self.tokenizer(text, verbose=False)["input_ids"]
             total = len(ids)
             if total > limit:
-                ids = self.tokenizer(text, truncation=True, max_length=limit, **how)["input_ids"]
+                ids = self.tokenizer(text, truncation=True, max_length=limit)["input_ids"]
         except Exception as error:
             raise InputError(f"the tokenizer cannot read this text: {_first_line(error)}") from None
         if total == 0:
@@ -380,9 +371,9 @@ class OwnModel:
             names.append(text)
         return names
 
-    def _layers(self, attentions, rows, columns):
-        """The attentions of a batch of one as a list of (heads, rows, columns)."""
-        layers = [layer for layer in attentions or () if torch.is_tensor(layer)]
+    def _layers(self, output, name, rows, columns):
+        """The attentions of this name, of a batch of one: a list of (heads, rows, columns)."""
+        layers = [x for x in getattr(output, name, None) or () if torch.is_tensor(x)]
         kind = f"{self.name} ({type(self.model).__name__})"
         if not layers:
             raise InputError(

@@ -85,7 +85,7 @@ def heatmap(weights, tokens=None, *, keys=None, title="", **options):
         raise InputError(
             f"heatmap has no option {min(unknown)!r}; it takes title and those of View."
         )
-    options = {"tokens": tokens, "keys": keys, **options}
+    options |= {"tokens": tokens, "keys": keys}
     if isinstance(weights, View):
         if any(value is not None for value in options.values()):
             raise InputError("a View is drawn as it is; give its options to View(...) instead.")
@@ -94,36 +94,32 @@ def heatmap(weights, tokens=None, *, keys=None, title="", **options):
         return draw(side_by_side(weights, **options), title=title)
     layers = _layers(weights)
     across = len(layers[0])
-    matrices = {}
-    for k, matrix in enumerate(sum(layers, [])):
-        layer = f"Layer {k // across + 1}, " * (len(layers) > 1)
-        matrices[f"{layer}Head {k % across + 1}"] = matrix
-    if len(matrices) == 1:
-        matrices = {"": matrix}
+    matrices = {
+        f"Layer {i}, " * (len(layers) > 1) + f"Head {j}" * (len(layers) * across > 1): matrix
+        for i, layer in enumerate(layers, start=1)
+        for j, matrix in enumerate(layer, start=1)
+    }
     return draw(side_by_side(matrices, **options), across, title)
 
 
 def _layers(weights):
     """Whatever heatmap takes, as a list of layers, each a list of matrices, one for each head."""
-    if isinstance(weights, (tuple, list)) and len(weights) and torch.is_tensor(weights[0]):
-        if weights[0].ndim >= 3:
-            layers = [_layers(layer)[0] for layer in weights]
-            if len({(len(layer), *layer[0].shape) for layer in layers}) != 1:
-                raise InputError(
-                    "the layers differ in their shape, (heads, queries, keys); draw one at a time."
-                )
-            return layers
+    first = weights[0] if isinstance(weights, (tuple, list)) and len(weights) else None
+    if torch.is_tensor(first) and first.ndim >= 3:
+        layers = [_layers(layer)[0] for layer in weights]
+        if len({(len(layer), *layer[0].shape) for layer in layers}) != 1:
+            raise InputError(
+                "the layers differ in their shape, (heads, queries, keys); draw one at a time."
+            )
+        return layers
     array = as_array(weights, "weights")
     while array.ndim > 3 and len(array) == 1:
         array = array[0]
+    has = f"weights has the shape {array.shape}"
     if array.ndim > 3:
-        raise InputError(
-            f"weights has the shape {array.shape}: a batch of {len(array)}. Choose one: weights[0]."
-        )
-    if array.size == 0:
-        raise InputError(
-            f"there is nothing to show: weights has the shape {array.shape}, 0 tokens."
-        )
+        raise InputError(f"{has}: a batch of {len(array)}. Choose one: weights[0].")
+    if not array.size:
+        raise InputError(f"there is nothing to show: {has}, 0 tokens.")
     return [list(array) if array.ndim == 3 else [array]]
 
 
@@ -133,7 +129,10 @@ def draw(views, across=None, title=""):
     across: how many stand side by side; by default all.  Raises InputError if they are too many
     or too large for one picture.
     """
-    from matplotlib.figure import Figure  # here, because importing it takes longer than the rest
+    # here, because importing them takes longer than the rest
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+    from matplotlib.figure import Figure
 
     across = across or len(views)
     down, first = len(views) // across, views[0][1]
@@ -168,7 +167,8 @@ def draw(views, across=None, title=""):
     if small:
         _draw_heads(side, small, in_a_row, first.head)
     if not numbers:  # the colours need a key
-        _draw_key(place, grid, first.scale)
+        key = ScalarMappable(Normalize(*first.scale), ListedColormap(palette()[0]))
+        place.colorbar(key, ax=grid, aspect=30, pad=0.01)
     if title:
         figure.suptitle(title, fontsize=11, parse_math=False)
     text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in views)
@@ -238,13 +238,4 @@ def _draw_heads(figure, small, in_a_row, head):
         axes.set(xticks=[], yticks=[])
         axes.set_title(title, fontsize=8, fontweight="bold" if k == head else "normal")
         if k == head:
-            for spine in axes.spines.values():
-                spine.set(color=MARKED, linewidth=2.5)
-
-
-def _draw_key(figure, grid, scale):
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, Normalize
-
-    colours = ScalarMappable(Normalize(*scale), ListedColormap(palette()[0]))
-    figure.colorbar(colours, ax=grid, aspect=30, pad=0.01)
+            axes.spines[:].set(color=MARKED, linewidth=2.5)

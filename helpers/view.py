@@ -95,12 +95,9 @@ def names(given, count, what):
         return [str(i) for i in range(count)]
     if isinstance(given, (str, bytes)):
         raise InputError(f"{what} is one text, {given[:40]!r}; a list of {count} is expected.")
-    try:
-        given = [one_line(str(bare(name))) for name in given]
-    except TypeError:
-        raise InputError(
-            f"{what} is {str(given)[:40]}; a list of {count} words is expected."
-        ) from None
+    if not np.iterable(given):
+        raise InputError(f"{what} is {str(given)[:40]}; a list of {count} words is expected.")
+    given = [one_line(str(bare(name))) for name in given]
     if len(given) != count:
         raise InputError(f"{what} has {len(given)} names; {count} are needed.")
     return given
@@ -155,29 +152,24 @@ class View:
                 + " Choose one, for instance weights[0]." * (self.matrix.ndim > 2)
             )
         rows, columns = self.matrix.shape
-        if rows == 0 or columns == 0:
-            raise InputError(
-                f"there is nothing to show: the shape is ({rows}, {columns}), 0 tokens."
-            )
+        if not self.matrix.size:
+            raise InputError(f"there is nothing to show: the shape is {rows, columns}, 0 tokens.")
         if self.keys is None and rows == columns:
             self.keys = self.tokens
         self.tokens = names(self.tokens, rows, "tokens")
         self.keys = names(self.keys, columns, given)
-        self.axes = ("Query", "Key") if self.axes is None else tuple(names(self.axes, 2, "axes"))
+        self.axes = tuple(names(View.axes if self.axes is None else self.axes, 2, "axes"))
         shown = np.ones((rows, columns)) if self.shown is None else self.shown
         self.shown = as_array(shown, "shown").astype(bool)
-        if self.shown.shape != (rows, columns):
-            raise InputError(
-                f"shown has the shape {self.shown.shape}, the matrix ({rows}, {columns})."
-            )
+        if (shape := self.shown.shape) != (rows, columns):
+            raise InputError(f"shown has the shape {shape}, the matrix {rows, columns}.")
         self.highlights = self._cells(() if self.highlights is None else self.highlights)
         self._fit_heads()
         self.scale = self._limits(self.scale)
-        digits = self.digits = bare(self.digits)
-        if not is_whole(digits, 0, 6):
-            raise InputError(
-                f"digits is {str(digits)[:40]!r}; a whole number from 0 to 6 is expected."
-            )
+        self.digits = bare(self.digits)
+        if not is_whole(self.digits, 0, 6):
+            given = str(self.digits)[:40]
+            raise InputError(f"digits is {given!r}; a whole number from 0 to 6 is expected.")
         self.caption = as_text(self.caption)
         for name in ("row_sums", "column_sums"):
             if not isinstance(bare(getattr(self, name)), (bool, int)):
@@ -187,14 +179,11 @@ class View:
 
     def _cells(self, highlights):
         rows, columns = self.matrix.shape
-        cells = set()
+        every, cells = np.arange(rows * columns).reshape(rows, columns), set()
         try:
             for row, column in highlights:
-                cells |= {
-                    (range(rows)[i], range(columns)[j])
-                    for i in (range(rows) if row is None else [operator.index(row)])
-                    for j in (range(columns) if column is None else [operator.index(column)])
-                }
+                at = [slice(None) if k is None else int(operator.index(k)) for k in (row, column)]
+                cells |= {divmod(cell, columns) for cell in every[tuple(at)].ravel().tolist()}
         except (TypeError, ValueError, IndexError):
             raise InputError(
                 f"highlights is {str(highlights)[:80]}; a list of (row, column) inside "
@@ -203,19 +192,18 @@ class View:
         return cells
 
     def _fit_heads(self):
-        head = self.head = bare(self.head)
-        count = 0
+        self.head, count = bare(self.head), 0
         if self.heads is not None:
-            self.heads, shape = as_array(self.heads, "heads"), self.matrix.shape
-            if self.heads.shape[1:] != shape or not 1 <= len(self.heads) <= MAX_HEADS:
+            self.heads, (rows, columns) = as_array(self.heads, "heads"), self.matrix.shape
+            if self.heads.shape[1:] != (rows, columns) or not 1 <= len(self.heads) <= MAX_HEADS:
                 raise InputError(
-                    f"heads has the shape {self.heads.shape}; (heads, {shape[0]}, {shape[1]}) "
+                    f"heads has the shape {self.heads.shape}; (heads, {rows}, {columns}) "
                     f"with 1 to {MAX_HEADS} heads is expected."
                 )
             count = len(self.heads)
-        if head is not None and not is_whole(head, 0, count - 1):
+        if self.head is not None and not is_whole(self.head, 0, count - 1):
             raise InputError(
-                f"head is {str(head)[:40]}; one of {count} heads, counted from 0, or None "
+                f"head is {str(self.head)[:40]}; one of {count} heads, counted from 0, or None "
                 "is expected."
             )
 
@@ -230,9 +218,7 @@ class View:
                     f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
                 )
             return low, high
-        every = self.matrix[None]
-        if self.heads is not None:
-            every = np.concatenate([every, self.heads])
+        every = np.stack([self.matrix, *(() if self.heads is None else self.heads)])
         finite = every[np.isfinite(every) & self.shown]
         low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
         return (0.0, 1.0) if low == 0 and high <= 1 else (float(low), float(high))
@@ -240,12 +226,8 @@ class View:
     def number(self, value):
         """A value as it is shown everywhere: fixed digits, no minus before zero; with a
         power of ten if it is too long for a cell, such as a mask of -1e9."""
-        if not np.isfinite(value):
-            return {np.inf: "inf", -np.inf: "-inf"}.get(value, "nan")
-        text = f"{value:.{self.digits}f}"
-        if len(text) > 12:
-            return f"{value:.{self.digits}e}"
-        return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+        text = f"{value:z.{self.digits}f}"
+        return text if len(text) <= 12 else f"{value:.{self.digits}e}"
 
     def table(self):
         """(row names, column names, cells), cells as text, "" where not computed yet;
@@ -308,7 +290,7 @@ class View:
             return self.part(MAX_TEXT).text()
         rows, columns, cells = self.table()
         lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
-        widths = [max(wide(line[j]) for line in lines) for j in range(len(lines[0]))]
+        widths = [max(map(wide, column)) for column in zip(*lines, strict=True)]
         out = []
         for line in lines:
             first = line[0] + " " * (widths[0] - wide(line[0]))
@@ -323,12 +305,10 @@ class View:
         rows, columns = self.matrix.shape
         sentence = f"{self.axes[0]} by {self.axes[1]}, {rows} by {columns} numbers"
         known = np.where(self.shown & np.isfinite(self.matrix), self.matrix, -np.inf)
-        if np.isfinite(known).any():
-            i, j = np.unravel_index(known.argmax(), known.shape)
-            sentence += (
-                f"; the largest is {self.number(known[i, j])}"
-                f" in row {self.tokens[i]}, column {self.keys[j]}"
-            )
+        i, j = np.unravel_index(known.argmax(), known.shape)
+        if np.isfinite(known[i, j]):
+            largest = f"{self.number(known[i, j])} in row {self.tokens[i]}, column {self.keys[j]}"
+            sentence += f"; the largest is {largest}"
         if self.heads is not None:
             which = "" if self.head is None else f"this is head {self.head + 1} of "
             sentence += f"; {which}{len(self.heads)} heads, shown small beside it"

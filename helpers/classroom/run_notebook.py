@@ -59,9 +59,7 @@ def run(path, mime, seconds):
             cwd=work,
             env=_environment(folder) | {MARK: name},
             # No pipes: a program that is left behind would keep them open.
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL),
         )
         in_time = _end_within(process, name, seconds)
         return _read(log, f"took longer than {seconds:g} seconds" if not in_time else "")
@@ -70,13 +68,14 @@ def run(path, mime, seconds):
 def _environment(folder):
     """Without proxies, with our helpers, and with all that a kernel writes inside the folder."""
     kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
     jupyter = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
     return {
         **kept,
+        **temporary,
+        **dict.fromkeys(jupyter, str(folder / "jupyter")),
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
-        **{name: str(folder / "jupyter") for name in jupyter},
-        **{name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")},
     }
 
 
@@ -128,8 +127,7 @@ def _read(log, failed):
 
     A student's code may have deleted the log, or spoilt it.
     """
-    done, cell, at_end = Run(), 0, False
-    lines = []
+    done, cell, at_end, lines = Run(), 0, False, []
     with suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     for line in lines:
@@ -165,23 +163,20 @@ def cells_of(path):
     """The source of each code cell: nothing else of the file is used. Raises Unusable."""
     import nbformat
 
+    text = ""
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise Unusable(f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Unusable("damaged: it is not text in UTF-8") from None
-    if not text.strip():
-        raise Unusable("an empty file")
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        raise Unusable("damaged: it is not JSON") from None
-    try:
-        cells = nbformat.reads(json.dumps(content), as_version=4).cells
+        text = Path(path).read_text(encoding="utf-8-sig")
+        cells = nbformat.reads(text, as_version=4).cells
         return [str(cell.source) for cell in cells if cell.cell_type == "code"]
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+    except UnicodeDecodeError:
+        why = "damaged: it is not text in UTF-8"
+    except (nbformat.reader.NotJSONError, RecursionError):
+        why = "damaged: it is not JSON" if text.strip() else "an empty file"
     except Exception:
-        raise Unusable("not a notebook") from None
+        why = "not a notebook"
+    raise Unusable(why)
 
 
 def verdict_in(data, mime):

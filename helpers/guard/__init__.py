@@ -55,15 +55,10 @@ class Outcome:
             return text  # our own: it was never raised
         if not isinstance(self.error, InputError):
             text = f"{type(self.error).__name__}: {text}".removesuffix(": ")
-        frames = [
-            frame
-            for frame in traceback.extract_tb(self.error.__traceback__, limit=-DEPTH)
-            if frame.line
-            and not frame.filename.startswith(OTHERS)
-            and "site-packages" not in frame.filename
-        ]
-        if frames:
-            text += f" (line {frames[-1].lineno}: {frames[-1].line[:100]})"
+        for frame in reversed(traceback.extract_tb(self.error.__traceback__, limit=-DEPTH)):
+            others = frame.filename.startswith(OTHERS) or "site-packages" in frame.filename
+            if frame.line and not others:
+                return f"{text} (line {frame.lineno}: {frame.line[:100]})"
         return text
 
 
@@ -189,8 +184,14 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     that catches every exception again and again, and threads that it started. What ends the
     kernel all the same: a signal (os.kill), a crash in C, and using up the memory.
     """
-    if threading.current_thread() in _buffers:
-        return _within(fn, args, kwargs, after)
+    after = after or (lambda: None)
+    if threading.current_thread() in _buffers:  # inside of a call, which listens, and stops it
+        try:
+            return Outcome(value=fn(*args, **kwargs))
+        except Exception as error:
+            return Outcome(error=error)
+        finally:
+            after()
     outcome, printed = Outcome(), io.StringIO()
     seconds = SECONDS if seconds is None else seconds
     with_grad = torch.is_grad_enabled()  # a setting of the thread: hand it on
@@ -217,8 +218,7 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
         thread.start()
         late = not running.acquire(timeout=seconds)
     finally:  # also when the reader pressed "interrupt"
-        if after:
-            after()
+        after()
         if late:
             _stop(thread)
         else:
@@ -229,17 +229,6 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
         return Outcome(error=late, printed=printed.getvalue())
     outcome.printed = printed.getvalue()
     return outcome
-
-
-def _within(fn, args, kwargs, after):
-    """A call inside of a call: the outer one listens, and stops it."""
-    try:
-        return Outcome(value=fn(*args, **kwargs))
-    except Exception as error:
-        return Outcome(error=error)
-    finally:
-        if after:
-            after()
 
 
 def _stop(thread):
