@@ -227,8 +227,12 @@ class CausalAttention(SelfAttentionLinear):
         return self._of_the_past(self.W_query(inputs), self.W_key(inputs))
 
     def _of_the_past(self, queries, keys):
-        n = keys.shape[-2]
-        _expect_length(n, len(self.mask))
+        n, most = keys.shape[-2], len(self.mask)
+        if n > most:
+            raise InputError(
+                f"the inputs have {n} tokens, and the module was created with context_length = "
+                f"{most}. Shorten the inputs, or create it with context_length = {n}."
+            )
         scores = scaled_scores(queries, keys)
         return attention_weights(scores.masked_fill(self.mask[:n, :n], -torch.inf))
 
@@ -444,12 +448,4 @@ def _expect_width(inputs, d_in, batch=False):
         raise InputError(
             f"the inputs have the shape {tuple(inputs.shape)}; {ends} is expected, because the "
             f"module was created with d_in = {d_in}.{advice}"
-        )
-
-
-def _expect_length(n, context_length):
-    if n > context_length:
-        raise InputError(
-            f"the inputs have {n} tokens, and the module was created with context_length = "
-            f"{context_length}. Shorten the inputs, or create it with context_length = {n}."
         )

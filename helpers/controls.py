@@ -63,10 +63,12 @@ class Control:
 
     def argument(self, value):
         """What fn gets for a value of the page, which is not trusted: InputError if it is none."""
-        value = bare(value)
+        return self.given(self._taken(bare(value), "is"))
+
+    def _taken(self, value, verb):
         if not self.accepts(value):
-            raise InputError(f"{self.name} is {brief(value)}; {self.expected} expected.")
-        return self.given(value)
+            raise InputError(f"{self.name} {verb} {brief(value)}; {self.expected} expected.")
+        return value
 
     def accepts(self, value):
         return isinstance(value, self.type)
@@ -83,9 +85,7 @@ class Control:
         return change
 
     def start_at(self, default):
-        if not self.accepts(default):
-            raise InputError(f"{self.name} starts at {brief(default)}; {self.expected} expected.")
-        return self.plain(default)
+        return self.plain(self._taken(default, "starts at"))
 
     def spoken(self, value):
         return str(value)
@@ -277,11 +277,9 @@ def _default(name, fn):
         return EMPTY
     if name in parameters:
         return parameters[name].default
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        raise InputError(
-            f"the function has no parameter {name!r}; it has ({', '.join(parameters)})."
-        )
-    return EMPTY
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return EMPTY
+    raise InputError(f"the function has no parameter {name!r}; it has ({', '.join(parameters)}).")
 
 
 def _is_number(x):

@@ -1,7 +1,8 @@
 """What attention costs: published models, recorded times, and times of one's own."""
 
-import time
+import timeit
 from dataclasses import dataclass, fields
+from itertools import product, starmap
 
 import torch
 from torch.nn import functional as F
@@ -40,32 +41,23 @@ class Timed:
 
 
 def load_models():
-    """The models of data/models.csv, a list of Model in the order of the file.
-
-    Raises InputError if the file is missing or damaged.
-    """
+    """The models of data/models.csv, a list of Model."""
     return _read(MODELS, Model)
 
 
 def load_times():
-    """The measurements of data/attention_times.csv, a list of Timed in the order of the file.
-
-    Raises InputError if the file is missing or damaged.
-    Source: python tests/bench_attention.py, which writes the file.
-    """
+    """What tests/bench_attention.py wrote into data/attention_times.csv, a list of Timed."""
     return _read(TIMES, Timed)
 
 
 def _read(file, kind):
-    names = [field.name for field in fields(kind)]
-    with rows_of(file, f"the columns {', '.join(names)}") as rows:
+    types = {field.name: field.type for field in fields(kind)}
+    with rows_of(file, f"the columns {', '.join(types)}") as rows:
         head, *rows = rows
-        if head != names or not rows:
+        if head != list(types) or not rows:
             raise ValueError("columns or rows are missing")
-        return [
-            kind(**{f.name: _value(x, f.type) for f, x in zip(fields(kind), row, strict=True)})
-            for row in rows
-        ]
+        pairs = (zip(row, types.values(), strict=True) for row in rows)
+        return [kind(*starmap(_value, row)) for row in pairs]
 
 
 def _value(text, kind):
@@ -110,12 +102,7 @@ def heads_of(n):
 def shortest(call, *args, repetitions=5):
     """The shortest of several calls, in milliseconds, after one that does not count."""
     call(*args)
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        call(*args)
-        times.append(time.perf_counter() - start)
-    return 1000 * min(times)
+    return 1000 * min(timeit.repeat(lambda: call(*args), number=1, repeat=repetitions))
 
 
 def own_times(lengths=(128, 256, 512, 1024)):
@@ -123,18 +110,16 @@ def own_times(lengths=(128, 256, 512, 1024)):
 
     lengths: numbers of words; 2048 takes 0.3 GB. Returns a Still.
     """
-    timed = []
-    for n in lengths:
-        qkv = heads_of(n)
-        for way, attend in WAYS.items():
-            ms = shortest(attend, *qkv)
-            timed.append(Timed("attention", way, n, ms, None))
+    timed = [
+        Timed("attention", way, n, shortest(attend, *heads_of(n)), None)
+        for n, (way, attend) in product(lengths, WAYS.items())
+    ]
     return draw_times(timed, ("ms",), "on this computer")
 
 
 # --- pictures ---
 
-LABELS = {"ms": "milliseconds", "mib": "MiB at the peak"}
+LABELS = {"ms": ("time", "milliseconds"), "mib": ("memory", "MiB at the peak")}
 NAMES = {"naive": "naive", "fused": "F.scaled_dot_product_attention"}
 MARKS = ("o-", "s--")
 
@@ -145,10 +130,10 @@ def draw_times(timed, units=("ms", "mib"), where="as recorded"):
     timed: a list of Timed.  units: "ms", "mib", one panel each.  Returns a Still; its text
     names no time.
     """
-    names = {"ms": "time", "mib": "memory"}
+    what = " and ".join(LABELS[unit][0] for unit in units).capitalize()
     alt = (
-        f"{' and '.join(names[unit] for unit in units).capitalize()} of attention {where}, over "
-        "the number of words: a line for naive attention and one for PyTorch's function."
+        f"{what} of attention {where}, over the number of words: a line for naive attention and "
+        "one for PyTorch's function."
     )
     return _draw([t for t in timed if t.task == "attention"], units, "words", alt)
 
@@ -173,12 +158,10 @@ def _draw(timed, units, along, alt):
             points = [(t.n, getattr(t, unit)) for t in timed if t.way == way]
             plane.plot(*zip(*points, strict=True), mark, label=NAMES.get(way, way))
         lengths = sorted({t.n for t in timed})
-        plane.set_xscale("log")
-        plane.set_yscale("log")
+        plane.set(xscale="log", yscale="log", xlabel=along, ylabel=LABELS[unit][1])
         plane.set_xticks(lengths, [f"{n:,}" for n in lengths])
         plane.minorticks_off()
         plane.yaxis.set_major_formatter("{x:,g}")
         plane.grid(color="#d0d0d0", linewidth=0.5)
-        plane.set(xlabel=along, ylabel=LABELS[unit])
         plane.legend(fontsize=8)
     return Still(figure, alt)

@@ -1,4 +1,4 @@
-"""Reads the files of data/: csv with comments, and one sentence where a file is damaged."""
+"""Reads the files of data/: csv with comments; InputError if a file is missing or damaged."""
 
 import csv
 from contextlib import contextmanager
@@ -16,7 +16,6 @@ def load_journey():
     """tokens, inputs = load_journey(): "Your journey starts with one step", with embeddings.
 
     tokens: a list of 6 words.  inputs: a new float32 tensor (6, 3).
-    Raises InputError if data/journey.csv is missing or damaged.
     Source: Raschka, Build a Large Language Model (From Scratch), section 3.3.1.
     """
     with rows_of(JOURNEY, "6 words with 3 numbers each") as rows:

@@ -159,7 +159,7 @@ class Explore(anywidget.AnyWidget):
         """(the number as text, how it came about) of a cell [panel, row, column]."""
         try:
             panel, row, column = cell
-            view = self._views[range(len(self._views))[panel]][1]
+            _, view = self._views[panel]
             rows, columns = map(range, view.matrix.shape)
             row, column = rows[row], columns[column]
         except (TypeError, ValueError, IndexError):  # the page asked for no cell of these
@@ -268,15 +268,14 @@ def _panels(views):
     panels = [_panel(title, view) for title, view in views]
     for _, view in views:
         for k, (title, head) in enumerate(view.small()):
-            small = _panel(title, head, numbers=False)
-            panels.append(small | {"small": True, "large": k == view.head})
+            panels.append(_panel(title, head, small=True, large=k == view.head))
     return panels
 
 
-def _panel(title, view, numbers=True):
+def _panel(title, view, **small):
     n, m = view.matrix.shape
     rows, columns, cells, colours = view.tokens, view.keys, [], view.colours()
-    if numbers and max(n, m) <= NUMBERS:
+    if not small and max(n, m) <= NUMBERS:
         rows, columns, table = view.table()
         cells = sum(table, [])
         colours = np.pad(colours, ((0, len(rows) - n), (0, len(columns) - m)), constant_values=NONE)
@@ -291,6 +290,7 @@ def _panel(title, view, numbers=True):
         "explains": view.explain is not None,
         "cells": cells,
         "colours": colours.ravel(),
+        **small,
     }
 
 
@@ -334,6 +334,6 @@ def _panel_changed(old, new):
     if len(at) * SHARE > len(colours):
         at = None
     else:
-        cells, colours = [cells[k] for k in at] if cells else [], colours[at]
+        cells, colours = [cells[k] for k in at if cells], colours[at]
     packed = base64.b64encode(colours.tobytes()).decode()
     return patch | {"cells": {"at": at, "cells": cells, "colours": packed}}

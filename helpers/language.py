@@ -71,8 +71,7 @@ class Language:
         pronouns = torch.tensor([[self._number[self._pronoun[n]] for n in pair] for pair in pairs])
         barred = torch.tensor([[noun in never for noun in pair] for pair in pairs])
         pick, row = draw(len(pairs)), torch.arange(count)
-        place = torch.where(draw(2)[:, None] == 0, torch.tensor([FIRST, SECOND]),
-                            torch.tensor([SECOND, FIRST]))  # fmt: skip
+        place = torch.tensor([[FIRST, SECOND], [SECOND, FIRST]])[draw(2)]
         asked = draw(2)
         asked = torch.where(barred[pick, asked], 1 - asked, asked)
         colour = torch.rand(count, len(self.colours), generator=generator).argsort(1)[:, :2]
@@ -103,7 +102,11 @@ class Language:
         words, colour = [], ""
         for word in typed[:MOST]:
             if word not in self._number:
-                raise InputError(f"{word[:30]!r} is no word of the small language. {self._known()}")
+                kinds = (self.people, self.things, self.colours, [*self.verbs, *self.acts])
+                raise InputError(
+                    f"{word[:30]!r} is no word of the small language. It has: the, and, him, her, "
+                    f"it; {'; '.join(map(', '.join, kinds))}."
+                )
             if colour and word not in self._pronoun:
                 raise InputError(f"after the colour {colour!r} a noun is expected, not {word!r}.")
             if word in self.colours:
@@ -118,17 +121,9 @@ class Language:
             )
         return torch.tensor(words)
 
-    def _known(self):
-        """One sentence that lists the words."""
-        parts = (self.people, self.things, self.colours, [*self.verbs, *self.acts])
-        return "It has: the, and, him, her, it; " + "; ".join(map(", ".join, parts)) + "."
-
 
 def load_language():
-    """The small language, read from data/language.csv.
-
-    Raises InputError if the file is missing or damaged.
-    """
+    """The small language of data/language.csv."""
     with rows_of(FILE, "a kind and a word in each line") as rows:
         _, *rows = rows
         kinds = {}

@@ -67,13 +67,11 @@ def load_model(name=None):
             raise InputError(
                 f"the folder {name} holds no model: a model that was saved has a config.json there."
             )
-        loaded = _load(transformers, name, str(folder), True)
-        name = folder.resolve().name
-    else:
-        try:  # from an earlier download: without a network, asking for it takes minutes
-            loaded = _load(transformers, name, name, True)
-        except InputError:
-            loaded = _load(transformers, name, name, False)
+        return OwnModel(folder.resolve().name, *_load(transformers, name, str(folder), True))
+    try:  # from an earlier download: without a network, asking for it takes minutes
+        loaded = _load(transformers, name, name, True)
+    except InputError:
+        loaded = _load(transformers, name, name, False)
     return OwnModel(name, *loaded)
 
 
@@ -152,7 +150,6 @@ def _load(transformers, name, place, only_here):
 
 
 def _cause(error):
-    """What went wrong while loading and what to do, in one sentence."""
     chain = [error]
     while (behind := chain[-1].__cause__ or chain[-1].__context__) and behind not in chain:
         chain.append(behind)
@@ -169,8 +166,8 @@ def _cause(error):
 
 
 def _first_line(error):
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
+    first, *_ = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {first.strip()}"[:200]
 
 
 @dataclass
@@ -196,8 +193,9 @@ class Look:
         """
         layer = min(max(layer, 1), len(self.layers))
         heads = self.layers[layer - 1]
-        first = (min(max(group, 1), _groups(heads)) - 1) * MAX_HEADS
-        small = heads[first : first + MAX_HEADS]
+        groups = heads.split(MAX_HEADS)
+        group = min(max(group, 1), len(groups)) - 1
+        small, first = groups[group], group * MAX_HEADS
         head = min(max(head, 1), len(small))
         which = f"Layer {layer} of {len(self.layers)}, head {first + head} of {len(heads)}"
         if len(heads) > MAX_HEADS:
@@ -232,9 +230,9 @@ class Look:
             row[: len(layer)] = [float(number(head)) for head in layer]
         caption, lit = f"Even weights would give {float(number(self.even())):.2f}.", []
         if not np.isnan(table).all():
-            lit = [np.unravel_index(np.nanargmax(table), table.shape)]
-            best, (i, j) = table[lit[0]], lit[0]
-            caption = f"Largest: {best:.2f} in layer {i + 1}, head {j + 1}. {caption}"
+            i, j = np.unravel_index(np.nanargmax(table), table.shape)
+            caption = f"Largest: {table[i, j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"
+            lit = [(i, j)]
         return View(
             table, [f"layer {i + 1}" for i in range(len(table))],
             keys=[f"head {j + 1}" for j in range(len(table[0]))], axes=("Layer", "Head"),
@@ -251,15 +249,14 @@ class OwnModel:
     """
 
     def __init__(self, name, model, tokenizer):
-        self.name, self.tokenizer = name, tokenizer
-        self.model = model.eval()
+        self.name, self.tokenizer, self.model = name, tokenizer, model.eval()
         self.two_sided = bool(getattr(model.config, "is_encoder_decoder", False))
         self._run = lru_cache(2)(self._run)  # moving a slider asks for the same text again
         every = self._run(SHORT, SHORT)
         layers = [layer for look in every.values() for layer in look.layers]
         self.layers = list(range(1, max(len(look.layers) for look in every.values()) + 1))
         self.heads = list(range(1, min(MAX_HEADS, max(map(len, layers))) + 1))
-        groups = max(map(_groups, layers))
+        groups = max(len(layer.split(MAX_HEADS)) for layer in layers)
         self.groups = {"group": list(range(1, groups + 1))} if groups > 1 else {}
         self.parts = {"part": list(every), "answer": "it"} if self.two_sided else {}
 
@@ -351,8 +348,8 @@ class OwnModel:
     def _answer(self, text):
         """The same for what the decoder has written: behind the piece that starts it."""
         config = self.model.config
-        wanted = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
-        known = [getattr(config, name, None) for name in wanted]
+        starts = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
+        known = (getattr(config, name, None) for name in starts)
         start = torch.tensor([[next((k for k in known if k is not None), 0)]])
         if not text.strip():
             return start, ""
@@ -388,8 +385,3 @@ class OwnModel:
                 f"one for each pair of {len(rows)} x {len(columns)} pieces; choose another model."
             )
         return [layer[0] for layer in layers]
-
-
-def _groups(heads):
-    """How many groups of up to sixteen these heads are."""
-    return -(-len(heads) // MAX_HEADS)

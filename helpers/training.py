@@ -32,10 +32,7 @@ class Snapshot:
 
 
 def load_training():
-    """The training of lesson 7 as it was recorded: a list of Snapshot, first to last.
-
-    Raises InputError if data/training.csv is missing or damaged.
-    """
+    """The training of lesson 7 as it was recorded: a list of Snapshot, first to last."""
     with rows_of(FILE, "step, loss, parameter and numbers", ", or train instead.") as rows:
         snapshots = {}
         for step, loss, name, *numbers in rows:

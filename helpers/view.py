@@ -7,6 +7,7 @@ explore.py draw them.
 import operator
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -59,9 +60,8 @@ def as_array(values, what="the matrix"):
         raise InputError(f"{what} holds complex numbers; real numbers are expected.")
     if array.dtype.kind not in "biuf":
         kind = "None" if values is None else f"{type(values).__name__} ({str(values)[:40]!r})"
-        raise InputError(
-            f"{what} is {kind}; a matrix of numbers is expected: torch, numpy or nested lists."
-        )
+        numbers = "a matrix of numbers is expected: torch, numpy or nested lists."
+        raise InputError(f"{what} is {kind}; {numbers}")
     return array.astype(np.float64)
 
 
@@ -209,15 +209,14 @@ class View:
 
     def _limits(self, scale):
         if scale is not None:
-            try:
+            low = high = 0.0
+            with suppress(TypeError, ValueError, OverflowError, RuntimeError):
                 low, high = map(float, scale)
-            except (TypeError, ValueError, OverflowError, RuntimeError):
-                low = high = 0.0
-            if not (np.isfinite([low, high]).all() and low < high):
-                raise InputError(
-                    f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
-                )
-            return low, high
+            if np.isfinite([low, high]).all() and low < high:
+                return low, high
+            raise InputError(
+                f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
+            )
         every = np.stack([self.matrix, *(() if self.heads is None else self.heads)])
         finite = every[np.isfinite(every) & self.shown]
         low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))

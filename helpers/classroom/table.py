@@ -5,7 +5,8 @@ import re
 import textwrap
 import unicodedata
 from collections import Counter, defaultdict
-from itertools import count, product
+from itertools import chain, count, product
+from statistics import multimode
 from string import ascii_lowercase
 
 from ..checks.exercises import CHECKED
@@ -57,11 +58,7 @@ def report(runs, signs=SIGNS):
     answers = best(runs)
     lines = []
     for lesson, exercises in exercises_by_lesson().items():
-        here = {
-            student: {name: its[name] for name in exercises if name in its}
-            for student, its in answers.items()
-        }
-        here = {student: its for student, its in here.items() if its}
+        here = {name: its for name, its in answers.items() if not its.keys().isdisjoint(exercises)}
         if here:
             lines += [lesson, "=" * len(lesson), "", *table(here, exercises, signs), ""]
     return [*lines, *notes(runs)]
@@ -84,9 +81,12 @@ def table(answers, exercises, signs):
 
     answers: student -> exercise -> (passed, mistakes), of which each student has one at least.
     """
-    made = Counter(name for its in answers.values() for _, names in its.values() for name in names)
+    cells = [its[name] for its in answers.values() for name in exercises if name in its]
+    made = Counter(name for _, names in cells for name in names)
     common_first = sorted(made, key=lambda name: (-made[name], name))
-    letters = dict(zip(common_first, _letters(), strict=False))
+    # a, b, ... z, aa, ab, ...
+    words = (map("".join, product(ascii_lowercase, repeat=length)) for length in count(1))
+    letters = dict(zip(common_first, chain.from_iterable(words), strict=False))
 
     def cell(its, exercise):
         if exercise not in its:
@@ -106,12 +106,6 @@ def table(answers, exercises, signs):
         "Most common mistake",
         *_wrapped((most_common(name, answers) for name in exercises), indent="  "),
     ]
-
-
-def _letters():
-    """a, b, ... z, aa, ab, ..."""
-    for length in count(1):
-        yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
 def _grid(rows, exercises):
@@ -141,16 +135,15 @@ def most_common(exercise, answers):
     """The mistake that most students made in this exercise, as a sentence."""
     verdicts = [its[exercise] for its in answers.values() if exercise in its]
     wrong = [names for passed, names in verdicts if passed is False]
-    counts = Counter(name for names in wrong for name in names)
+    named = [name for names in wrong for name in names]
     if not wrong:
         return f"{exercise}: {'no wrong answer' if verdicts else 'in no notebook'}"
-    if not counts:
+    if not named:
         return f"{exercise}: no cause established, {len(wrong)} of {len(verdicts)}"
-    most = max(counts.values())
-    top = sorted(name for name, times in counts.items() if times == most)
+    top = sorted(multimode(named))
     what = " / ".join(top) if len(top) <= 2 else f"{len(top)} different ones"
     each = " each" if len(top) > 1 else ""
-    return f"{exercise}: {what}, {most} of {len(verdicts)}{each}"
+    return f"{exercise}: {what}, {named.count(top[0])} of {len(verdicts)}{each}"
 
 
 def notes(runs):
