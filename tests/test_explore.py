@@ -431,11 +431,11 @@ def test_the_whole_is_what_a_page_shows_that_missed_something(answer, change):
 def random_result(rng, sizes, old):
     """What a function may return, as (what was drawn for it, it): a matrix, a View with all
     that it can say, several or heads; or None, an error. Often little is drawn anew."""
-    draws = {
-        "size": lambda: rng.choice(sizes),
-        "kind": lambda: rng.choice(["plain", "view", "heads", "several", "error"]),
-        "noise": lambda: (rng.choice([0.1, 0.1, 0.1, 1]), rng.randrange(10**6)),
-        "options": lambda: {
+    drawn = {
+        "size": rng.choice(sizes),
+        "kind": rng.choice(["plain", "view", "heads", "several", "error"]),
+        "noise": (rng.choice([0.1, 0.1, 0.1, 1]), rng.randrange(10**6)),
+        "options": {
             "caption": rng.choice(["", "one", "two"]),
             "row_sums": rng.random() < 0.5,
             "column_sums": rng.random() < 0.5,
@@ -443,12 +443,12 @@ def random_result(rng, sizes, old):
             "axes": rng.choice([("Query", "Key"), ("Row", "Column")]),
             "explain": rng.choice([None, lambda i, j: "so"]),
         },
-        "names": lambda: rng.choice("abc"),
-        "head": lambda: rng.choice([None, 0, 1]),
-        "shown": lambda: rng.choice([1, 0.9, 0.1]),
+        "names": rng.choice("abc"),
+        "head": rng.choice([None, 0, 1]),
+        "shown": rng.choice([1, 0.9, 0.1]),
     }
-    new = list(draws) if not old or rng.random() < 0.2 else [rng.choice(list(draws)), "noise"]
-    spec = (old or {}) | {name: draws[name]() for name in new}
+    new = list(drawn) if not old or rng.random() < 0.2 else [rng.choice(list(drawn)), "noise"]
+    spec = (old or {}) | {name: drawn[name] for name in new}
     (n, m), (share, seed) = spec["size"], spec["noise"]
     base, other = np.random.default_rng(0), np.random.default_rng(seed)
 
@@ -667,16 +667,6 @@ def test_the_still_picture_is_an_output_of_its_own_in_jupyter_only(displayed, mo
     assert '<img alt="Heatmap: Query by Key' in bundle["text/html"]
     assert bundle["image/png"] in bundle["text/html"] and "<b>" not in bundle["text/html"]
     assert metadata["image/png"]["alt"].startswith("Heatmap: Query by Key")
-
-
-@pytest.mark.parametrize("shape", [(512, 12), (2000, 2000)])
-def test_the_still_picture_of_a_large_matrix_fits_a_page(shape):
-    bundle, metadata = explore(lambda: torch.rand(shape))._repr_mimebundle_()
-    png = base64.b64decode(bundle["image/png"])
-    width, height = (int.from_bytes(png[k : k + 4], "big") / 2 for k in (16, 20))
-    assert max(width, height) < 1000 and len(png) < 2_000_000
-    assert f"{min(shape[0], 512)} by {min(shape[1], 512)} numbers" in metadata["image/png"]["alt"]
-    assert len(bundle["text/plain"].splitlines()) <= 66
 
 
 @pytest.mark.parametrize("number", [2, 70])
