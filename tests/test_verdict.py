@@ -228,7 +228,7 @@ def test_a_mistake_that_is_mended_is_gone_and_the_same_try_again_says_the_same()
     assert gone("qkv_attention", attend(root=False, dim=0)) == ""
     for _ in range(3):
         said = gone("qkv_attention", attend(dim=0))
-    assert said == "Gone: no scaling."
+        assert said == "Gone: no scaling."
     assert check("qkv_attention", attend()).message == "✔ qkv_attention: right."
     check("qkv_attention", lambda *args: ...)
     check("qkv_attention", lambda *args: attend()(*args) ** 2)
