@@ -135,7 +135,7 @@ NO_CONTROL = [
 ]
 
 
-@pytest.mark.parametrize("short", NO_CONTROL, ids=lambda x: repr(x)[:20])
+@pytest.mark.parametrize("short", NO_CONTROL, ids=lambda x: repr(x)[:9])
 def test_what_is_no_control_is_refused(short):
     with pytest.raises(InputError, match=r"(?s)^x=.*(\(low, high\)|a list of choices)") as caught:
         made(short)

@@ -12,6 +12,14 @@ from helpers import attention, cost
 from helpers.view import softmax_in_full
 
 LESSON = NOTEBOOKS / "08_cost_of_attention.ipynb"
+
+
+@pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
+def own(request):
+    """What the lesson defines. All tests have its name in their ids, for pytest -k 08."""
+    return replay(request.param)[0]
+
+
 # --- the data ---
 
 
@@ -101,8 +109,7 @@ def test_own_times_are_drawn_for_the_lengths_asked_for():
 # --- the lesson ---
 
 
-def test_the_lessons_own_functions_give_what_those_of_helpers_give():
-    own = replay(LESSON)[0]
+def test_the_lessons_own_functions_give_what_those_of_helpers_give(own):
     qkv = cost.heads_of(20)
     torch.testing.assert_close(own["naive"](*qkv), cost.naive(*qkv))
     for size in (1.0, 1000.0):
@@ -133,8 +140,8 @@ def test_no_time_of_this_computer_is_compared():
         assert "own_times" not in cell.source and "perf_counter" not in cell.source
 
 
-def test_the_published_models_show_what_the_lesson_says():
-    published = replay(LESSON)[0]["published"]
+def test_the_published_models_show_what_the_lesson_says(own):
+    published = own["published"]
     models = cost.load_models()
     names = [m.model for m in models]
     for n in (1024, 131072):
@@ -152,8 +159,8 @@ def test_the_published_models_show_what_the_lesson_says():
     assert (gib[:, 1] < 80).all() and (gib[:, 0] > 80).all()
 
 
-def test_in_your_own_model_scores_and_cache_meet_where_the_lesson_says():
-    own_model = replay(LESSON)[0]["own_model"]
+def test_in_your_own_model_scores_and_cache_meet_where_the_lesson_says(own):
+    own_model = own["own_model"]
     for layers, head_dim, shared in ((8, 64, 1), (16, 64, 4), (64, 32, 8)):
         n = 2 * layers * head_dim // shared
         table = own_model(n, layers, 8, shared, head_dim, 4).matrix
@@ -167,9 +174,8 @@ def test_in_your_own_model_scores_and_cache_meet_where_the_lesson_says():
     assert first[1] > first[0] and longest[1] > longest[0]
 
 
-def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one():
-    in_blocks = replay(LESSON)[0]["in_blocks"]
-    scores = replay(LESSON)[0]["scores"]
+def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one(own):
+    in_blocks, scores = own["in_blocks"], own["scores"]
     for times in (1, 100):
         for block in range(1, 7):
             last = torch.tensor(in_blocks(6, block, times).matrix[-(-6 // block) - 1])
@@ -186,8 +192,8 @@ def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_facto
     assert overflows == [False, False, False, True]
 
 
-def test_word_by_word_counts_every_score():
-    word_by_word = replay(LESSON)[0]["word_by_word"]
+def test_word_by_word_counts_every_score(own):
+    word_by_word = own["word_by_word"]
     again = word_by_word(6, False)
     assert again.matrix.sum() == 91 and again.matrix[0, 0] == again.matrix.max() == 6
     assert torch.tensor(again.matrix).triu(1).sum() == 35

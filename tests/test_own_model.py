@@ -98,14 +98,12 @@ def test_its_package_is_pinned_exactly():
     assert pins and all(re.match(r"transformers==[\d.]+(; .+)?$", pin) for pin in pins)
 
 
-def test_the_tiny_model_is_always_the_same_and_leaves_the_random_numbers_alone(tiny):
+def test_the_tiny_model_leaves_the_random_numbers_alone(tiny):
     torch.manual_seed(5)
-    again = own_model.load_model()
+    own_model.load_model()
     drawn = torch.rand(1)
     torch.manual_seed(5)
     assert torch.equal(drawn, torch.rand(1))
-    for mine, other in zip(tiny.look(TEXT).layers, again.look(TEXT).layers, strict=True):
-        assert torch.equal(mine, other)
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "grouped"])
