@@ -141,7 +141,7 @@ def rows_of(lines):
 def test_the_table_tells_right_wrong_not_written_and_absent_by_the_last_verdict(ran):
     letter = next(line[0] for line in ran.lines if line.endswith(" = wrong axis"))
     rows = rows_of(ran.lines)
-    assert rows["anna"] == ["x", letter, "ok", "-", "-"]
+    assert rows["anna"] == ["x", letter, "-", "ok", "-"]
     assert rows["bert"] == ["..", "-", "-", "-"]
     assert "context_vector: wrong axis, 1 of 2" in ran.out and "old" not in ran.out
     # progress, elsewhere; hidden copies do not count

@@ -164,6 +164,7 @@ class LiveView:
 
     def go(self):
         """Bring it into the window, wholly: what is outside cannot be seen to shift."""
+        self.page.mouse.move(0, 0)
         scroll_to(self.page, self.number)
         self.box.evaluate("e => { e.scrollIntoView({ block: 'center' }); return live.frame(); }")
 

@@ -16,7 +16,15 @@ from ..catalogue.heads import (
     merge_by,
     split_by,
 )
-from ..catalogue.mask import CAUSAL_MASK, hide, nothing_hidden, past, the_future
+from ..catalogue.mask import (
+    CAUSAL_MASK,
+    LOW,
+    hide,
+    low_numbers,
+    nothing_hidden,
+    past,
+    the_future,
+)
 from ..catalogue.project import PROJECT
 from ..catalogue.scale import SCALE_OF_KEYS, SCORE_OF_KEYS, by
 from ..catalogue.softmax import (
@@ -70,12 +78,11 @@ MERGING = Exercise(
 # In the first sentence the first two numbers of a word make its scores: near -4000000 for the
 # first word, below every number that somebody may take for low, near 4000000 for the second, with
 # the last word 250 above it, which -100 does not hide, and near 1000 for the last.
-# The second sentence shows what an exp that overflows hides in the first. Its first word has other
-# words 4000000 and more above it, which no number hides that somebody may add.
+# The second sentence shows what an exp that overflows hides in the first.
 STRONG = torch.tensor(
     [
         [[-4000.0, 2000.0, 0.5], [4000.0, 2000.5, -1.0], [1.0, 2000.625, 1.5]],
-        [[4e6, -1.5, 1.25], [-1.0, 2.0, 0.75], [1.5, 0.5, -1.0]],
+        [[0.5, -1.5, 1.25], [-1.0, 2.0, 0.75], [1.5, 0.5, -1.0]],
     ],
     dtype=torch.float64,
 )
@@ -169,7 +176,8 @@ MULTI_HEAD = Exercise(
         split=SPLIT,
         score=SCORE_OF_KEYS,
         scale=SCALE_OF_KEYS,
-        mask=CAUSAL_MASK,
+        # Larger numbers that are added are low enough here.
+        mask=CAUSAL_MASK.plus({"a number not low enough": low_numbers(*LOW[:13])}),
         exp=EXP_OF_ROWS,
         normalise=SOFTMAX_OF_MASKED.plus(ROUNDED),
         blend=BLEND_OF_ROLES,
