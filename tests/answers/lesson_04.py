@@ -325,6 +325,12 @@ UNKNOWN = {
         (lambda *args: scaled_dot(*args) * torch.nan, "12 of 12 numbers are NaN"),
         (lambda *args: scaled_dot(*args).T, "wrong shape"),
         (lambda x, *W: torch.stack(list(W)) @ x, "RuntimeError"),
+        (
+            blended(lambda q, k, v, d: torch.softmax(q.cos() @ q.sin().mT, -1) @ v.cos()),
+            "it ignores W_key. With other values of W_key it gives the same numbers.",
+        ),
+        # It looks ahead, and rightly.
+        (blended(lambda q, k, v, d: (q @ k.mT).cos() @ v), "the numbers are wrong."),
         *(
             (blended(code), "numbers are wrong")
             for code in (
