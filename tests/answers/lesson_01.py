@@ -4,7 +4,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .parts import loop_scores
+from helpers import load_journey
+
+from .parts import FIXED, loop_scores
 
 # --- right answers, in any style ---
 
@@ -108,6 +110,11 @@ UNKNOWN = {
         (lambda x, i: x @ x[i] * torch.nan, "6 of 6 numbers are NaN"),
         (lambda x, i: x @ x[i] + torch.rand(1), "second call"),
         (lambda x, i: x[:6, :3] @ x[i, :3], "Right on the sentence"),
+        (lambda x, i: (x @ x[i]).sum(), "it returned one single number; right is shape (6,)"),
+        (lambda x, i: (x @ x[i])[0].item(), "See whether `return` is inside the loop, or"),
+        (lambda x, i: [x[j] @ x[i] for j in range(6)], FIXED),
+        (lambda x, i: load_journey()[1] @ load_journey()[1][i], FIXED),
+        (lambda x, i: [sum(y[k] * x[i, k] for k in range(3)) for y in x], FIXED),
     ],
     "all_scores": [
         (lambda x: x @ x.T + 1, "numbers are wrong"),

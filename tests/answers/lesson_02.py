@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .parts import by_hand, by_math_exp, list_softmax, numpy_softmax
+from .parts import FIXED, by_hand, by_math_exp, list_softmax, numpy_softmax
 
 # --- right answers, in any style ---
 
@@ -98,6 +98,26 @@ AS_WRITTEN = {
 
 # --- wrong, and nobody knows why ---
 
+
+def forgets_return(scores):
+    exps = scores.exp()
+    exps / exps.sum()
+
+
+NO_ROWS = [
+    ("0.1", "it returned a str."),
+    ({1: 2}, "it returned a dict."),
+    ((x for x in [1.0]), "it returned a generator."),
+    (len, "it returned a builtin_function_or_method."),
+    ([1.0, "a"], "it returned a list with a str inside."),
+    ([[1.0], [1.0, 2.0]], "it returned a list with parts of different shapes inside."),
+    (np.array(["a"]), "it returned a list with a str inside."),
+    (torch.ones(6) * 1j, "it returned a tensor of complex numbers."),
+    ([], "wrong shape."),
+    (0.5, "wrong shape."),
+    (True, "wrong shape."),
+]
+
 UNKNOWN = {
     "softmax": [
         (lambda s: torch.softmax(s, 0) - 0.2, "negative weights"),
@@ -106,11 +126,19 @@ UNKNOWN = {
         (lambda s: torch.softmax(s.tanh(), 0), "numbers are wrong"),
         (lambda s: torch.softmax(s, 0) ** 2, "they do not sum to 1"),
         (lambda s: torch.softmax(s.clamp(-9, 9), 0), "wrong on scores near 1000"),
+        (forgets_return, "✘ softmax: it returned None: is `return` missing?"),
+        *((lambda s, x=value: x, f"✘ softmax: {words}") for value, words in NO_ROWS),
+        (lambda s: s.summ(), "AttributeError: 'Tensor' object has no attribute 'summ' (line"),
+        (lambda s: s - s.max(dim=-1), "Add .values (or use amax)"),
+        (lambda s: torch.stack([s.softmax(0)[k] for k in range(6)]), FIXED),
+        (lambda s: by_math_exp(s - s.min()), "overflows above 709"),
+        (lambda s: s + math.inf, "or an infinity that you wrote yourself"),
     ],
     "softmax_with_temperature": [
         (lambda s, t: torch.softmax(s / (t + 1), 0), "numbers are wrong"),
     ],
     "attention_weights": [
+        (lambda s: s.sub(s.max(dim=-1)), "Add .values (or use amax)"),
         (lambda s: torch.full_like(s, 1 / len(s)), "it ignores scores"),
         (lambda s: torch.softmax(-s / 3, 0).T / 2, "sums to 0.5000 instead"),
         (lambda s: torch.softmax(s, -1) + 0.01, "sums to 1.0600 instead"),

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from helpers import attention
 
-from .parts import by_math_exp, list_softmax, loop_scores, numpy_softmax
+from .parts import FIXED, by_math_exp, list_softmax, loop_scores, numpy_softmax
 
 # --- right answers, in any style ---
 
@@ -116,6 +116,7 @@ AS_WRITTEN = {
         (zipped, "zip truncates unequal vectors"),
         (lambda x, i: torch.ones(len(x)) / len(x) @ x.float(), "all weights equal"),
         (lambda x, i: torch.tensor(by_math_exp(x @ x[i])) @ x.float(), "naive exp overflow"),
+        *((lambda x, i, n=n: n * loop_context(x, i), "cell run twice") for n in (2, 3, 17)),
     ],
     "context_of_others": [
         (lambda x, i, number=number: masked_with(x, i, number), "a number not low enough")
@@ -134,6 +135,9 @@ def four_mistakes(inputs):
 UNKNOWN = {
     "context_vector": [
         (lambda x, i: 1.5 * x.amax(0), "it ignores i"),
+        (lambda x, i: x.cos().mean(0), "it ignores i."),
+        (lambda x, i: 0.5 * loop_context(x, i), "always 0.5 times"),
+        (lambda x, i: torch.zeros(3) + torch.softmax(x @ x[i], 0) @ x, FIXED),
         (lambda x, i: x.median(0).values, "it ignores i"),
         (lambda x, i: F.normalize(attention.self_attention(x))[i], "numbers are"),
     ],

@@ -307,6 +307,12 @@ class ZeroMatrices(Parameters):
             self.W_key.zero_()
 
 
+class Doubles(Parameters):
+    def __init__(self, d_in, d_out):
+        torch.set_default_dtype(torch.float64)
+        super().__init__(d_in, d_out)
+
+
 UNKNOWN = {
     "scaled_scores": [
         (lambda q, k: q @ k.T / k.shape[1] ** 0.5 + 0.01, "numbers are wrong"),
@@ -319,6 +325,12 @@ UNKNOWN = {
         (lambda *args: scaled_dot(*args) * torch.nan, "12 of 12 numbers are NaN"),
         (lambda *args: scaled_dot(*args).T, "wrong shape"),
         (lambda x, *W: torch.stack(list(W)) @ x, "RuntimeError"),
+        (
+            blended(lambda q, k, v, d: torch.softmax(q.cos() @ q.sin().mT, -1) @ v.cos()),
+            "it ignores W_key. With other values of W_key it gives the same numbers.",
+        ),
+        # It looks ahead, and rightly.
+        (blended(lambda q, k, v, d: (q @ k.mT).cos() @ v), "the numbers are wrong."),
         *(
             (blended(code), "numbers are wrong")
             for code in (
@@ -342,6 +354,7 @@ UNKNOWN = {
         (TwoMatrices, "matrices to train: yours 2, right 3"),
         (after(lambda contexts: contexts / 2), "numbers are wrong"),
         (after(lambda contexts: contexts + torch.randn(len(contexts), 1)), "numbers are wrong"),
+        (Doubles, "expected m1 and m2 to have the same dtype"),
         (Counting, "a second call gives the same: yours no, right yes"),
         (ZeroMatrices, "On the sentence, after torch.manual_seed(123)"),
         (

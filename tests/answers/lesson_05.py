@@ -339,6 +339,11 @@ def dropped_fill(scores, d_k):
     return torch.softmax(scores, dim=-1)
 
 
+def dropped_fill_of_the_past(scores, d_k):
+    scores.masked_fill(~upper(scores), NEG_INF)
+    return torch.softmax(scores / d_k**0.5, dim=-1)
+
+
 def naive_numpy(scores, d_k):
     exps = np.exp(scores.numpy() / d_k**0.5) * np.tril(np.ones(scores.shape))
     return exps / exps.sum(1, keepdims=True)
@@ -367,6 +372,7 @@ def unscaled(self, scores, keys):
 AS_WRITTEN = {
     "causal_weights": [
         (dropped_fill, "masked_fill result dropped"),
+        (dropped_fill_of_the_past, "no mask"),
         (partial(by_index, fill=0), "masked with 0"),
         (lambda s, d_k: torch.softmax(torch.tril(s) / d_k**0.5, -1), "masked with 0"),
         (partial(by_index, fill=float("inf")), "+inf"),
@@ -425,6 +431,13 @@ def some_rows_nan(scores, d_k):
 UNKNOWN = {
     "causal_weights": [
         (some_rows_nan, "numbers are NaN"),
+        # What an experiment changes, or a hint names, is not what is wrong.
+        (lambda s, d_k: masked(s) * torch.nan, "numbers are NaN"),
+        (lambda s, d_k: s - s / 0 * upper(s), "infinite"),
+        (
+            lambda s, d_k: s.masked_fill(torch.ones(s.shape).triu(1), NEG_INF),
+            "Add .bool() to the mask",
+        ),
         (lambda s, d_k: s * torch.nan, "36 of 36 numbers are NaN"),
         (lambda s, d_k: attention.causal_weights(s.clamp(-9, 9), d_k), "wrong"),
         (lambda s, d_k: torch.softmax(masked(s.tanh()), -1), "it ignores d_k"),
@@ -457,6 +470,8 @@ UNKNOWN = {
         (textbook(hide=lambda self, s: masked(s, diagonal=3)), "future is visible"),
         (textbook(hide=lambda self, s: masked(s.tanh())), "numbers are wrong"),
         (textbook(forward=four_mistakes), "the future is visible"),
+        (textbook(hide=lambda self, s: masked(s, 1)), "future is visible"),
+        (textbook(forward=lambda self, x: self.W_key(x).T.nothing), "AttributeError"),
         (textbook(hide=lambda self, s: s * torch.nan), "numbers are NaN"),
         (textbook(forward=lambda self, x: self.nothing), "AttributeError"),
         (textbook(forward=lambda self, x: print(x)), "it returned None"),

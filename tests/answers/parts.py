@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 
 NEG_INF = float("-inf")
+# What is said where an answer is right on the sentence and fits nothing else.
+FIXED = "Try: Look for a 3 or a 6, or a name from a cell above, inside your function."
 
 
 def changed(base, **methods):
