@@ -1,11 +1,27 @@
-"""Attention whole: all its stages, for functions and classes that are given the inputs."""
+"""Attention whole: all its stages, for one query, or for all words of the inputs."""
 
 from ..pipeline import Pipeline
-from .blend import BLEND_OF_ROLES
+from .blend import BLEND, BLEND_OF_ROLES
 from .mask import CAUSAL_MASK, nothing_hidden, the_future
 from .project import PROJECT
 from .scale import SCALE_OF_KEYS, SCORE_OF_KEYS
-from .softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, SOFTMAX_OF_ROWS
+from .softmax import EXP, EXP_OF_ROWS, ROUNDED, SOFTMAX, SOFTMAX_OF_MASKED, SOFTMAX_OF_ROWS
+
+
+def of_one_query(takes, project, score, scale):
+    """The context of one query, which project gives as a batch of one."""
+    return Pipeline(
+        takes,
+        lambda s: s.contexts[0],
+        project=project,
+        score=score,
+        scale=scale,
+        mask=nothing_hidden,
+        exp=EXP,
+        normalise=SOFTMAX.plus(ROUNDED),
+        blend=BLEND,
+    )
+
 
 ATTENTION = Pipeline(
     "inputs W_query W_key W_value",

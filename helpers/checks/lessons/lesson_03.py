@@ -3,15 +3,14 @@
 import torch
 
 from ... import attention
-from ..catalogue.blend import BLEND, BLEND_OF_ALL, blend
-from ..catalogue.mask import MASK, hide, nothing_hidden
+from ..catalogue.attention import of_one_query
+from ..catalogue.blend import BLEND_OF_ALL, blend
+from ..catalogue.mask import MASK, hide
 from ..catalogue.project import ONE_QUERY, every_word
 from ..catalogue.scale import SCORE, between_coordinates, by, by_root, unscaled
 from ..catalogue.softmax import (
-    EXP,
     EXP_OF_ROWS,
     ROUNDED,
-    SOFTMAX,
     SOFTMAX_OF_ROWS,
     exp_is,
     naive,
@@ -35,17 +34,7 @@ def _cell_run_twice(code):
 
 # --- the context of one word ---
 
-CONTEXT_PIPELINE = Pipeline(
-    "inputs i",
-    lambda s: s.contexts[0],
-    project=ONE_QUERY,
-    score=SCORE,
-    scale=unscaled,
-    mask=nothing_hidden,
-    exp=EXP,
-    normalise=SOFTMAX.plus(ROUNDED),
-    blend=BLEND,
-)
+CONTEXT_PIPELINE = of_one_query("inputs i", ONE_QUERY, SCORE, unscaled)
 OF_ONE_WORD = {
     "scale": {"scaled before softmax": SCALED_ALREADY},
     "blend": {

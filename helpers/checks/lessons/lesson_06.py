@@ -16,15 +16,7 @@ from ..catalogue.heads import (
     merge_by,
     split_by,
 )
-from ..catalogue.mask import (
-    CAUSAL_MASK,
-    LOW,
-    hide,
-    low_numbers,
-    nothing_hidden,
-    past,
-    the_future,
-)
+from ..catalogue.mask import CAUSAL_MASK, LOW, hide, low_numbers, nothing_hidden, past, the_future
 from ..catalogue.project import PROJECT
 from ..catalogue.scale import SCALE_OF_KEYS, SCORE_OF_KEYS, by
 from ..catalogue.softmax import (
@@ -38,7 +30,7 @@ from ..catalogue.softmax import (
 )
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Pipeline
-from ..probes import exact, sentence
+from ..probes import exact, numbers, sentence
 
 # --- split_heads and merge_heads ---
 
@@ -75,18 +67,6 @@ MERGING = Exercise(
 
 # --- multi_head ---
 
-# In the first sentence the first two numbers of a word make its scores: near -4000000 for the
-# first word, below every number that somebody may take for low, near 4000000 for the second, with
-# the last word 250 above it, which -100 does not hide, and near 1000 for the last.
-# The second sentence shows what an exp that overflows hides in the first.
-STRONG = torch.tensor(
-    [
-        [[-4000.0, 2000.0, 0.5], [4000.0, 2000.5, -1.0], [1.0, 2000.625, 1.5]],
-        [[0.5, -1.5, 1.25], [-1.0, 2.0, 0.75], [1.5, 0.5, -1.0]],
-    ],
-    dtype=torch.float64,
-)
-
 
 def _strong_matrices():
     """4 heads of 4 numbers, so that the roots of head_dim and of d_out are exact."""
@@ -115,7 +95,7 @@ def _sentences():
         ),
         Probe(
             "2 sentences, one with scores near 1000 and 4000000, 4 heads",
-            (STRONG, *_strong_matrices(), 4),
+            (numbers("strong_heads", torch.float64), *_strong_matrices(), 4),
         ),
         # 2 of everything: what raises elsewhere shows its numbers here.
         Probe(

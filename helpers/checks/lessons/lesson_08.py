@@ -5,12 +5,11 @@ from math import prod
 import torch
 
 from ... import attention
-from ..catalogue.blend import BLEND
-from ..catalogue.mask import hide, nothing_hidden
+from ..catalogue.attention import of_one_query
+from ..catalogue.mask import hide
 from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
-from ..catalogue.softmax import EXP, ROUNDED, SOFTMAX
 from ..exercise import Exercise, Probe, alone
-from ..pipeline import Pipeline, Stage
+from ..pipeline import Stage
 from ..probes import exact, scoring, seeded, sentence
 
 # --- cache_bytes ---
@@ -178,17 +177,7 @@ NEXT = Exercise(
     "values",
     attention.next_context,
     _caches,
-    Pipeline(
-        "query key value keys values",
-        lambda s: s.contexts[0],
-        project=IN_CACHE,
-        score=SCORE_OF_KEYS,
-        scale=SCALE_BESIDE_VALUES,
-        mask=nothing_hidden,
-        exp=EXP,
-        normalise=SOFTMAX.plus(ROUNDED),
-        blend=BLEND,
-    ),
+    of_one_query("query key value keys values", IN_CACHE, SCORE_OF_KEYS, SCALE_BESIDE_VALUES),
     without={
         "attention between coordinates": "one query makes no square: it raises",
         "one word for all": "it is: is_causal with one query, or only the new word",

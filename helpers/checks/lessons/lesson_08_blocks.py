@@ -3,13 +3,12 @@
 import torch
 
 from ... import attention
-from ..catalogue.blend import BLEND
-from ..catalogue.mask import nothing_hidden
+from ..catalogue.attention import of_one_query
 from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
-from ..catalogue.softmax import EXP, ROUNDED, SOFTMAX, soft
+from ..catalogue.softmax import soft
 from ..counterfactual import World
 from ..exercise import Exercise, Probe, detected
-from ..pipeline import Pipeline, Stage
+from ..pipeline import Stage
 from ..probes import exact, scoring, sentence
 from ..results import attempt, call_ours, same
 
@@ -158,19 +157,14 @@ BLOCKS = Exercise(
     "values",
     attention.attend_in_blocks,
     _texts_in_blocks,
-    Pipeline(
+    of_one_query(
         "query keys values block_size",
-        lambda s: s.contexts[0],
-        project=Stage(
+        Stage(
             lambda s: (s.query[None], s.keys, s.values),
             {"keys blended": lambda s: (s.query[None], s.keys, s.keys)},
         ),
-        score=SCORE_OF_KEYS,
-        scale=SCALE_BESIDE_VALUES,
-        mask=nothing_hidden,
-        exp=EXP,
-        normalise=SOFTMAX.plus(ROUNDED),
-        blend=BLEND,
+        SCORE_OF_KEYS,
+        SCALE_BESIDE_VALUES,
     ),
     names={
         "maximum never below 0": "running maximum starts at 0",
