@@ -147,7 +147,7 @@ def _raising(*everywhere):
     errors = (result.outcome.error for result in first.mine)
     if exercise.pipeline is None or not any(isinstance(error, RuntimeError) for error in errors):
         return ()
-    moves = moves_of(exercise, *(seen.change for seen in everywhere))
+    moves = moves_of(exercise)
     args = next(filter(None, map(exercise.formula_args, first.probes)))
     cases = [_Case(seen) for seen in everywhere]
     pairs = pairs_that_raise(exercise.pipeline, moves, args)
@@ -212,7 +212,7 @@ class _Case:
         asked.sort(key=lambda pair: (not pair[0].isfinite().all(), pair[0].numel()))
         if all(numbers.isnan().all() for numbers, _ in asked):
             return ()  # NaN alone tells nothing
-        moves = moves_of(exercise, self.seen.change)
+        moves = moves_of(exercise)
         sets = _that_agree(asked, exercise.pipeline, moves, limit)
         return _first_that_fits(exercise, moves, sets, self.fits)
 

@@ -32,13 +32,12 @@ def apart(*choices):
     return sum(map(len, choices)) == len({stage for choice in choices for stage in choice})
 
 
-def moves_of(exercise, *changes):
-    """All moves of an exercise, in the order in which the mistakes are declared; of those that
-    are found on other probes, where one of these changes made them: see exercise.Mistake.on."""
+def moves_of(exercise):
+    """All moves of an exercise, in the order in which the mistakes are declared."""
     return [
         Move(mistake, choice)
         for mistake in exercise.all_mistakes
-        if not (mistake.counterfactual or mistake.detect) and mistake.on in (None, *changes)
+        if not (mistake.counterfactual or mistake.detect)
         for choice in mistake.choices
     ]
 
