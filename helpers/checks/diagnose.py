@@ -76,7 +76,7 @@ def _beside(seen, mistake):
     if mistake.name != IN_PLACE and seen.wrong[0] in rest:
         return ()  # it shows in the numbers themselves
     part = seen.part(rest)
-    results = _unchanged(part.mine)
+    results = [result.unchanged for result in part.mine]
     if all(part.is_right(k, result) for k, result in enumerate(results)):
         return ()
     return _Case(part, results).explanation()
@@ -105,7 +105,7 @@ def _together(seen):
 def _matters(seen, world):
     """Is anything else in this world, but for what becomes of the arguments?"""
     first = sorted(range(len(seen.mine)), key=lambda k: k not in seen.wrong)
-    return not all(same(*_unchanged([seen.in_world(world, k), seen.mine[k]])) for k in first)
+    return not all(same(seen.in_world(world, k).unchanged, seen.mine[k].unchanged) for k in first)
 
 
 def _in_worlds(seen, *pairs):
@@ -115,7 +115,8 @@ def _in_worlds(seen, *pairs):
     """
     worlds, mistakes = zip(*pairs, strict=True)
     # What changes in place there may be an argument.
-    results = _unchanged(seen.all_in(worlds[0] if len(worlds) == 1 else Both(worlds)))
+    there = seen.all_in(worlds[0] if len(worlds) == 1 else Both(worlds))
+    results = [result.unchanged for result in there]
     if all(seen.is_right(k, result) for k, result in enumerate(results)):
         return _in_order(seen.exercise, *mistakes)
     numbers = [result.numbers for result in results if result.numbers is not None]
@@ -235,10 +236,6 @@ def _first_that_fits(exercise, moves, sets, fits):
         if fits(exercise.pipeline.replace(*(moves[m].choice for m in chosen))):
             return _in_order(exercise, *(moves[m].mistake for m in chosen))
     return ()
-
-
-def _unchanged(results):
-    return [replace(result, changed={}) for result in results]
 
 
 def _first_with(exercise, attribute):

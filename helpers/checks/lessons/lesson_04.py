@@ -14,6 +14,7 @@ from ..catalogue.scale import (
     SCORE,
     between_coordinates,
     by,
+    by_count,
     cosine,
     dot,
     unscaled,
@@ -87,10 +88,7 @@ SCALED = Exercise(
             "multiplied but did not add up": _score(lambda s: s.queries[:, None] * s.keys),
         },
         "scale": {
-            "scaled by the number of queries": (
-                by(lambda s: s.scores.shape[-2] ** 0.5),
-                by(lambda s: s.scores.shape[-2]),
-            ),
+            "scaled by the number of queries": by_count(lambda s: s.scores.shape[-2]),
             "scaled by the embedding size": by(lambda s: 3**0.5),
         },
     },
