@@ -1,4 +1,17 @@
-"""What the lessons use: the sentence, the still picture, the live picture, the checks."""
+"""What the lessons use: the sentence, the still picture, the live picture, the checks.
+
+attention  the right definition of everything, in the order of the lessons
+view       what there is to say about a matrix; still draws it with matplotlib, explore live,
+           with controls (and a still picture, which stays in the saved notebook)
+checks     what check() does with an answer: its own __init__ has the map
+guard      calls the reader's code so that it does no harm; for a check, session leaves the
+           notebook's variables (snapshot) and torch itself (genuine) as they were
+data       reads the files of data/: the sentence, recorded and published figures
+language, training (lesson 7), cost (lesson 8), own_model (the optional notebook)
+classroom  the teacher's command
+
+The checks need no picture: of all this they import attention, data and guard.
+"""
 
 import torch
 

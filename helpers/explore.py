@@ -5,6 +5,7 @@ The page (explore.js) draws controls, tables and canvases. A change of a control
 differs from what was sent last, cell by cell. The page has at most one question under way
 and keeps only the newest values while it waits, so a drag cannot pile up. Whoever asks for
 the whole state (a new page, or one that missed a patch) gets the trait `picture`.
+What is saved with the notebook is a still picture.
 """
 
 import base64

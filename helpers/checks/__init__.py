@@ -1,16 +1,19 @@
 """The checks: one verdict per exercise, and a cause only where it is established.
 
 engine     check(): calls the answer on probes, beside the right one, and makes a verdict
-misuse     before that: is it written yet, can it be called?
-results    what came of a call, as something that can be compared
-evidence   what is known of a wrong answer, and what else can be asked of it
-diagnose   which mistakes give exactly that (search: several at once; counterfactual:
-           worlds in which a mistake does no harm)
-message    what a verdict says (texts: mistakes.toml); verdict: how it looks, progress()
+misuse     is it written yet, can it be called?
+results    calls an answer once (attempt), and compares what came of it
+evidence   what is known of a wrong answer, and what else can be asked of it: engine makes one
+           and hands it on as `seen`
+diagnose   which mistakes give exactly that (search: several at once)
+message    what a verdict says; texts reads what is said about a mistake from mistakes.toml
+verdict    how it looks; what was told before, and progress()
 
-exercise   what an exercise is: right answer, probes, tables of mistakes (pipeline: an answer
-           in stages; modules: a class)
-catalogue  the stages of attention with their wrong variants
+exercise   what an exercise is: right answer, probes, tables of mistakes
+pipeline   an answer in stages
+modules    what can be seen of a class, such as a torch.nn.Module
+counterfactual  worlds in which a mistake does no harm: a table says cured(world, ...)
+catalogue  the stages of attention with their wrong variants; whole: all of them together
 lessons    the exercises, found by exercises.py
 """
 

@@ -8,7 +8,7 @@ from .counterfactual import Both
 from .exercise import IN_PLACE, returned
 from .pipeline import Pipeline
 from .results import attempt, call_ours, same
-from .search import LIMIT, apart, moves_of, pairs_that_raise, sets_that_give
+from .search import LIMIT, apart
 
 MANY = 1000  # sets that agree on one probe: so many are tried one by one on the others
 
@@ -135,10 +135,10 @@ def _on_other_probes(seen):
     for other in there:
         if found := _alone(other) or _together(other):
             return found
-    return _raising(*(there or [seen]))
+    return _raising([seen, *there])
 
 
-def _raising(*everywhere):
+def _raising(everywhere):
     """Two wrong stages that raise the same errors: sizes that do not fit. No third one matters
     then, because nothing is computed any more.
 
@@ -148,11 +148,9 @@ def _raising(*everywhere):
     errors = (result.outcome.error for result in first.mine)
     if exercise.pipeline is None or not any(isinstance(error, RuntimeError) for error in errors):
         return ()
-    moves = moves_of(exercise)
-    args = next(filter(None, map(exercise.formula_args, first.probes)))
+    pairs = set.intersection(*(seen.search.pairs_that_raise() for seen in everywhere))
     cases = [_Case(seen) for seen in everywhere]
-    pairs = pairs_that_raise(exercise.pipeline, moves, args)
-    return _first_that_fits(exercise, moves, pairs, lambda c: all(case.fits(c) for case in cases))
+    return _first_that_fits(first, sorted(pairs), lambda c: all(case.fits(c) for case in cases))
 
 
 # --- what gives these results ---
@@ -201,40 +199,38 @@ class _Case:
     def wrong_stages(self, limit):
         """The smallest set of at most so many wrong stages that gives these results; () if
         none does."""
-        exercise = self.exercise
-        if exercise.pipeline is None:
+        if self.exercise.pipeline is None:
             return ()
+        called = self.seen.search.args
         asked = [
-            (result.numbers, args)
-            for result, probe in zip(self.results, self.seen.probes, strict=True)
-            if result.numbers is not None and (args := exercise.formula_args(probe)) is not None
+            (k, result.numbers)
+            for k, result in enumerate(self.results)
+            if result.numbers is not None and called[k] is not None
         ]
         # Those that tell most with the least work: all finite, and small.
-        asked.sort(key=lambda pair: (not pair[0].isfinite().all(), pair[0].numel()))
-        if all(numbers.isnan().all() for numbers, _ in asked):
+        asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
+        if all(numbers.isnan().all() for _, numbers in asked):
             return ()  # NaN alone tells nothing
-        moves = moves_of(exercise)
-        sets = _that_agree(asked, exercise.pipeline, moves, limit)
-        return _first_that_fits(exercise, moves, sets, self.fits)
+        return _first_that_fits(self.seen, self._sets_that_agree(asked, limit), self.fits)
+
+    def _sets_that_agree(self, asked, limit):
+        """Sets that give the numbers of the first probe; of the others too while they are many."""
+        found = None
+        for k, numbers in asked:
+            sets = self.seen.search.sets_that_give(numbers, k, limit)
+            also = set(sets)
+            found = sets if found is None else [chosen for chosen in found if chosen in also]
+            if len(found) <= MANY:
+                break
+        return found
 
 
-def _that_agree(asked, pipeline, moves, limit):
-    """Sets that give the numbers of the first probe; of the others too while they are many."""
-    found = None
-    for numbers, args in asked:
-        sets = sets_that_give(numbers, pipeline, moves, args, limit)
-        also = set(sets)
-        found = sets if found is None else [chosen for chosen in found if chosen in also]
-        if len(found) <= MANY:
-            break
-    return found
-
-
-def _first_that_fits(exercise, moves, sets, fits):
-    """The mistakes of the first of these sets of positions in moves that fits."""
+def _first_that_fits(seen, sets, fits):
+    """The mistakes of the first of these sets of positions of moves that fits."""
     for chosen in sets:
-        if fits(exercise.pipeline.replace(*(moves[m].choice for m in chosen))):
-            return _in_order(exercise, *(moves[m].mistake for m in chosen))
+        moves = [seen.search.moves[m] for m in chosen]
+        if fits(seen.exercise.pipeline.replace(*(move.choice for move in moves))):
+            return _in_order(seen.exercise, *(move.mistake for move in moves))
     return ()
 
 

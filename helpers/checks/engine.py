@@ -1,7 +1,7 @@
-"""check(): the student's answer, the right one and every mistake on the same probes.
+"""check(): the student's answer and the right one, on the same probes.
 
-A mistake is named only when it gives exactly the student's numbers, or when a counterfactual
-shows it; else message.py says what can be seen without knowing the cause.
+diagnose.py names a mistake only when it gives exactly the student's numbers, or when a
+counterfactual shows it; else message.py says what can be seen without knowing the cause.
 """
 
 import time

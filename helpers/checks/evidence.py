@@ -1,15 +1,17 @@
-"""What is known of an answer, and what else can be asked of it."""
+"""What is known of an answer, and what else can be asked of it. Others get it as `seen`."""
 
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 
 from .counterfactual import EmptyIsZero
 from .exercise import returned
 from .results import Result, attempt, call_ours, close, divides_zero_by_zero, factor, same
+from .search import Search
 
 
 @dataclass
@@ -52,6 +54,11 @@ class Evidence:
     def repeats(self):
         """Does the second call give what the first one gave?"""
         return all(same(result, self.mine[0]) for result in self.again)
+
+    @cached_property
+    def search(self):
+        """The search for wrong stages on these probes."""
+        return Search(self.exercise, self.probes)
 
     # --- counterfactuals, and other arguments ---
 

@@ -140,7 +140,7 @@ def difference(label, mine, right):
         return "", Table(f"On {label}:", rows, numeric=False) if rows else None
     got, want = mine.numbers, right.numbers
     if got.shape == want.shape:
-        at, got, want = side_by_side(got, want)
+        at, got, want = _beside(got, want)
         return "", Table(f"On {label}{at}:", (("yours", *got), ("right", *want)))
     if got.dim() == 0:
         return f"On {label} it returned one single number; right is shape {_shape(want)}.", None
@@ -171,11 +171,11 @@ def _argument(label, probe, changed):
     before, your = probe.args[k], f"On {label} your argument"
     if before.shape != after.shape:
         return f"{your} had shape {_shape(before)}, then {_shape(after)}.", None
-    at, after, before = side_by_side(after, before)
+    at, after, before = _beside(after, before)
     return "", Table(f"{your}{at}:", (("before", *before), ("after", *after)))
 
 
-def side_by_side(got, want):
+def _beside(got, want):
     """(", from entry [1]", ["0.1000", "0.2000"], ["0.1000", "0.3000"]): a few numbers of each,
     from the first that can be seen to differ."""
     for style in (".4f", ".6g", ".9g") if want.is_floating_point() else (".6g", ".9g"):

@@ -1,4 +1,4 @@
-"""Before anything is called: is it written yet, and can it be called as the exercise asks?"""
+"""Is it written yet, and can it be called as the exercise asks?"""
 
 import difflib
 import dis

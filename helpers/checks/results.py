@@ -1,4 +1,4 @@
-"""What came of a call, as something that can be compared."""
+"""Calls an answer on a probe, and compares what came of it."""
 
 import math
 import re

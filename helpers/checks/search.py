@@ -42,24 +42,45 @@ def moves_of(exercise):
     ]
 
 
-def sets_that_give(numbers, pipeline, moves, args, limit):
-    """Sets of at most `limit` moves, in different stages, that give these numbers for these
-    arguments: tuples of positions in moves in the order of the stages, the smallest first."""
-    found = []
-    for chosen, results in results_of_sets(pipeline, moves, args, limit):
-        if results.shape[1:] == numbers.shape:
-            found += chosen[rows_close(results, numbers).numpy()].tolist()
-    return sorted((tuple(m for m in row if m >= 0) for row in found), key=lambda x: (len(x), x))
+class Search:
+    """The sets of moves of an exercise on its probes. What they give on a probe is computed once,
+    since in every world the same sets are asked for.
 
+    args: of the pipeline, for each probe; None where something else is looked at.
+    """
 
-def pairs_that_raise(pipeline, moves, args):
-    """Pairs of positions of moves, in different stages, that raise for these arguments."""
-    fine = set()
-    for chosen, _ in results_of_sets(pipeline, moves, args, 2):
-        fine |= {frozenset(row) for row in chosen.tolist()}
-    for pair in combinations(range(len(moves)), 2):
-        if frozenset(pair) not in fine and apart(*(moves[m].choice for m in pair)):
-            yield pair
+    def __init__(self, exercise, probes):
+        self.moves, self._pipeline = moves_of(exercise), exercise.pipeline
+        self.args = list(map(exercise.formula_args, probes))
+        self._known = {}
+
+    def sets_that_give(self, numbers, k, limit):
+        """Sets of at most `limit` moves, in different stages, that give these numbers on probe k:
+        tuples of positions in moves in the order of the stages, the smallest first."""
+        found = []
+        for chosen, results in self._results(k, limit):
+            if results.shape[1:] == numbers.shape:
+                found += chosen[rows_close(results, numbers).numpy()].tolist()
+        return sorted((tuple(m for m in row if m >= 0) for row in found), key=lambda x: (len(x), x))
+
+    def pairs_that_raise(self):
+        """The pairs of positions of moves, in different stages, that raise on the last probe,
+        where the fewest raise that do not raise everywhere."""
+        k = max(k for k, args in enumerate(self.args) if args is not None)
+        fine = set()
+        for chosen, _ in self._results(k, 2):
+            fine |= {frozenset(row) for row in chosen.tolist()}
+        return {
+            pair
+            for pair in combinations(range(len(self.moves)), 2)
+            if frozenset(pair) not in fine and apart(*(self.moves[m].choice for m in pair))
+        }
+
+    def _results(self, k, limit):
+        if (k, limit) not in self._known:
+            results = results_of_sets(self._pipeline, self.moves, self.args[k], limit)
+            self._known[k, limit] = list(results)
+        return self._known[k, limit]
 
 
 # --- all sets at once ---
@@ -84,9 +105,9 @@ def results_of_sets(pipeline, moves, args, limit):
     """Yields pairs: chosen (k, limit), positions of moves, and results (k, ...). Sets of which
     a stage raises are left out."""
     stages = list(pipeline.stages)
-    # One row more, of False, for position -1.
-    covers = [[stage in move.choice for stage in stages] for move in moves]
-    covers = numpy.array([*covers, [False] * len(stages)])
+    # The stages of each move as bits; one more, of none, for position -1.
+    covers = [sum(1 << s for s, stage in enumerate(stages) if stage in m.choice) for m in moves]
+    covers = numpy.array([*covers, 0])
     start = vars(pipeline.start(args))
     batches = [_Batch(numpy.full((1, limit), -1), fixed=start)]
     for s, (name, stage) in enumerate(pipeline.stages.items()):
@@ -103,7 +124,8 @@ def results_of_sets(pipeline, moves, args, limit):
 def _branches(chosen, s, covers):
     """How the sets of a batch go on at stage s: (rows, move or None for the right variant, chosen
     with the move added)."""
-    moves = numpy.where(covers[chosen, s], chosen, -1).max(axis=1)
+    here, earlier = 1 << s, (1 << s) - 1
+    moves = numpy.where(covers[chosen] & here, chosen, -1).max(axis=1)
     # Begun at an earlier stage. (numpy.unique would import numpy.ma, in the middle of a check.)
     for move in sorted(set(moves[moves >= 0].tolist())):
         rows = numpy.flatnonzero(moves == move)
@@ -111,10 +133,10 @@ def _branches(chosen, s, covers):
     free = moves == -1
     yield numpy.flatnonzero(free), None, chosen[free]
     count = (chosen >= 0).sum(axis=1)
-    covered = covers[chosen].any(axis=1)
-    for move in numpy.flatnonzero(covers[:, s] & ~covers[:, :s].any(axis=1)):
-        fits = free & (count < chosen.shape[1]) & ~(covered & covers[move]).any(axis=1)
-        rows = numpy.flatnonzero(fits)
+    free &= count < chosen.shape[1]
+    covered = numpy.bitwise_or.reduce(covers[chosen], axis=1)
+    for move in numpy.flatnonzero((covers & here != 0) & (covers & earlier == 0)):
+        rows = numpy.flatnonzero(free & (covered & covers[move] == 0))
         longer = chosen[rows].copy()
         longer[numpy.arange(len(rows)), count[rows]] = move
         yield rows, move, longer

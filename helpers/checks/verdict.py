@@ -1,5 +1,5 @@
 """How a verdict looks, and what is remembered of it while the kernel lives: what was told
-before, for the next verdict and for progress()."""
+before, for the next verdict and for progress(), which is here too."""
 
 import html
 from dataclasses import dataclass, field

@@ -3,7 +3,6 @@
 import torch
 
 from ... import attention
-from ..catalogue.attention import of_one_query
 from ..catalogue.blend import BLEND_OF_ALL, blend
 from ..catalogue.mask import MASK, hide
 from ..catalogue.project import ONE_QUERY, every_word
@@ -17,6 +16,7 @@ from ..catalogue.softmax import (
     soft,
     stable,
 )
+from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline
 from ..probes import numbers, of_inputs, of_query

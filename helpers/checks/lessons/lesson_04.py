@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from ... import attention
-from ..catalogue.attention import ATTENTION
 from ..catalogue.blend import blend
 from ..catalogue.mask import hide, the_future
 from ..catalogue.scale import (
@@ -20,6 +19,7 @@ from ..catalogue.scale import (
     unscaled,
 )
 from ..catalogue.softmax import naive, soft, stable
+from ..catalogue.whole import ATTENTION
 from ..exercise import Exercise, Probe, alone, detected
 from ..modules import (
     drawn_after,

@@ -6,10 +6,10 @@ from functools import partial
 import torch
 
 from ... import attention
-from ..catalogue.attention import CAUSAL_ATTENTION
 from ..catalogue.mask import CAUSAL_MASK, as_they_are, future, hide, later, past, the_future
 from ..catalogue.scale import SCALE
 from ..catalogue.softmax import EXP_OF_ROWS, SOFTMAX_OF_MASKED, over, soft, weigh
+from ..catalogue.whole import CAUSAL_ATTENTION
 from ..counterfactual import FillsInPlace, LooksBack, TurnsTheLastTwo
 from ..exercise import Exercise, Probe, cured, detected
 from ..modules import formula_args, keeping, keeping_mistakes, module_of, outputs_like, training

@@ -5,9 +5,9 @@ from math import prod
 import torch
 
 from ... import attention
-from ..catalogue.attention import of_one_query
 from ..catalogue.mask import hide
 from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
+from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Stage
 from ..probes import exact, scoring, seeded, sentence

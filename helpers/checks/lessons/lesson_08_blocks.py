@@ -3,9 +3,9 @@
 import torch
 
 from ... import attention
-from ..catalogue.attention import of_one_query
 from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
 from ..catalogue.softmax import soft
+from ..catalogue.whole import of_one_query
 from ..counterfactual import World
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Stage
