@@ -9,7 +9,7 @@ diagnose   which mistakes give exactly that (search: several at once; counterfac
 message    what a verdict says (texts: mistakes.toml); verdict: how it looks, progress()
 
 exercise   what an exercise is: right answer, probes, tables of mistakes (pipeline: an answer
-           in stages; modules: a class)
+           in stages, whose mistakes can be others here: stages.toml; modules: a class)
 catalogue  the stages of attention with their wrong variants
 lessons    the exercises, found by exercises.py
 """
