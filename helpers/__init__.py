@@ -22,16 +22,7 @@ from .guard import InputError
 from .still import Still, heatmap
 from .view import View
 
-__all__ = [
-    "InputError",
-    "Still",
-    "View",
-    "check",
-    "explore",
-    "heatmap",
-    "load_journey",
-    "progress",
-]
+__all__ = ["InputError", "Still", "View", "check", "explore", "heatmap", "load_journey", "progress"]
 
 # The course computes with small tensors: a second thread gains nothing there, and on a busy
 # machine, a class on one server, it makes everything wait.

@@ -6,6 +6,7 @@ transformers: the course does without it.
 
 import inspect
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,29 +23,8 @@ WORDS = "a and brown cat dog examined fox has hat in is it man of on one quick s
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TINY = "a tiny model with random parameters"
 SHORT = "a b c"  # what a model is tried with as soon as it is loaded
-# What went wrong, by the name of an exception behind the error (transformers raises OSError for
-# nearly all) or by what it says; the first that is found.
-CAUSES = {
-    "GatedRepoError": "the hub gives it only to those who agreed to its terms: log in on its page, "
-    "agree, then run `.venv/bin/hf auth login` in a terminal; or choose an open model.",
-    "RepositoryNotFoundError": "the hub has no such model, or it is private; copy the name from "
-    "the model's page, as in distilgpt2 or google/flan-t5-small.",
-    "HFValidationError": "there is no such folder, and a name on the hub looks like distilgpt2 or "
-    "google/flan-t5-small.",
-    "LocalEntryNotFoundError|TransportError|ConnectionError": "it is not on this computer yet, or "
-    "not all of it, and the hub cannot be reached; connect to the network for the first time, or "
-    "give the folder of a model.",
-    "custom code|trust_remote_code": "it brings program code of its own, which is not run here; "
-    "choose a model without it.",
-    "does not recognize this architecture|Should have a `model_type`": "this version of "
-    "transformers knows no such kind of model; choose another one.",
-    "no file named|not appear to have (a )?files? named": "its weights are missing; its files "
-    "should have model.safetensors or pytorch_model.bin among them.",
-    "Unrecognized configuration class": "AutoModel of transformers cannot load this kind of "
-    "model; choose another one.",
-    "instantiate the backend tokenizer": "there is no tokenizer among its files, or it needs "
-    f"another package: run {PIP} sentencepiece tiktoken, then restart the kernel.",
-}
+# What went wrong, and what to do.
+CAUSES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def load_model(name=None):

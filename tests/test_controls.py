@@ -183,12 +183,6 @@ def test_a_value_that_the_control_cannot_have_is_refused_in_one_sentence(short, 
         assert len(str(caught.value)) < 150
 
 
-def test_whole_sliders_give_whole_numbers():
-    for value in (3, 3.0, np.int64(3), torch.tensor(3)):
-        argument = made((0, 5)).argument(value)
-        assert (argument, type(argument)) == (3, int)
-
-
 @pytest.mark.parametrize("kind", [torch.Tensor.numpy, torch.Tensor.clone, torch.Tensor.tolist])
 @pytest.mark.parametrize("short", [torch.ones(3, 2).tril() == 1, torch.ones(3, 2).tril()])
 def test_a_matrix_is_given_as_a_tensor_of_its_own(kind, short):

@@ -83,8 +83,7 @@ def test_numbers_up_to_12_columns_and_64_rows_then_a_colour_bar(shape, readable)
 
 
 @pytest.mark.parametrize(
-    "shape",
-    [(1, 1), (1, 20), (20, 1), (512, 12), (512, 13), (3, 512), (512, 512)],
+    "shape", [(1, 1), (1, 20), (20, 1), (512, 12), (512, 13), (3, 512), (512, 512)]
 )
 def test_every_shape_is_a_picture_no_larger_than_a_page(shape):
     still = heatmap(weights(*shape))
@@ -217,14 +216,6 @@ def test_the_attentions_of_a_hugging_face_model():
     attentions = tuple(weights(1, 2, 3, 3).requires_grad_() for _ in range(4))
     titles = [axes.get_title() for axes in panels(heatmap(attentions, ["a", "b", "c"]))]
     assert titles == [f"Layer {i}, Head {j}" for i in (1, 2, 3, 4) for j in (1, 2)]
-
-
-def test_the_weights_of_multihead_attention():
-    attention, x = torch.nn.MultiheadAttention(4, 2, batch_first=True), torch.rand(1, 3, 4)
-    _, averaged = attention(x, x, x)
-    _, per_head = attention(x, x, x, average_attn_weights=False)
-    assert len(panels(heatmap(averaged))) == 1
-    assert len(panels(heatmap(per_head))) == 2
 
 
 def test_a_dict_names_its_matrices():

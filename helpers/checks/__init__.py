@@ -10,7 +10,7 @@ message    what a verdict says; texts reads what is said about a mistake from mi
 verdict    how it looks; what was told before, and progress()
 
 exercise   what an exercise is: right answer, probes, tables of mistakes
-pipeline   an answer in stages
+pipeline   an answer in stages, whose mistakes can be others in an exercise: stages.toml
 modules    what can be seen of a class, such as a torch.nn.Module
 counterfactual  worlds in which a mistake does no harm: a table says cured(world, ...)
 catalogue  the stages of attention with their wrong variants; whole: all of them together

@@ -7,7 +7,8 @@ A table has the name of a mistake on the left and the code that makes it on the 
 The code is called like the exercise; in the table of a stage it takes the state, see
 pipeline.py. Several ways to make the same mistake stand in a tuple, and a way that needs several
 stages is a dict from stage to variant. What is said about a mistake stands under its name in
-mistakes.toml, which message.py reads when it is told.
+mistakes.toml, which message.py reads when it is told; where a mistake of a stage has another
+name in an exercise, or is none there, in stages.toml.
 """
 
 import inspect
@@ -18,6 +19,7 @@ from functools import cached_property, partial
 import torch
 
 from .pipeline import Pipeline
+from .texts import contents
 
 # --- probes ---
 
@@ -154,9 +156,6 @@ class Exercise:
     pipeline: the right answer in stages, if it has stages; of a class its formula. All wrong
     variants of its stages are mistakes of the exercise.
     variants: more of them, a table for each stage.  mistakes: a table of whole answers.
-    names: what mistakes of the stages are called here, by the name in their table.
-    without: mistakes of the stages that are none here, by name, each with the reason.
-    alone: names of those that are never looked for together with others, to be quick.
     makes: makes of a pipeline what is checked.  formula_args: takes a Probe, returns the
     arguments of the pipeline there, or None where something else is looked at.
     first_is_tensor: is the first argument one, so that it can be changed in place?
@@ -170,9 +169,6 @@ class Exercise:
     pipeline: Pipeline | None = None
     variants: Mapping = field(default_factory=dict)
     mistakes: Mapping = field(default_factory=dict)
-    names: Mapping = field(default_factory=dict)
-    without: Mapping = field(default_factory=dict)
-    alone: tuple = ()
     makes: Callable = lambda formula: formula
     formula_args: Callable = lambda probe: probe.args
     first_is_tensor: bool = True
@@ -192,18 +188,22 @@ class Exercise:
 
     def _of_stages(self):
         """The wrong variants of the stages, those that other stages of the pipeline allow."""
+        differs, me = contents("stages.toml"), self.texts or self.name
+        without = {entry["mistake"] for entry in differs["none"] if me in entry["in"]}
+        names = {entry["mistake"]: entry["here"] for entry in differs["name"] if me in entry["in"]}
+        alone = differs["alone"].get(me, ())
         for stage, wrong in self.pipeline.wrong() if self.pipeline else ():
             for mistake in mistakes_in(wrong, stage):
-                if mistake.name in self.without:
+                if mistake.name in without:
                     continue
                 possible = {
                     kind: tuple(c for c in getattr(mistake, kind) if self.pipeline.has(c))
                     for kind in ("choices", "alone")
                 }
-                if mistake.name in self.alone:
+                if mistake.name in alone:
                     possible = {"choices": (), "alone": sum(possible.values(), ())}
                 if any(possible.values()):
-                    name = self.names.get(mistake.name, mistake.name)
+                    name = names.get(mistake.name, mistake.name)
                     yield replace(mistake, name=name, **possible)
 
     def answers(self, mistake):

@@ -3,29 +3,19 @@
 Numbers that float32 holds exactly, so that sums in another order are the same sums.
 """
 
-import tomllib
-from functools import cache
 from math import prod
-from pathlib import Path
 
 import torch
 
 from .. import attention
 from ..data import load_journey
 from .exercise import Probe
-
-FILE = Path(__file__).with_name("probes.toml")
-
-
-@cache
-def _all_numbers():
-    with FILE.open("rb") as file:
-        return tomllib.load(file)
+from .texts import contents
 
 
 def numbers(name, dtype=torch.float32):
     """A tensor of probes.toml, such as numbers("mixed")."""
-    return torch.tensor(_all_numbers()[name], dtype=dtype)
+    return torch.tensor(contents("probes.toml")[name], dtype=dtype)
 
 
 def mixed():

@@ -1,4 +1,4 @@
-"""What is said about a mistake, from mistakes.toml."""
+"""The toml files of this folder, and what mistakes.toml says about a mistake."""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,8 +6,6 @@ from functools import cache
 from pathlib import Path
 
 from ..guard import InputError
-
-FILE = Path(__file__).with_name("mistakes.toml")
 
 
 @dataclass(frozen=True)
@@ -21,10 +19,14 @@ class Text:
 
 
 @cache
+def contents(name):
+    """What a toml file of this folder holds, such as contents("probes.toml")."""
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
 def all_texts():
-    """The contents of the file: a dict for each name, "instead" a list in it."""
-    with FILE.open("rb") as file:
-        return tomllib.load(file)
+    """What mistakes.toml holds: a dict for each name, "instead" a list in it."""
+    return contents("mistakes.toml")
 
 
 def text_of(name, exercise):

@@ -67,12 +67,10 @@ def run(path, mime, seconds):
 
 def _environment(folder):
     """Without proxies, with our helpers, and with all that a kernel writes inside the folder."""
-    kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
-    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
     jupyter = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
     return {
-        **kept,
-        **temporary,
+        **{k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")},
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder)),
         **dict.fromkeys(jupyter, str(folder / "jupyter")),
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -107,12 +105,8 @@ def _end_within(process, mark, seconds):
 
 def _marked(mark):
     """The processes that carry the mark: also those whose parent has ended."""
-    found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):  # somebody else's, or it has ended
-            if process.environ().get(MARK) == mark and _is_alive(process):
-                found.append(process)
-    return found
+    processes = psutil.process_iter(["environ"])  # None of somebody else's
+    return [p for p in processes if (p.info["environ"] or {}).get(MARK) == mark and _is_alive(p)]
 
 
 def _is_alive(process):

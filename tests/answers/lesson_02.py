@@ -134,9 +134,7 @@ UNKNOWN = {
         (lambda s: by_math_exp(s - s.min()), "overflows above 709"),
         (lambda s: s + math.inf, "or an infinity that you wrote yourself"),
     ],
-    "softmax_with_temperature": [
-        (lambda s, t: torch.softmax(s / (t + 1), 0), "numbers are wrong"),
-    ],
+    "softmax_with_temperature": [(lambda s, t: torch.softmax(s / (t + 1), 0), "numbers are wrong")],
     "attention_weights": [
         (lambda s: s.sub(s.max(dim=-1)), "Add .values (or use amax)"),
         (lambda s: torch.full_like(s, 1 / len(s)), "it ignores scores"),

@@ -286,10 +286,7 @@ UNKNOWN = {
             of_heads(output=lambda x, W, b: merged(x)[:1].expand(len(x), -1, -1) @ W + b),
             "Right on the sentence",
         ),
-        (
-            weighed(lambda scores, future: plain_weights(scores.tanh(), future)),
-            "numbers are wrong",
-        ),
+        (weighed(lambda scores, future: plain_weights(scores.tanh(), future)), "numbers are wrong"),
         (
             weighed(lambda s, future: (-s.mT).tril(-1).softmax(1).softmax(-2).mT / 3),
             "the future is visible. On the sentence, 2 heads, other numbers in the last word",
@@ -303,10 +300,7 @@ UNKNOWN = {
             "numbers are wrong",
         ),
         # The errors are those of .T on a batch, and of heads that are not side by side.
-        (
-            of_heads(lambda q, k, v: (q @ k.transpose(1, 2).mT).softmax(-1) @ v),
-            "RuntimeError",
-        ),
+        (of_heads(lambda q, k, v: (q @ k.transpose(1, 2).mT).softmax(-1) @ v), "RuntimeError"),
         (of_heads(output=lambda x, W, b: x.prod(1) @ W + b), "RuntimeError"),
         (lambda *args: torch.zeros(()), "one single number"),
     ],

@@ -284,9 +284,6 @@ UNKNOWN = {
         (lambda q, K, V, size: (K @ q).nothing, "AttributeError"),
         (lambda q, K, V, size: V[0] * torch.nan, "numbers are NaN"),
         # NaN for the same reason as rescaling the wrong way round, and more is wrong.
-        (
-            lambda q, K, V, size: blocks(grows=0)(q + 0.1, K, V, size),
-            "numbers are NaN",
-        ),
+        (lambda q, K, V, size: blocks(grows=0)(q + 0.1, K, V, size), "numbers are NaN"),
     ],
 }

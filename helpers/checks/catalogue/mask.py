@@ -150,10 +150,7 @@ MASK = Stage(
 # What is hidden are keys that come later than the query.
 CAUSAL_MASK = MASK.plus(
     {
-        "mask upside down": (
-            hide(lambda s: past(s.scores)),
-            hide(lambda s: past(s.scores), -1e9),
-        ),
+        "mask upside down": (hide(lambda s: past(s.scores)), hide(lambda s: past(s.scores), -1e9)),
         "mask upside down, diagonal kept": hide(lambda s: past(s.scores, -1)),
         "diagonal masked too": hide(itself_too),
         "one step too generous": hide(but_the_next),

@@ -80,10 +80,7 @@ SCALE = Stage(
         "squared instead of root": by(lambda s: s.d_k**2),
         "always sqrt(2)": by(lambda s: 2**0.5),
         "scaled by the number of words": by_count(lambda s: s.scores.shape[-1]),
-        "scaled after softmax": {
-            "scale": unscaled,
-            "normalise": lambda s: weigh(s) / s.d_k**0.5,
-        },
+        "scaled after softmax": {"scale": unscaled, "normalise": lambda s: weigh(s) / s.d_k**0.5},
         "values scaled in place of keys": {
             "scale": by(lambda s: s.d_k**0.25),
             "blend": _blended_smaller,

@@ -1,5 +1,7 @@
 """Lesson 01: scores."""
 
+from itertools import starmap
+
 import torch
 
 from ... import attention
@@ -92,8 +94,12 @@ def _length(state):
     return state.queries.norm()
 
 
-def _of_counts(of_counts):
-    return by(lambda s: of_counts(*s.inputs.shape))
+POWERS = (0, 1), (1, 0), (0, 2), (2, 0), (1, 1), (0, 0.5), (0.5, 0), (0.5, 0.5)
+
+
+def _counts(of_n, of_d):
+    """The count of words and that of their numbers, each to a power."""
+    return by(lambda s: len(s.inputs) ** of_n * s.inputs.shape[1] ** of_d)
 
 
 COSINE = Exercise(
@@ -120,16 +126,7 @@ COSINE = Exercise(
                     by(lambda s: _lengths(s) / _length(s)),
                     by(lambda s: _length(s) / _lengths(s)),
                 ),
-                "count instead of length": (
-                    _of_counts(lambda n, d: d),
-                    _of_counts(lambda n, d: n),
-                    _of_counts(lambda n, d: d * d),
-                    _of_counts(lambda n, d: n * n),
-                    _of_counts(lambda n, d: n * d),
-                    _of_counts(lambda n, d: d**0.5),
-                    _of_counts(lambda n, d: n**0.5),
-                    _of_counts(lambda n, d: (n * d) ** 0.5),
-                ),
+                "count instead of length": tuple(starmap(_counts, POWERS)),
                 "length of the whole matrix": (
                     by(lambda s: s.inputs.norm() * _length(s)),
                     by(lambda s: s.inputs.norm() ** 2),

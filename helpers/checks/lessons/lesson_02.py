@@ -67,11 +67,6 @@ SOFTMAX_ROW = Exercise(
     attention.softmax,
     rows,
     Pipeline("scores", "weights", scale=unscaled, exp=EXP, normalise=SOFTMAX),
-    names={
-        "rows divided by sum": "divided by the sum",
-        "scores instead of weights": "not normalised",
-    },
-    without={"not divided by the sum": "with a maximum it is: divided by the largest exp"},
     variants={
         "scale": {**IN_SCALE, "divided by the largest score": lambda s: s.scores / s.scores.max()},
         "exp": IN_EXP,
@@ -141,10 +136,6 @@ TEMPERATURE = Exercise(
         exp=EXP,
         normalise=SOFTMAX,
     ),
-    names={
-        "rows divided by sum": "divided by the sum",
-        "scores instead of weights": "not normalised",
-    },
     variants={
         "exp": {
             **IN_EXP,
@@ -169,11 +160,6 @@ WEIGHTS = Exercise(
     attention.attention_weights,
     tables,
     Pipeline("scores", "weights", scale=unscaled, exp=EXP_OF_ROWS, normalise=SOFTMAX_OF_ROWS),
-    names={
-        "rows divided by sum": "rows divided by their sum",
-        "scores instead of weights": "softmax result thrown away",
-        "not divided by the sum": "not normalised",
-    },
     variants={
         "scale": {
             **IN_SCALE,

@@ -7,24 +7,13 @@ from ..catalogue.blend import BLEND_OF_ALL, blend
 from ..catalogue.mask import MASK, hide
 from ..catalogue.project import ONE_QUERY, every_word
 from ..catalogue.scale import SCORE, between_coordinates, by, by_root, unscaled
-from ..catalogue.softmax import (
-    EXP_OF_ROWS,
-    ROUNDED,
-    SOFTMAX_OF_ROWS,
-    exp_is,
-    naive,
-    soft,
-    stable,
-)
+from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_ROWS, exp_is, naive, soft, stable
 from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline
 from ..probes import numbers, of_inputs, of_query
 from ..results import close, is_one_row, is_prefix
 
-NEVER_WRONG = {
-    "maximum never below 0": "a row holds a score of a word with itself, which is above 0"
-}
 SCALED_ALREADY = (by_root, by(lambda s: 3**0.5))
 
 
@@ -86,8 +75,6 @@ CONTEXT = Exercise(
     attention.context_vector,
     of_query,
     CONTEXT_PIPELINE,
-    names={"rows divided by sum": "divided by the sum"},
-    without=NEVER_WRONG,
     variants={
         **OF_ONE_WORD,
         "blend": {**OF_ONE_WORD["blend"], "not blended": lambda s: s.inputs[s.i][None]},
@@ -114,10 +101,6 @@ SELF = Exercise(
         normalise=SOFTMAX_OF_ROWS.plus(ROUNDED),
         blend=BLEND_OF_ALL,
     ),
-    without={
-        **NEVER_WRONG,
-        "softmax over the wrong axis": "scores are symmetric here, so this is: weights transposed",
-    },
     variants={
         "score": {
             "attention between features": {
@@ -180,20 +163,6 @@ OTHERS = Exercise(
         Probe("4 words with scores near -4000000, i = 2", (numbers("far"), 2), may_fail=True),
     ],
     OTHERS_PIPELINE,
-    names={
-        "no mask": "nothing hidden",
-        "masked where tril(S)==0": "masked where the score is 0",
-        "mask only, scores unused": "all weights equal",
-    },
-    without={
-        **NEVER_WRONG,
-        "a large number instead of a low one": "then word i is all that is left: only itself left",
-        "masked where triu(S) is not 0": "the own score of a word is never 0 or negative",
-        "softmax over one number": "minus infinity makes all numbers NaN",
-        "rows divided by sum": "minus infinity makes all numbers NaN",
-        "scores instead of weights": "minus infinity makes all numbers infinite: log_softmax",
-        "exp missing in the sum": "minus infinity makes all numbers 0",
-    },
     variants={
         **OF_ONE_WORD,
         "mask": {

@@ -6,31 +6,13 @@ import torch
 from torch import nn
 
 from ... import attention
+from .. import modules
 from ..catalogue.blend import blend
 from ..catalogue.mask import hide, the_future
-from ..catalogue.scale import (
-    SCALE,
-    SCORE,
-    between_coordinates,
-    by,
-    by_count,
-    cosine,
-    dot,
-    unscaled,
-)
+from ..catalogue.scale import SCALE, SCORE, between_coordinates, by, by_count, cosine, dot, unscaled
 from ..catalogue.softmax import naive, soft, stable
 from ..catalogue.whole import ATTENTION
 from ..exercise import Exercise, Probe, alone, detected
-from ..modules import (
-    drawn_after,
-    formula_args,
-    keeping,
-    keeping_mistakes,
-    module_of,
-    outputs_like,
-    seeding,
-    training,
-)
 from ..pipeline import Pipeline
 from ..probes import exact, mixed, seeded, sentence, without_last
 from ..results import is_one_row
@@ -75,7 +57,6 @@ SCALED = Exercise(
     attention.scaled_scores,
     _queries_and_keys,
     SCALED_PIPELINE,
-    names={"scaled by the number of words": "scaled by the number of keys"},
     variants={
         "score": {
             "queries and keys the other way round": _score(lambda s: dot(s).mT),
@@ -269,20 +250,17 @@ def _built():
     inputs[3] = 0  # scores of exactly 0
     strong = inputs.clone()
     strong[0] *= 40  # exp of its score with itself overflows
-    sizes, matrices = (4, 5), tuple(matrices)
+    rest = (4, 5), tuple(matrices)
+    outputs = modules.outputs_like(attention.SelfAttention)
     return [
-        Probe("a module with d_in = 4, d_out = 5", (inputs, sizes, matrices), measure=keeping),
-        Probe(
-            "7 words, d_in = 4, d_out = 5",
-            (strong, sizes, matrices),
-            measure=outputs_like(attention.SelfAttention),
-        ),
+        Probe("a module with d_in = 4, d_out = 5", (inputs, *rest), measure=modules.keeping),
+        Probe("7 words, d_in = 4, d_out = 5", (strong, *rest), measure=outputs),
         Probe(
             "the sentence, after torch.manual_seed(123)",
             (sentence(), (3, 2), 123),
-            measure=drawn_after,
+            measure=modules.drawn_after,
         ),
-        Probe("a module to be trained", (inputs, sizes, matrices), measure=training, if_right=True),
+        Probe("a module to be trained", (inputs, *rest), measure=modules.training, if_right=True),
     ]
 
 
@@ -293,17 +271,11 @@ SELF_CLASS = Exercise(
     attention.SelfAttention,
     _built,
     ATTENTION,
-    without={
-        "inputs written over": "raises what values made from the keys raise",
-        "values made from the keys": "raises what inputs written over raise",
-        "scaled by the size of a value": "a value has the size of a key",
-        "maximum never below 0": "no word here has only scores far below 0",
-    },
     variants=IN_FORMULA,
     mistakes={
-        **keeping_mistakes(ATTENTION),
+        **modules.keeping_mistakes(ATTENTION),
         "another seed": detected(
-            lambda seen: seen.wrong == [2] and seen.measured(seeding, "sets the seed", k=2),
+            lambda seen: seen.wrong == [2] and seen.measured(modules.seeding, "sets the seed", k=2),
             _SeedInside,
         ),
         "matrices created in another order (k,q,v)": _created("key", "query", "value"),
@@ -319,6 +291,6 @@ SELF_CLASS = Exercise(
         "bias left on": _WithBias,
         "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
     },
-    makes=partial(module_of, attention.SelfAttention),
-    formula_args=formula_args,
+    makes=partial(modules.module_of, attention.SelfAttention),
+    formula_args=modules.formula_args,
 )

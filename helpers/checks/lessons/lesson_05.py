@@ -51,12 +51,6 @@ def _scores():
     return [*first, replace(last, may_fail=True)]
 
 
-NAMES = {
-    "softmax over the wrong axis": "softmax over columns",
-    "not divided by the sum": "not normalised",
-    "scores instead of weights": "still scores",
-}
-
 CAUSAL = Exercise(
     "causal_weights",
     "causal_weights(scores, d_k) -> (n, n)",
@@ -64,7 +58,6 @@ CAUSAL = Exercise(
     attention.causal_weights,
     _scores,
     _weights_of("scores d_k", the_future),
-    names=NAMES,
 )
 
 # --- window_weights ---
@@ -124,8 +117,6 @@ WINDOW = Exercise(
     attention.window_weights,
     _windows,
     _weights_of("scores d_k window", outside),
-    names=NAMES,
-    without={"mask upside down, diagonal kept": "one way of: the past hidden instead"},
     variants={
         "mask": {
             "masked_fill result dropped": cured(FillsInPlace, _last_dropped),
@@ -203,26 +194,16 @@ def class_probes():
     long[0, 0] *= 40
     short[0, 0] *= 1000
     short[1, 1] = 0  # scores of exactly 0
+
+    def probe(label, inputs, measure, **more):
+        return Probe(label, (inputs, _SIZES, matrices), measure=measure, **more)
+
     outputs = outputs_like(_Right)
     return [
-        Probe(
-            "a module with d_in = 4, d_out = 5, context_length = 7",
-            (long, _SIZES, matrices),
-            measure=keeping,
-        ),
-        Probe("a batch of two sentences of 7 words", (long, _SIZES, matrices), measure=outputs),
-        Probe(
-            "a batch of two sentences of 3 words",
-            (short, _SIZES, matrices),
-            may_fail=True,
-            measure=outputs,
-        ),
-        Probe(
-            "a module to be trained",
-            (drawn(2, 3, 4), _SIZES, matrices),
-            measure=training,
-            if_right=True,
-        ),
+        probe("a module with d_in = 4, d_out = 5, context_length = 7", long, keeping),
+        probe("a batch of two sentences of 7 words", long, outputs),
+        probe("a batch of two sentences of 3 words", short, outputs, may_fail=True),
+        probe("a module to be trained", drawn(2, 3, 4), training, if_right=True),
     ]
 
 
@@ -252,13 +233,6 @@ CAUSAL_CLASS = Exercise(
     _Right,
     class_probes,
     CAUSAL_ATTENTION,
-    names=NAMES,
-    without={
-        "inputs written over": "raises what values made from the keys raise",
-        "values made from the keys": "raises what inputs written over raise",
-        "scaled by the size of a value": "a value has the size of a key",
-        "maximum never below 0": "gives what a right answer that divides again gives",
-    },
     variants={
         "score": {
             "keys.T": cured(

@@ -133,13 +133,8 @@ def _same_coins(weights, p):
         return _keep(weights, p)
 
 
-def _minus_infinity(factor):
-    def code(weights, p, training):
-        if not training:
-            return weights
-        return weights.masked_fill(~_keep(weights, p), -torch.inf) * factor(p)
-
-    return code
+def _or_minus_infinity(weights, p):
+    return torch.where(_keep(weights, p), 1.0, -torch.inf)
 
 
 def _one(p):
@@ -183,7 +178,10 @@ DROPOUT = Exercise(
         ),
         "rescaled twice": _drop(_keep, lambda p: _inverse(p) ** 2),
         "p not passed on": lambda weights, p, training: F.dropout(weights, training=training),
-        "filled with minus infinity": (_minus_infinity(_inverse), _minus_infinity(_one)),
+        "filled with minus infinity": (
+            _drop(_or_minus_infinity, _inverse),
+            _drop(_or_minus_infinity, _one),
+        ),
         "randn instead of rand": _drop(
             lambda weights, p: torch.randn(weights.shape) >= p, _inverse
         ),

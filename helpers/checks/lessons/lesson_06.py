@@ -4,30 +4,12 @@ import torch
 from torch.nn.functional import multi_head_attention_forward
 
 from ... import attention
+from ..catalogue import heads
 from ..catalogue.blend import BLEND_OF_ROLES
-from ..catalogue.heads import (
-    MERGE,
-    NO_OUTPUT,
-    OUTPUT,
-    SPLIT,
-    WRONG_MERGES,
-    WRONG_SPLITS,
-    each_way,
-    merge_by,
-    split_by,
-)
 from ..catalogue.mask import CAUSAL_MASK, LOW, hide, low_numbers, nothing_hidden, past, the_future
 from ..catalogue.project import PROJECT
 from ..catalogue.scale import SCALE_OF_KEYS, SCORE_OF_KEYS, by
-from ..catalogue.softmax import (
-    EXP_OF_ROWS,
-    ROUNDED,
-    SOFTMAX_OF_MASKED,
-    global_max,
-    naive,
-    over,
-    weigh,
-)
+from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, global_max, over, weigh
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Pipeline
 from ..probes import exact, numbers, sentence
@@ -50,7 +32,7 @@ SPLITTING = Exercise(
         Probe("a batch of 2, 5 words of 12 numbers, 3 heads", (_different(2, 5, 12).double(), 3)),
         Probe("a batch of 3, 4 words of 6 numbers, 2 heads", (_different(3, 4, 6), 2)),
     ],
-    mistakes=WRONG_SPLITS,
+    mistakes=heads.WRONG_SPLITS,
 )
 MERGING = Exercise(
     "merge_heads",
@@ -62,7 +44,9 @@ MERGING = Exercise(
         Probe("a batch of 2, 3 heads, 5 words of 4 numbers", (_different(2, 3, 5, 4).double(),)),
         Probe("a batch of 3, 2 heads, 4 words of 3 numbers", (_different(3, 2, 4, 3),)),
     ],
-    mistakes=each_way(lambda merge: lambda x: merge(x, len(x), x.shape[2]), WRONG_MERGES),
+    mistakes=heads.each_way(
+        lambda merge: lambda x: merge(x, len(x), x.shape[2]), heads.WRONG_MERGES
+    ),
 )
 
 # --- multi_head ---
@@ -126,9 +110,9 @@ def _mask_of_words_across_batch(inputs, W_query, W_key, W_value, W_out, b_out, n
     )[0]
 
 
-ACROSS_BATCH = split_by(
+ACROSS_BATCH = heads.split_by(
     lambda x, num_heads: x.unflatten(-1, (num_heads, -1)).permute(1, 2, 0, 3)
-) | merge_by(lambda x, b, n: x.permute(2, 0, 1, 3).flatten(2))
+) | heads.merge_by(lambda x, b, n: x.permute(2, 0, 1, 3).flatten(2))
 NOTHING_HIDDEN = {"mask": nothing_hidden}
 
 
@@ -153,7 +137,7 @@ MULTI_HEAD = Exercise(
         "contexts",
         hidden=the_future,
         project=PROJECT,
-        split=SPLIT,
+        split=heads.SPLIT,
         score=SCORE_OF_KEYS,
         scale=SCALE_OF_KEYS,
         # Larger numbers that are added are low enough here.
@@ -161,29 +145,8 @@ MULTI_HEAD = Exercise(
         exp=EXP_OF_ROWS,
         normalise=SOFTMAX_OF_MASKED.plus(ROUNDED),
         blend=BLEND_OF_ROLES,
-        merge=MERGE,
-        output=OUTPUT,
-    ),
-    names={
-        "no mask": "no causal mask",
-        "softmax over the wrong axis": "softmax over the queries",
-    },
-    without={
-        "scaled by the size of a value": "a value of a head is as large as its key",
-        "heads before the batch": "the same numbers as merged with the heads before the batch",
-    },
-    # They raise wherever a word has not d_out numbers, and hide what else is wrong there.
-    alone=(
-        "queries not projected",
-        "keys not projected",
-        "values not projected",
-        "scores from the raw inputs",
-        "nothing projected",
-        "values made from the keys",
-        "inputs written over",
-        "residual added",
-        "keys not transposed",
-        "weights returned",
+        merge=heads.MERGE,
+        output=heads.OUTPUT,
     ),
     variants={
         "score": {".T on a batch": (_turned, {"score": _turned} | NOTHING_HIDDEN)},
@@ -203,7 +166,7 @@ MULTI_HEAD = Exercise(
         },
         "normalise": {
             "keepdim forgotten": (
-                lambda s: naive(s.scores) / naive(s.scores).sum(-1),
+                lambda s: s.scores.exp() / s.scores.exp().sum(-1),
                 lambda s: global_max(s.scores) / global_max(s.scores).sum(-1),
             ),
             "weights averaged over the heads": lambda s: weigh(s).mean(1, keepdim=True),
@@ -214,7 +177,7 @@ MULTI_HEAD = Exercise(
             "weights returned": {
                 "blend": lambda s: s.weights,
                 "merge": lambda s: s.contexts,
-                **NO_OUTPUT,
+                **heads.NO_OUTPUT,
             }
         },
     },

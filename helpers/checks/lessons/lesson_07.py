@@ -277,10 +277,7 @@ TEXTS = [5, 2, 5, 5, 7, 2], [4, 0, 9, 4, 0, 0, 4, 8, 9], [3, 1, 0, 2], [6]
 
 
 def _looking(
-    where=lambda j, i: j < i,
-    chosen=-1,
-    found=lambda j, i, words: j + 1,
-    new=lambda i, n: -1,
+    where=lambda j, i: j < i, chosen=-1, found=lambda j, i, words: j + 1, new=lambda i, n: -1
 ):
     """look_back with something else, for word i of n. where: may position j have a copy?
     chosen: which of the copies.  found: takes its position, i and all words.  new: what is

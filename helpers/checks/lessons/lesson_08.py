@@ -178,10 +178,6 @@ NEXT = Exercise(
     attention.next_context,
     _caches,
     of_one_query("query key value keys values", IN_CACHE, SCORE_OF_KEYS, SCALE_BESIDE_VALUES),
-    without={
-        "attention between coordinates": "one query makes no square: it raises",
-        "one word for all": "it is: is_causal with one query, or only the new word",
-    },
     variants={
         "mask": {"is_causal with one query": hide(lambda s: torch.arange(s.scores.shape[-1]) > 0)},
         "scale": {"scaled by the number of words": by_count(lambda s: s.scores.shape[-1] - 1)},

@@ -121,11 +121,7 @@ def _hide_places(hidden):
     return mask
 
 
-GROWN = (
-    _in_blocks(_grown, _grown),
-    _in_blocks(_grown, _shrunk),
-    _in_blocks(_shrunk, _grown),
-)
+GROWN = _in_blocks(_grown, _grown), _in_blocks(_grown, _shrunk), _in_blocks(_shrunk, _grown)
 
 
 class ExpOfInfinityIsZero(World):
@@ -166,11 +162,6 @@ BLOCKS = Exercise(
         SCORE_OF_KEYS,
         SCALE_BESIDE_VALUES,
     ),
-    names={
-        "maximum never below 0": "running maximum starts at 0",
-        "not divided by the sum": "blend not divided by the sum",
-    },
-    without={"attention between coordinates": "one query makes no square: it raises"},
     variants={
         "scale": {"scaled by the size of a block": by_count(lambda s: s.block_size)},
         "mask": {
