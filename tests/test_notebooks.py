@@ -26,7 +26,7 @@ from replay import (
 )
 
 from helpers import attention
-from helpers.checks.exercises import CHECKED
+from helpers.checks.exercises import CHECKED, LESSON_OF
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lambda path: path.stem)
@@ -145,9 +145,13 @@ BROKEN = {
 }
 
 
-def test_everything_that_can_be_checked_is_an_exercise_of_one_lesson():
-    names = [name for path in lessons() for name, _ in exercises(path)]
-    assert sorted(names) == sorted(CHECKED)
+@each_lesson
+def test_everything_that_can_be_checked_is_an_exercise_of_its_lesson(path):
+    declared = [name for name in CHECKED if LESSON_OF[name] == path.stem[:2]]
+    assert sorted(name for name, _ in exercises(path)) == sorted(declared)
+
+
+def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
     assert {name for name, exercise in CHECKED.items() if exercise.texts} == set(BROKEN)
 
 

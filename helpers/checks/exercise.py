@@ -18,6 +18,7 @@ from functools import cached_property, partial
 
 import torch
 
+from ..guard import InputError
 from .pipeline import Pipeline
 from .texts import contents
 
@@ -143,6 +144,8 @@ def _mistake(name, stage, ways, **found):
 
 # --- exercises ---
 
+KINDS = ("scores", "weights", "context", "values", "positions", "random")
+
 
 @dataclass(frozen=True)
 class Exercise:
@@ -173,6 +176,12 @@ class Exercise:
     formula_args: Callable = lambda probe: probe.args
     first_is_tensor: bool = True
     texts: str = ""
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise InputError(f"{self.name}: the kind is one of {KINDS}, not {self.kind!r}.")
+        if not self.signature.startswith(f"{self.name}("):
+            raise InputError(f"{self.name}: the signature {self.signature!r} has another name.")
 
     def called(self, name):
         """The same exercise, with the same texts, under another name."""

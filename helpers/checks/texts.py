@@ -21,7 +21,10 @@ class Text:
 @cache
 def contents(name):
     """What a toml file of this folder holds, such as contents("probes.toml")."""
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def all_texts():
@@ -32,13 +35,12 @@ def all_texts():
 def text_of(name, exercise):
     """The Text on the mistake called name, in the exercise called exercise.
 
-    Raises InputError if there is none.
+    Raises InputError if it is not there, or not whole.
     """
-    entry = all_texts().get(name)
-    if entry is None:
-        raise InputError(
-            f"mistakes.toml says nothing about '{name}' ({exercise}). Add its try and its seen."
-        )
+    entry = all_texts().get(name, {})
+    for key in ("try", "seen"):
+        if key not in entry:
+            raise InputError(f"mistakes.toml has no {key} for '{name}' ({exercise}).")
     instead = (other for other in entry.get("instead", ()) if exercise in other["in"])
     entry = {**entry, **_whole(next(instead, {}))}
     return Text(entry.get("why", ""), entry["try"], entry["seen"])
