@@ -409,7 +409,7 @@ EXACTLY = {"widgets": 6, "comms": 6, "models": 6, "views": 3}
 def counts_at_rest(page):
     """The counts as soon as nothing is held but what is shown: marks of changed numbers and
     pauses of JupyterLab end by themselves."""
-    for _ in range(50):
+    for _ in range(20):
         held = counts(page)
         if EXACTLY.items() <= held.items():
             return held
