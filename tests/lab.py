@@ -109,10 +109,24 @@ def chromium(folder, width=1280, height=900):
         context.close()
 
 
-def open_notebook(page, address, name, theme="JupyterLab Light", app="lab/tree"):
-    """Open a notebook with the side bar closed; its cells are not run."""
-    page.goto(f"{address}/{app}/{name}?token=course&reset", wait_until="domcontentloaded")
-    page.wait_for_function("window.jupyterapp !== undefined")
+def open_notebook(page, address, name, theme="JupyterLab Light", app="lab/tree", reload=True):
+    """Open a notebook with the side bar closed; its cells are not run.
+
+    Without reload a notebook that is open makes room for it, and its kernel ends.
+    """
+    if reload or f"{address}/{app}" not in page.url:
+        page.goto(f"{address}/{app}/{name}?token=course&reset", wait_until="domcontentloaded")
+        page.wait_for_function("window.jupyterapp !== undefined")
+    else:
+        page.evaluate(
+            """async (path) => {
+                const { shell, commands } = window.jupyterapp;
+                await shell.currentWidget.sessionContext.shutdown();
+                shell.currentWidget.dispose();
+                await commands.execute('docmanager:open', { path });
+            }""",
+            name,
+        )
     page.evaluate(
         """async (theme) => {
             const app = window.jupyterapp;

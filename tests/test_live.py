@@ -16,8 +16,9 @@ from execute import lessons
 from lab import in_kernel, open_notebook, run_all, scroll_to, write
 from PIL import Image
 from playwright.sync_api import expect
+from replay import quick
 
-LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
+THEMES = ["JupyterLab Dark", "JupyterLab Light"]
 HIGH = 1300
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640
 LIVE = Path(__file__).with_name("live.js")
@@ -99,6 +100,7 @@ NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in le
 NOTEBOOKS |= {"views_in_Notebook_7": ("notebooks", None)}
 everywhere = pytest.mark.parametrize("notebook", NOTEBOOKS, indirect=True)
 every_notebook = pytest.mark.parametrize("notebook", [*NOTEBOOKS][:-1], indirect=True)
+each_theme = pytest.mark.parametrize("theme", THEMES, indirect=True)
 each_width = pytest.mark.parametrize("width", [WIDE, ZOOMED], indirect=True)
 extra_views = pytest.mark.parametrize("notebook", ["views"], indirect=True)
 
@@ -111,9 +113,13 @@ def notebook(browser, request):
     app, path = NOTEBOOKS[request.param]
     if path is None:
         path = folder / "notebooks" / f"{request.param}.ipynb"
-        write(path, VIEWS)
+        # in Notebook 7 one with vectors, one with tables, and one with a canvas
+        write(path, VIEWS if app == "lab/tree" else "---".join(VIEWS.split("---")[:4]))
+    else:
+        copy = folder / "notebooks" / path.name
+        copy.write_text(quick(path.read_text(encoding="utf-8")), encoding="utf-8")
     page.set_viewport_size({"width": WIDE, "height": HIGH})
-    open_notebook(page, address, f"notebooks/{path.name}", app=app)
+    open_notebook(page, address, f"notebooks/{path.name}", app=app, reload=False)
     yield page, path
     assert errors == []
 
@@ -219,21 +225,22 @@ class LiveView:
             getattr(self, f"operate_{kind}", self.operate_button)()
 
     def operate_slider(self):
-        low, high, by, value = map(float, map(self.focused, ("min", "max", "step", "value")))
-        through = [("PageUp", None)] * (5 if len(self.controls) < 6 else 0)
-        for key, end in [("Home", low), *through, ("End", high), ("ArrowLeft", None)]:
-            before = value
-            self.press(key, key)
-            value = float(self.focused("value"))
-            assert end is None or abs(value - end) < by
-            if value != before:
+        low, high, by = map(float, map(self.focused, ("min", "max", "step")))
+        for key, end in [("Home", low), ("End", high)]:
+            self.press(key)
+            assert abs(float(self.focused("value")) - end) < by
+            if key == "End" or len(self.controls) < 6:
                 self.right()
+        self.press("ArrowLeft")  # the next thing is right only if this came to be
+        assert float(self.focused("value")) < high
 
     def operate_choice(self):
         self.press("Home")
-        for k in range(self.page.evaluate("document.activeElement.options.length")):
+        count = self.page.evaluate("document.activeElement.options.length")
+        for k in range(count):
             assert self.focused("value") == str(k)
-            self.right()
+            if count < 6 or k in (0, count - 1):
+                self.right()
             self.press("ArrowDown")
 
     def operate_checkbox(self):
@@ -272,13 +279,8 @@ class LiveView:
         """From corner to corner, also against the edges; what is a switch is switched."""
         k, n, m = self.ask("place")
         self.right((k, 0, 0))
-        for key, times, i, j in [
-            ("ArrowRight", m, 0, m - 1),
-            ("ArrowDown", n, n - 1, m - 1),
-            ("ArrowLeft", m, n - 1, 0),
-            ("ArrowUp", n, 0, 0),
-        ]:
-            self.press(*[key] * times)
+        for across, down, i, j in [("Right", "Down", n - 1, m - 1), ("Left", "Up", 0, 0)]:
+            self.press(*[f"Arrow{across}"] * m, *[f"Arrow{down}"] * n)
             self.right((k, i, j))
             for press in ("Enter", "Space") if self.focused("ariaSelected") else ():
                 before = self.focused("ariaSelected")
@@ -288,12 +290,10 @@ class LiveView:
 
     def operate_canvas(self):
         k, n, m = self.ask("place")
-        low = min(10, n - 1)
-        there = [("End", 0, m - 1), ("PageDown", low, m - 1), ("ArrowUp", low - 1, m - 1)]
-        back = [("ArrowLeft", low - 1, m - 2), ("Home", low - 1, 0), ("PageUp", 0, 0)]
-        for key, i, j in [*there, *back, ("ArrowDown", 1, 0), ("ArrowRight", 1, 1)]:
-            self.press(key)
-            self.right((k, i, j))
+        self.press("End", "PageDown", "ArrowUp", "ArrowLeft")
+        self.right((k, min(10, n - 1) - 1, m - 2))
+        self.press("Home", "PageUp", "ArrowDown", "ArrowRight")
+        self.right((k, 1, 1))
 
 
 # --- what Python says ---
@@ -399,14 +399,14 @@ def test_every_view_is_operated_with_the_mouse(views):
             box = part.bounding_box()
             return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
-        for slider in view.find("input[type=range]").all()[:3]:
+        for slider in view.find("input[type=range]").all()[:1]:
             box, (_, y) = slider.bounding_box(), middle(slider)
             low, high, now = map(float, slider.evaluate("e => [e.min, e.max, e.value]"))
             start = 8 + (now - low) / (high - low) * (box["width"] - 16)  # the knob is 16 wide
             mouse.move(box["x"] + start, y)
             mouse.down()
             for x, end in [(box["x"], low), (box["x"] + box["width"], high)]:
-                mouse.move(x, y, steps=6)
+                mouse.move(x, y, steps=4)
                 assert float(slider.input_value()) == end
                 view.right()
             mouse.up()
@@ -500,54 +500,57 @@ def test_nothing_is_cut_off_or_covered(views, width):
         assert view.ask("spoiled") == [], view.title
 
 
-def axe_finds_nothing(views):
+def axe_finds_nothing(views, options):
     views[0].page.add_script_tag(path=AXE)
     for view in views:
         say_an_error(view)
         found, looked_at = view.box.evaluate(
-            """async (e) => {
+            """async (e, options) => {
                 // JupyterLab's body has no height, and axe takes all in it for hidden
                 document.body.style.height = '100vh';
-                const { violations, passes } = await axe.run(e.closest('.jp-OutputArea'));
+                const output = e.closest('.jp-OutputArea');
+                const { violations, passes } = await axe.run(output, options);
                 const say = (node) => node.html.slice(0, 150) + node.failureSummary;
-                const found = violations.map(({ id, nodes }) => [id, nodes.map(say)]);
-                return [found, passes.map(({ id }) => id)];
-            }"""
+                return [violations.map(({ id, nodes }) => [id, nodes.map(say)]), passes.length];
+            }""",
+            options,
         )
-        assert "color-contrast" in looked_at
-        assert found == [], f"{view.title}: {json.dumps(found, indent=1)}"
+        assert looked_at and found == [], f"{view.title}: {json.dumps(found, indent=1)}"
 
 
 @every_notebook
 def test_axe_finds_nothing(views):
-    axe_finds_nothing(views)
+    axe_finds_nothing(views, {"rules": {"color-contrast": {"enabled": False}}})
 
 
-def use_theme(page, name):
-    page.evaluate(f"jupyterapp.commands.execute('apputils:change-theme', {{theme: '{name}'}})")
+@pytest.fixture
+def theme(views, request):
+    page = views[0].page
+    page.evaluate(
+        "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", request.param
+    )
     page.wait_for_function(  # its style sheet comes later than its name
-        """(name) => {
+        """(theme) => {
             const ink = getComputedStyle(document.body).getPropertyValue('--jp-ui-font-color1');
-            return document.body.dataset.jpThemeName === name
-                && ink.includes('255') === name.endsWith('Dark');
+            return document.body.dataset.jpThemeName === theme
+                && ink.includes('255') === theme.endsWith('Dark');
         }""",
-        arg=name,
+        arg=request.param,
     )
 
 
+@each_theme
 @extra_views
-def test_axe_finds_nothing_in_the_dark(views):
-    use_theme(views[0].page, DARK)
-    axe_finds_nothing(views)
+def test_axe_finds_every_contrast_sufficient(views, theme):
+    axe_finds_nothing(views, {"runOnly": ["color-contrast"]})
 
 
+@each_theme
 @extra_views
-@pytest.mark.parametrize("theme", [DARK, LIGHT])
 def test_the_focus_can_be_seen(views, theme):
     """What differs between focused and not by a contrast of 3:1 is as long as a line around
     the thing, a pixel and a half wide."""
     page, known = views[0].page, set()
-    use_theme(page, theme)
     for view in views:
         view.enter()  # with the keyboard: a ring is for those who use it
         elements = view.find("input, select, button:enabled, td, .held")

@@ -19,6 +19,7 @@ from replay import (
     committed,
     markdown_cells,
     picture_of,
+    quick,
     replay,
     run,
     shown_by,
@@ -48,8 +49,9 @@ def test_every_cell_shows_the_same_on_another_processor(path):
 def test_scrolling_back_changes_nothing(path):
     """From the last cell to the first: a name that got a second meaning further down then
     shows, which running twice from the top would hide."""
-    namespace, _, *shown = replay(path)
-    first = list(zip([cell.source for cell in code_cells(path)], *shown, strict=True))
+    edit = quick if path.stem.startswith("07") else str
+    namespace, _, *shown = replay(path, edit)
+    first = list(zip([edit(cell.source) for cell in code_cells(path)], *shown, strict=True))
     # Other tests may have printed and checked since, in this process.
     as_in_a_new_kernel()
     settings = [one for one in first if re.search(r"set_printoptions|check\(", one[0])]
