@@ -158,7 +158,7 @@ class SelfAttentionLinear(nn.Module):
         return self.weights(inputs) @ self.W_value(inputs)
 
 
-# Lesson 05
+# Lesson 06
 def causal_mask(n):
     """What a token must not see: (n, n) of bool, True above the diagonal (key after query)."""
     return torch.ones(n, n, dtype=torch.bool).triu(diagonal=1)
@@ -240,7 +240,7 @@ class CausalAttention(SelfAttentionLinear):
         return self.dropout(self.weights(inputs)) @ self.W_value(inputs)
 
 
-# Lesson 06
+# Lesson 08
 def split_heads(x, num_heads):
     """Give each head its own part of every token's numbers.
 
@@ -318,7 +318,7 @@ class MultiHeadAttention(CausalAttention):
         return self.out_proj(merge_heads(weights @ values))
 
 
-# Lesson 07
+# Lesson 10
 def uniform_causal(n):
     """Weights of attention that looks at all allowed tokens alike: the baseline.
 
@@ -367,7 +367,7 @@ def look_back(words):
     return torch.where(earlier_copies, after, -1).amax(dim=-1)
 
 
-# Lesson 08
+# Lesson 12
 def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     """Bytes of the keys and values that a model keeps of the tokens it has seen.
 

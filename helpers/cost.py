@@ -75,7 +75,7 @@ def _value(text, kind):
 
 
 def naive(queries, keys, values):
-    """Causal attention as in lesson 6, with a whole matrix of scores for each head.
+    """Causal attention as in lesson 8, with a whole matrix of scores for each head.
 
     queries, keys: (..., n, d_k).  values: (..., n, d_v).  Returns (..., n, d_v).
     """

@@ -1,4 +1,4 @@
-"""What lesson 7 needs around a training: a bar that grows, and the recorded training."""
+"""What lesson 10 needs around a training: a bar that grows, and the recorded training."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class Snapshot:
 
 
 def load_training():
-    """The training of lesson 7 as it was recorded: a list of Snapshot, first to last."""
+    """The training of lesson 10 as it was recorded: a list of Snapshot, first to last."""
     with rows_of(FILE, "step, loss, parameter and numbers", ", or train instead.") as rows:
         snapshots = {}
         for step, loss, name, *numbers in rows:

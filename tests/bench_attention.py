@@ -1,6 +1,6 @@
 """What attention costs, measured: python tests/bench_attention.py
 
-Writes data/attention_times.csv, which lesson 08 draws, and prints it. One thread, 4 heads of
+Writes data/attention_times.csv, which lesson 12 draws, and prints it. One thread, 4 heads of
 32 numbers, causal, forward. The shortest of ten calls, and of memory what the process took more
 at its peak than before, each in a process of its own (not on Windows, which does not say). Then
 the time to write words one by one with one module, recomputing everything or with a cache.

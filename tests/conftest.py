@@ -53,7 +53,7 @@ def _get_message_while_alive(self, stream, timeout=None):
 
 RunningKernel.get_message = _get_message_while_alive
 
-LONG = ("test_live.py", "test_alive.py", "07_learned_attention.ipynb", "test_classroom.py")
+LONG = ("test_live.py", "test_alive.py", "10_learned_attention.ipynb", "test_classroom.py")
 LONG += ("test_notebooks.py", "test_search.py", "test_mistakes.py")
 # Files whose tests share nothing but what is the same for a parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_search.py", "test_mistakes.py", "test_learned.py")

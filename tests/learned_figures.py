@@ -1,4 +1,4 @@
-"""Lesson 7 with five seeds for what it trains, by its own code.
+"""Lesson 10 with five seeds for what it trains, by its own code.
 
 python tests/learned_figures.py prints each line with a figure: its words, and the figures for
 each of the seeds.
@@ -16,7 +16,7 @@ from replay import code_cells, replay, shown_by
 
 from helpers import training
 
-LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
+LESSON = next(NOTEBOOKS.glob("10_*.ipynb"))
 SEEDS = range(5)
 # Of models and their batches. The sentences that test a model have other seeds, and keep them.
 TRAINED = re.compile(r"\b(seed=|torch\.manual_seed\()[04]\b")
@@ -48,7 +48,7 @@ def save_training(history):
     """Write a list of Snapshot into data/training.csv, with four decimals."""
     with training.FILE.open("w", encoding="utf-8", newline="\n") as file:
         file.write(
-            "# The training of lesson 7, recorded by: python tests/learned_figures.py record\n"
+            "# The training of lesson 10, recorded by: python tests/learned_figures.py record\n"
             "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"
             "# a line for each of its rows.  numbers: that row.\n"
             "step,loss,parameter,numbers\n"

@@ -48,7 +48,7 @@ def test_context_vectors_are_the_blends_of_the_loop(x):
         torch.testing.assert_close(attention.context_of_others(x, i), expected)
 
 
-# Lessons 04 to 06. All sizes differ: 4 sentences of 5 tokens, d_in 7, d_out 6, 3 heads of 2.
+# Lessons 04 to 08. All sizes differ: 4 sentences of 5 tokens, d_in 7, d_out 6, 3 heads of 2.
 BATCH = torch.rand(4, 5, 7, generator=draws) * 4 - 2
 CONTEXT, HEADS = 8, 3
 ARGUMENTS = {  # of every class but d_in; p is the rate of dropout, bias that of queries ...
@@ -272,7 +272,7 @@ def test_no_argument_is_changed_and_type_and_device_are_kept():
     assert all(result.is_meta for result in every_function(x.to("meta")))
 
 
-# Lessons 07 and 08: in test_mistakes.py the rest is held to right answers of another style
+# Lessons 10 and 12: in test_mistakes.py the rest is held to right answers of another style
 @pytest.mark.parametrize("order", [1, -1], ids=["growing", "falling"])
 @pytest.mark.parametrize("size", [1.0, 1000.0])
 @pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])

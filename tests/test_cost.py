@@ -1,4 +1,4 @@
-"""What attention costs: recorded times and their pictures, and what lesson 08 says of them."""
+"""What attention costs: recorded times and their pictures, and what lesson 12 says of them."""
 
 import re
 
@@ -11,12 +11,12 @@ from replay import code_cells, committed, replay
 from helpers import attention, cost
 from helpers.view import softmax_in_full
 
-LESSON = NOTEBOOKS / "08_cost_of_attention.ipynb"
+LESSON = NOTEBOOKS / "12_cost_of_attention.ipynb"
 
 
 @pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
 def own(request):
-    """What the lesson defines. All tests have its name in their ids, for pytest -k 08."""
+    """What the lesson defines. All tests have its name in their ids, for pytest -k 12."""
     return replay(request.param)[0]
 
 

@@ -1,4 +1,4 @@
-"""Lesson 7: the recorded training is the one that the code gives, and can be used instead."""
+"""Lesson 10: the recorded training is the one that the code gives, and can be used instead."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from replay import code_cells, replay, run
 from helpers import InputError, training
 from helpers.training import BLOCKS, Snapshot, counted, load_training
 
-LESSON = next(NOTEBOOKS.glob("07_*.ipynb"))
+LESSON = next(NOTEBOOKS.glob("10_*.ipynb"))
 # The parameter keeps them with the other tests that replay this lesson, see conftest.py.
 of_the_lesson = pytest.mark.parametrize("path", [LESSON], ids=lambda path: path.stem)
 TOLERANCE = 0.001  # of every number; four decimals are recorded

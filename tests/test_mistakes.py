@@ -1,7 +1,7 @@
 """What check() promises of every mistake and every answer, lesson by lesson: a declared mistake
 is called by its name, a right answer is right in any style, and an unknown cause is not guessed.
 
-The ids begin with the lesson, so that `pytest -k 05` runs what belongs to lesson 5."""
+The ids begin with the lesson, so that `pytest -k 06` runs what belongs to lesson 6."""
 
 import inspect
 

@@ -218,8 +218,8 @@ TWINS = {
         "SelfAttention": dict(d_in=3, d_out=6),
         "SelfAttentionLinear": SIZES,
     },
-    "05_causal_attention": {"CausalAttention": CAUSAL},
-    "06_multi_head_attention": {
+    "06_causal_attention": {"CausalAttention": CAUSAL},
+    "08_multi_head_attention": {
         "MultiHeadAttentionWrapper": CAUSAL | dict(num_heads=3),
         "MultiHeadAttention": CAUSAL | dict(num_heads=3),
     },
@@ -299,7 +299,7 @@ def whole_range(control):
 
 
 # What the course is known by: each must be printed by a lesson, digit for digit. The counts of
-# lesson 8 are held in test_cost.py.
+# lesson 12 are held in test_cost.py.
 NUMBERS = {
     "01_dot_products": """
         The 0.081|weather 0.189|is 0.054|beautiful 0.243|today 0.135|in 0.054|Melbourne 0.243
@@ -342,12 +342,12 @@ NUMBERS = {
         1 1.02 0.143 0.143 0.888 0.888 0.000 0.000|4 4.02 0.344 0.159 0.655 0.875 0.000 0.000
         16 15.99 0.629 0.162 0.328 0.872 0.004 0.000|64 63.80 0.818 0.164 0.142 0.870
         256 256.31 0.912 0.165 0.065 0.869|0.334 of the rows; by chance 0.333""",
-    "05_causal_attention": """
+    "06_causal_attention": """
         [0.1921, 0.3700, 0.5357, 0.6775, 0.8415, 1.0000]
         values tensor([0., 2.])|no mask, below 0.000001: True|causal: 0.4551""",
-    "06_multi_head_attention": """
+    "08_multi_head_attention": """
         [-0.4519, 0.2216, 0.4772, 0.1063]|[0.3190, 0.4858]|512|2,362,368""",
-    "07_learned_attention": """
+    "10_learned_attention": """
         the nearest noun 0.50|right 0.14, weight 0.18|right 1.00, weight 0.99
         the right colour 0.00 the colour of the other noun 1.00
         attention: right 1.00 even weights: right 1.00

@@ -1,6 +1,7 @@
-"""Answers to lesson 06: attention in several heads."""
+"""Answers to lesson 06: causal attention and dropout."""
 
 import math
+import random
 from functools import partial
 
 import numpy as np
@@ -8,253 +9,390 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .parts import numpy_softmax, scaled_dot, stable_by_hand, upper
+from helpers import attention
 
-# --- split_heads and merge_heads: right answers, in any style ---
+from .parts import NEG_INF, changed, masked, upper
+
+# --- weights: right answers, in any style ---
 
 
-def looped_split(x, num_heads):
-    b, n, d_out = x.shape
-    head_dim = d_out // num_heads
-    result = torch.empty(b, num_heads, n, head_dim)
-    for k in range(num_heads):
-        result[:, k] = x[:, :, k * head_dim : (k + 1) * head_dim]
+def loop_weights(scores, d_k, window=None):
+    n = len(scores)
+    result = torch.zeros(n, n, dtype=scores.dtype)
+    for i in range(n):
+        first = 0 if window is None else max(0, i - window + 1)
+        exps = [math.exp((scores[i, j] - max(scores[i, first : i + 1])) / math.sqrt(d_k))
+                for j in range(first, i + 1)]  # fmt: skip
+        for j in range(first, i + 1):
+            result[i, j] = exps[j - first] / sum(exps)
     return result
 
 
-def looped_merge(x):
-    result = []
-    for sentence in x:
-        result.append(torch.cat([head for head in sentence], dim=-1))
-    return torch.stack(result)
+def numpy_weights(scores, d_k, window=None):
+    scores = scores.numpy() / np.sqrt(d_k)
+    hidden = np.triu(np.ones(scores.shape, dtype=bool), 1)
+    if window is not None:
+        hidden |= np.tril(np.ones(scores.shape, dtype=bool), -window)
+    scores = np.where(hidden, -np.inf, scores)
+    exps = np.exp(scores - scores.max(-1, keepdims=True))
+    return exps / exps.sum(-1, keepdims=True)
 
 
-def merged(x):
-    return x.transpose(1, 2).flatten(2)
+def band(scores, window):
+    n = len(scores)
+    i, j = torch.arange(n)[:, None], torch.arange(n)
+    return (j <= i) & (j > i - window)
 
 
-# --- multi_head: right answers, in any style ---
+def renormalised(scores, d_k, window=math.inf):
+    weights = torch.softmax(scores / d_k**0.5, dim=-1) * band(scores, window)
+    return weights / weights.sum(dim=-1, keepdim=True)
 
 
-def textbook(inputs, W_query, W_key, W_value, W_out, b_out, num_heads, fill=-torch.inf):
-    """As the book writes it."""
-    b, n, _ = inputs.shape
-    head_dim = W_query.shape[1] // num_heads
-    keys = (inputs @ W_key).view(b, n, num_heads, head_dim).transpose(1, 2)
-    queries = (inputs @ W_query).view(b, n, num_heads, head_dim).transpose(1, 2)
-    values = (inputs @ W_value).view(b, n, num_heads, head_dim).transpose(1, 2)
-    attn_scores = queries @ keys.transpose(2, 3)
-    mask = torch.triu(torch.ones(n, n), diagonal=1).bool()
-    attn_scores.masked_fill_(mask, fill)
-    attn_weights = torch.softmax(attn_scores / head_dim**0.5, dim=-1)
-    context_vec = (attn_weights @ values).transpose(1, 2)
-    return context_vec.contiguous().view(b, n, -1) @ W_out + b_out
+def in_place(scores, d_k):
+    scores = scores.clone()
+    scores.masked_fill_(upper(scores), -torch.inf)
+    return torch.softmax(scores / math.sqrt(d_k), dim=-1)
 
 
-def in_double(*args):
-    *tensors, num_heads = args
-    return textbook(*(x.double() for x in tensors), num_heads)
+def by_index(scores, d_k, fill=NEG_INF, diagonal=1):
+    scores = scores / d_k**0.5
+    scores[upper(scores, diagonal)] = fill
+    return F.softmax(scores, dim=-1)
 
 
-def with_module(
-    inputs, W_query, W_key, W_value, W_out, b_out, num_heads, mask=None, batch_first=True
-):
-    n, d_out = inputs.shape[1], W_query.shape[1]
-    module = nn.MultiheadAttention(d_out, num_heads, batch_first=batch_first, dtype=inputs.dtype)
-    weights = {
-        "in_proj_weight": torch.eye(d_out).repeat(3, 1),
-        "in_proj_bias": torch.zeros(3 * d_out),
-        "out_proj.weight": W_out.T,
-        "out_proj.bias": b_out,
-    }
-    module.load_state_dict(weights)
-    hidden = torch.ones(n, n, dtype=torch.bool).triu(1) if mask is None else mask(n)
-    return module(inputs @ W_query, inputs @ W_key, inputs @ W_value, attn_mask=hidden)[0]
+def by_einsum(scores, d_k):
+    exps = torch.exp(scores / d_k**0.5 - (scores / d_k**0.5).amax(-1, keepdim=True))
+    exps = torch.einsum("ij,ij->ij", exps, torch.tril(torch.ones_like(exps)))
+    return exps / torch.einsum("ij->i", exps)[:, None]
 
 
-def head_by_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads, join=None):
-    """Lists of heads: each with its own columns of the matrices."""
-    head_dim = W_query.shape[1] // num_heads
-    heads = []
-    for k in range(num_heads):
-        columns = slice(k * head_dim, (k + 1) * head_dim)
-        queries, keys = inputs @ W_query[:, columns], inputs @ W_key[:, columns]
-        scores = queries @ keys.transpose(1, 2) / head_dim**0.5
-        future = torch.arange(inputs.shape[1]) > torch.arange(inputs.shape[1])[:, None]
-        weights = scores.masked_fill(future, -torch.inf).softmax(-1)
-        heads.append(weights @ (inputs @ W_value[:, columns]))
-    return join(heads) if join else torch.cat(heads, dim=-1) @ W_out + b_out
+# --- dropout: right answers, in any style ---
 
 
-def numpy_heads(*args):
-    *arrays, num_heads = args
-    inputs, W_query, W_key, W_value, W_out, b_out = (a.numpy() for a in arrays)
-    b, n, _ = inputs.shape
-    queries, keys, values = (
-        (inputs @ W).reshape(b, n, num_heads, -1).transpose(0, 2, 1, 3)
-        for W in (W_query, W_key, W_value)
-    )
-    scores = queries @ keys.swapaxes(-1, -2) / np.sqrt(keys.shape[-1])
-    scores = np.where(np.tril(np.ones((n, n))) == 0, -np.inf, scores)
-    contexts = numpy_softmax(scores) @ values
-    return contexts.transpose(0, 2, 1, 3).reshape(b, n, -1) @ W_out + b_out
+def loop_dropout(weights, p, training):
+    if not training:
+        return weights
+    result = weights.tolist()
+    for i, row in enumerate(result):
+        for j, weight in enumerate(row):
+            result[i][j] = 0.0 if random.random() < p else weight / (1 - p)
+    return torch.tensor(result)
 
 
-def einsum_heads(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-    queries, keys, values = (
-        torch.einsum("bnd,dhk->bhnk", inputs, W.reshape(len(W), num_heads, -1))
-        for W in (W_query, W_key, W_value)
-    )
-    scores = torch.einsum("bhik,bhjk->bhij", queries * keys.shape[-1] ** -0.5, keys)
-    n = inputs.shape[1]
-    scores = torch.where(torch.ones(n, n).tril() == 1, scores, torch.finfo(scores.dtype).min)
-    contexts = torch.einsum("bhij,bhjk->bihk", scores.softmax(-1), values)
-    return torch.einsum("bihk,hko->bio", contexts, W_out.reshape(num_heads, -1, len(W_out))) + b_out
+def numpy_dropout(weights, p, training):
+    if training:
+        return weights.numpy() * (np.random.rand(*weights.shape) > p) / (1 - p)
+    return weights.numpy()
 
 
-causal = partial(F.scaled_dot_product_attention, is_causal=True)
+# --- CausalAttention: right classes, in any style ---
 
 
-def of_heads(blend=causal, output=lambda x, W_out, b_out: merged(x) @ W_out + b_out):
-    """blend: takes queries, keys and values (b, num_heads, n, head_dim), returns contexts.
-    output: takes these, W_out and b_out."""
+class Textbook(nn.Module):
+    def __init__(self, d_in, d_out, context_length, qkv_bias=False):
+        super().__init__()
+        self.d_out = d_out
+        self.create(d_in, d_out, bias=qkv_bias)
+        self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), 1))
 
-    def answer(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-        queries, keys, values = (
-            (inputs @ W).unflatten(-1, (num_heads, -1)).transpose(1, 2)
-            for W in (W_query, W_key, W_value)
-        )
-        return output(blend(queries, keys, values), W_out, b_out)
+    def create(self, d_in, d_out, bias):
+        self.W_query = nn.Linear(d_in, d_out, bias=bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=bias)
 
-    return answer
+    def project(self, x):
+        return self.W_query(x), self.W_key(x), self.W_value(x)
 
+    def score(self, queries, keys):
+        return queries @ keys.transpose(1, 2)
 
-def weighed(code):
-    """code(scores, future) -> weights, in place of softmax and mask."""
+    def hide(self, scores):
+        n = scores.shape[-1]
+        return scores.masked_fill_(self.mask.bool()[:n, :n], -torch.inf)
 
-    def blend(queries, keys, values):
-        scores = queries @ keys.mT / keys.shape[-1] ** 0.5
-        return code(scores, upper(scores)) @ values
+    def weigh(self, scores, keys):
+        return torch.softmax(self.hide(scores) / keys.shape[-1] ** 0.5, dim=-1)
 
-    return of_heads(blend)
-
-
-def masked_with(mask):
-    """mask: takes n, returns what is handed to PyTorch's own function as attn_mask."""
-    return of_heads(
-        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask(q.shape[-2]))
-    )
-
-
-def added_mask(queries, keys, values):
-    """The heads are part of the batch: (b * num_heads, n, head_dim)."""
-    q, k, v = (x.flatten(0, 1) for x in (queries, keys, values))
-    mask = torch.full((q.shape[1], q.shape[1]), -math.inf).triu(1)
-    weights = stable_by_hand(torch.bmm(q, k.mT) / math.sqrt(k.shape[-1]) + mask)
-    return torch.bmm(weights, v).view_as(values)
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return self.weigh(self.score(queries, keys), keys) @ values
 
 
-def renormalised(scores, future):
-    weights = torch.softmax(scores, dim=-1).tril()
-    return weights / weights.sum(-1, keepdim=True)
+textbook = partial(changed, Textbook)  # textbook(hide=...) hides in another way
+
+
+class Dropout(Textbook):
+    """With dropout, which does nothing in evaluation."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.dropout = nn.Dropout(0.5)
+
+    def weigh(self, scores, keys):
+        return self.dropout(super().weigh(scores, keys))
+
+
+class Fused(Textbook):
+    def create(self, d_in, d_out, bias):
+        self.qkv = nn.Linear(d_in, 3 * d_out)
+
+    def project(self, x):
+        return self.qkv(x).chunk(3, dim=-1)
+
+    def hide(self, scores):
+        return masked(scores)
+
+
+class FusedParameter(Textbook):
+    def create(self, d_in, d_out, bias):
+        self.W = nn.Parameter(torch.randn(d_in, 3 * d_out))
+
+    def project(self, x):
+        return (x @ self.W).chunk(3, dim=-1)
+
+
+class TwoFused(Textbook):
+    def create(self, d_in, d_out, bias):
+        self.ask, self.kv = nn.Linear(d_in, d_out), nn.Linear(d_in, 2 * d_out)
+
+    def project(self, x):
+        return self.ask(x), *self.kv(x).chunk(2, dim=-1)
+
+
+class Nameless(Textbook):
+    """Created in the order value, key, query, with names that do not say so."""
+
+    def create(self, d_in, d_out, bias):
+        self.layers = nn.ModuleList([nn.Linear(d_in, d_out) for _ in range(3)])
+
+    def project(self, x):
+        return self.layers[2](x), self.layers[1](x), self.layers[0](x)
+
+    def hide(self, scores):
+        return masked(scores, -1e9)
+
+
+class Created(Textbook):
+    """Created in another order, with names that say so."""
+
+    def create(self, d_in, d_out, bias):
+        self.to_v = nn.Linear(d_in, d_out)
+        self.to_q = nn.Linear(d_in, d_out)
+        self.to_k = nn.Linear(d_in, d_out)
+
+    def project(self, x):
+        return self.to_q(x), self.to_k(x), self.to_v(x)
+
+    def hide(self, scores):
+        mask = torch.ones(scores.shape[-2:], device=scores.device).tril() == 0
+        return scores.masked_fill(mask, torch.finfo(scores.dtype).min)
+
+
+class Transposed(Textbook):
+    """Parameters as nn.Linear keeps them."""
+
+    def create(self, d_in, d_out, bias):
+        for name in ("query", "key", "value"):
+            setattr(self, name, nn.Parameter(torch.rand(d_out, d_in)))
+
+    def project(self, x):
+        return x @ self.query.T, x @ self.key.T, F.linear(x, self.value)
+
+
+class AddedMask(Textbook):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.register_buffer("mask", torch.triu(torch.full((sizes[2], sizes[2]), NEG_INF), 1)[None])
+
+    def hide(self, scores):
+        n = scores.shape[-1]
+        return scores + self.mask[:, :n, :n]
+
+
+class Renormalised(Textbook):
+    def weigh(self, scores, keys):
+        n = scores.shape[1]
+        weights = torch.softmax(scores / self.d_out**0.5, -1) * (1 - self.mask)[:n, :n]
+        return weights / weights.sum(-1, keepdim=True)
+
+
+class PlainMask(Textbook):
+    def __init__(self, d_in, d_out, context_length):
+        super().__init__(d_in, d_out, context_length)
+        mask = self.mask
+        del self.mask
+        self.mask = mask
+
+
+class BroughtOver(PlainMask):
+    """The mask is no buffer, and forward takes it where the inputs are."""
+
+    def hide(self, scores):
+        n = scores.shape[-1]
+        return scores.masked_fill(self.mask.to(scores.device)[:n, :n].bool(), NEG_INF)
+
+
+class Remembering(Textbook):
+    """Keeps what it computed, for a picture later."""
+
+    def weigh(self, scores, keys):
+        self.last_weights = super().weigh(scores, keys)
+        return self.last_weights
+
+
+class Loops(Textbook):
+    def forward(self, x):
+        return torch.stack([self.one(sentence) for sentence in x])
+
+    def one(self, x):
+        q, k, v = self.project(x)
+        rows = []
+        for i in range(len(x)):
+            weights = torch.softmax(k[: i + 1] @ q[i] / self.d_out**0.5, dim=0)
+            rows.append(weights @ v[: i + 1])
+        return torch.stack(rows)
 
 
 STYLES = {
-    "split_heads": [
-        looped_split,
-        lambda x, num_heads: x.view(*x.shape[:2], num_heads, -1).transpose(1, 2),
-        lambda x, h: x.unflatten(2, (h, x.shape[2] // h)).permute(0, 2, 1, 3).contiguous(),
-        lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1).tolist(),
-        lambda x, h: torch.stack(x.split(x.shape[-1] // h, dim=2), dim=1).double(),
-        lambda x, h: np.stack(np.split(x.numpy(), h, axis=-1), axis=1),
-        lambda x, h: torch.einsum("bnhk->bhnk", x.reshape(len(x), x.shape[1], h, -1)),
-        lambda x, h: x.mT.reshape(len(x), h, -1, x.shape[1]).mT.requires_grad_(),
+    "causal_weights": [
+        *(loop_weights, numpy_weights, renormalised, in_place, by_index, by_einsum),
+        lambda s, d_k: torch.softmax(masked(s / d_k**0.5, -1e9), -1),
+        lambda s, d_k: torch.softmax(masked(s, -1e9) / d_k**0.5, -1),
+        lambda s, d_k: torch.softmax(masked(s * d_k**-0.5, torch.finfo(s.dtype).min), -1),
+        lambda s, d_k: torch.softmax(masked(s, torch.finfo(torch.float32).min) / d_k**0.5, -1),
+        lambda s, d_k: torch.softmax(s / d_k**0.5 + torch.full_like(s, NEG_INF).triu(1), -1),
+        lambda s, d_k: torch.softmax(s / d_k**0.5 - 1e9 * upper(s), dim=1),
+        lambda s, d_k: torch.where(upper(s), NEG_INF, s / d_k**0.5).softmax(-1).requires_grad_(),
+        lambda s, d_k: numpy_weights(s, d_k).tolist(),
+        lambda s, d_k: torch.softmax(s / d_k**0.5 + torch.tril(torch.ones_like(s)).log(), -1),
+        lambda s, d_k: F.scaled_dot_product_attention(
+            s.float(), torch.eye(len(s)), torch.eye(len(s)), is_causal=True, scale=d_k**-0.5
+        ),
+        lambda s, d_k, mask=None: attention.causal_weights(s.double(), d_k),
     ],
-    "merge_heads": [
-        looped_merge,
-        lambda x: x.transpose(1, 2).contiguous().view(x.shape[0], x.shape[2], -1),
-        lambda x: x.permute(0, 2, 1, 3).flatten(2),
-        lambda x: torch.cat([x[:, k] for k in range(x.shape[1])], dim=2).double(),
-        lambda x: x.numpy().transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1),
-        lambda x: torch.einsum("bhnk->bnhk", x).reshape(len(x), x.shape[2], -1).tolist(),
-        lambda x: x.mT.flatten(1, 2).mT,
+    "window_weights": [
+        loop_weights,
+        numpy_weights,
+        renormalised,
+        lambda s, d_k, w: torch.softmax(s.masked_fill(~band(s, w), -1e9) / d_k**0.5, -1),
+        lambda s, d_k, w: torch.softmax(s / d_k**0.5 + band(s, w).double().log(), -1),
+        lambda s, d_k, w: torch.softmax(s * d_k**-0.5 - 1e9 * ~band(s, w), -1),
+        lambda s, d_k, w: torch.where(band(s, w), s / d_k**0.5, NEG_INF).softmax(dim=1),
+        lambda s, d_k, w: torch.softmax(
+            masked(s / d_k**0.5).masked_fill(torch.ones_like(s).tril(-w) == 1, NEG_INF), dim=-1
+        ),
     ],
-    "multi_head": [
-        textbook,
-        in_double,
-        with_module,
-        head_by_head,
-        numpy_heads,
-        einsum_heads,
-        of_heads(),
-        of_heads(added_mask),
-        weighed(renormalised),
-        masked_with(lambda n: torch.ones(n, n, dtype=torch.bool).tril()),
-        partial(textbook, fill=-1e9),
-        partial(textbook, fill=torch.finfo(torch.float32).min),
+    "dropout": [
+        loop_dropout,
+        numpy_dropout,
+        lambda w, p, training: F.dropout(w, p, training),
+        lambda w, p, training: w * (torch.rand(w.shape) >= p) / (1 - p) if training else w,
+        lambda w, p, training: (
+            w * torch.bernoulli(torch.full_like(w, 1 - p)) / (1 - p) if training else w.clone()
+        ),
+        lambda w, p, training: nn.Dropout(p).train(training)(w),
+        lambda w, p, training: (
+            w.masked_fill(torch.rand_like(w) < p, 0) * (1 / (1 - p)) if training else w
+        ),
+        lambda w, p, training: (
+            torch.where(torch.rand(w.shape) > p * training, w, 0) / (1 - p * training)
+        ),
+        lambda w, p, training: F.dropout(w.half(), p, training).tolist(),
+    ],
+    "CausalAttention": [
+        *(Textbook, Dropout, Fused, FusedParameter, TwoFused, Nameless, Created, Transposed),
+        *(AddedMask, Renormalised, BroughtOver, Remembering, Loops),
+        textbook(create=lambda self, *sizes, bias: Textbook.create(self, *sizes, bias=True)),
+        changed(Fused, project=lambda self, x: [self.qkv(x).chunk(3, -1)[k] for k in (2, 0, 1)]),
+        textbook(hide=lambda self, s: s + (1.0 - torch.tril(torch.ones_like(s[0]))) * -1e9),
+        textbook(weigh=lambda self, s, keys: self.hide(s * self.d_out**-0.5).softmax(-1)),
+        textbook(
+            forward=lambda self, x: F.scaled_dot_product_attention(*self.project(x), is_causal=True)
+        ),
     ],
 }
+
 
 # --- mistakes as they are written ---
 
 
-def full_width_for_each_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-    heads = [scaled_dot(inputs, W_query, W_key, W_value, is_causal=True) for _ in range(num_heads)]
-    return torch.cat(heads, dim=-1) @ W_out + b_out
+def dropped_fill(scores, d_k):
+    scores = scores / d_k**0.5
+    torch.masked_fill(scores, upper(scores), NEG_INF)
+    return torch.softmax(scores, dim=-1)
+
+
+def dropped_fill_of_the_past(scores, d_k):
+    scores.masked_fill(~upper(scores), NEG_INF)
+    return torch.softmax(scores / d_k**0.5, dim=-1)
+
+
+def naive_numpy(scores, d_k):
+    exps = np.exp(scores.numpy() / d_k**0.5) * np.tril(np.ones(scores.shape))
+    return exps / exps.sum(1, keepdims=True)
+
+
+def seeded_dropout(weights, p, training):
+    torch.manual_seed(123)
+    return F.dropout(weights, p, training)
+
+
+def fixed_generator(weights, p, training):
+    coins = np.random.default_rng(0).random(weights.shape)
+    return weights * torch.tensor(coins >= p) / (1 - p) if training else weights
+
+
+def in_place_dropout(weights, p, training):
+    if training:
+        weights *= (torch.rand(weights.shape) >= p) / (1 - p)
+    return weights
+
+
+def unscaled(self, scores, keys):
+    return torch.softmax(self.hide(scores), dim=-1)
 
 
 AS_WRITTEN = {
-    "split_heads": [
-        (lambda x, h: torch.stack(x.chunk(h, -1), 2), "transpose left out"),
-        (lambda x, h: x.chunk(h, -1), "heads before the batch"),
-        (lambda x, h: torch.stack(x.split(h, -1), 1), "num_heads and head_dim mixed up"),
-        (
-            lambda x, h: torch.stack([x[:, :, k::h] for k in range(h)], 1),
-            "numbers dealt out in turn",
-        ),
+    "causal_weights": [
+        (dropped_fill, "masked_fill result dropped"),
+        (dropped_fill_of_the_past, "no mask"),
+        (partial(by_index, fill=0), "masked with 0"),
+        (lambda s, d_k: torch.softmax(torch.tril(s) / d_k**0.5, -1), "masked with 0"),
+        (partial(by_index, fill=float("inf")), "+inf"),
+        (lambda s, d_k: torch.softmax(torch.where(upper(s), torch.inf, s) / d_k**0.5, -1), "+inf"),
+        (partial(by_index, fill=-33.3), "a number not low enough"),
+        (lambda s, d_k: torch.softmax(s / d_k**0.5 - 77 * upper(s), -1), "a number not low enough"),
+        (partial(by_index, diagonal=0), "diagonal masked too"),
+        (naive_numpy, "naive exp overflow"),
+        (lambda s, d_k: torch.full_like(s, 1 / len(s)), ("no mask", "mask only, scores unused")),
     ],
-    "merge_heads": [
-        (lambda x: sum(x[:, k] for k in range(x.shape[1])), "heads added"),
-        (lambda x: torch.cat(list(x.unbind(1)), 1), "concatenated along tokens"),
-        (lambda x: torch.cat(list(x.unbind(1))), "concatenated along the batch"),
-        (lambda x: torch.stack(list(x.unbind(1)), -1).flatten(2), "numbers dealt out in turn"),
+    "window_weights": [
+        (lambda s, d_k, w: numpy_weights(s, d_k, w + 1), "window one too wide"),
+        (lambda s, d_k, w: loop_weights(s, d_k), "the window not applied"),
     ],
-    "multi_head": [
-        (full_width_for_each_head, "every head gets all numbers"),
-        (of_heads(lambda q, k, v: (q @ k.T / k.shape[-1] ** 0.5).softmax(-1) @ v), ".T on a batch"),
-        (of_heads(F.scaled_dot_product_attention), "no causal mask"),
-        (of_heads(partial(causal, scale=1.0)), "no scaling"),
+    "dropout": [
+        (lambda w, p, training: F.dropout(w, p), "left on in evaluation"),
+        (lambda w, p, training: nn.Dropout(p)(w), "left on in evaluation"),
+        (lambda w, p, training: F.dropout(w, 1 - p, training), "p taken as keep probability"),
+        (seeded_dropout, "same mask at each call"),
+        (fixed_generator, "same mask at each call"),
+        (in_place_dropout, "input changed in place"),
+        (lambda w, p, training: F.dropout1d(w[None], p, training)[0], "whole rows dropped"),
+    ],
+    "CausalAttention": [
+        (PlainMask, "mask not registered"),
+        (changed(PlainMask, weigh=unscaled), "no scaling"),
+        (textbook(hide=lambda self, s: s - 1e9 * self.mask), "sequence length fixed"),
+        (textbook(hide=lambda self, s: s.tril()), "masked with 0"),
         (
-            of_heads(partial(F.scaled_dot_product_attention, scale=1.0)),
-            ("no scaling", "no causal mask"),
+            textbook(weigh=lambda self, s, keys: (s / keys.shape[-1] ** 0.5).softmax(-1).tril()),
+            "mask after softmax",
         ),
         (
-            masked_with(lambda n: torch.ones(n, n, dtype=torch.bool).triu(1)),
-            "bool mask handed to the wrong function",
+            changed(Fused, score=lambda self, q, k: torch.einsum("id,jd->ij", q, k)),
+            "one sentence only",
         ),
-        (masked_with(lambda n: torch.ones(n, n).triu(1)), "mask of ones added"),
-        (
-            partial(with_module, mask=lambda n: torch.ones(n, n, dtype=torch.bool).tril()),
-            "mask upside down",
-        ),
-        (partial(with_module, batch_first=False), "batch_first forgotten"),
-        (partial(with_module, batch_first=False, mask=lambda n: None), "batch_first forgotten"),
-        (partial(textbook, fill=-333.0), "a number not low enough"),
-        (
-            weighed(lambda scores, future: F.softmax(scores.masked_fill(future, -torch.inf))),
-            "softmax over the heads",
-        ),
-        (
-            weighed(
-                lambda scores, future: F.softmax(
-                    scores.flatten(0, 1).masked_fill(future, -torch.inf)
-                ).view_as(scores)
-            ),
-            "softmax over the batch",
-        ),
-        (partial(head_by_head, join=partial(torch.cat, dim=-1)), "out_proj forgotten"),
-        (partial(head_by_head, join=partial(torch.cat, dim=1)), "concatenated along tokens"),
-        (partial(head_by_head, join=sum), "heads added"),
     ],
 }
 
@@ -262,46 +400,69 @@ AS_WRITTEN = {
 # --- wrong, and nobody knows why ---
 
 
-def plain_weights(scores, future):
-    return scores.masked_fill(future, -torch.inf).softmax(-1)
+def four_mistakes(self, inputs):
+    queries, keys, values = self.project(inputs)
+    weights = torch.softmax(-(keys @ queries.mT).tril(-1), dim=-2)
+    return weights @ values / 5
+
+
+def some_rows_nan(scores, d_k):
+    weights = attention.causal_weights(scores, d_k)
+    weights[:-1] = torch.nan
+    return weights
 
 
 UNKNOWN = {
-    "split_heads": [
-        (lambda x, h: torch.stack(x.chunk(h, -1), 1).flip(1), "numbers are wrong"),
-        (lambda x, h: torch.stack(x.chunk(h, dim=1), 1), "wrong shape"),
-        (lambda x, h: x.view(len(x), h, -1), "wrong shape"),
+    "causal_weights": [
+        (some_rows_nan, "numbers are NaN"),
+        # What an experiment changes, or a hint names, is not what is wrong.
+        (lambda s, d_k: masked(s) * torch.nan, "numbers are NaN"),
+        (lambda s, d_k: s - s / 0 * upper(s), "infinite"),
+        (
+            lambda s, d_k: s.masked_fill(torch.ones(s.shape).triu(1), NEG_INF),
+            "Add .bool() to the mask",
+        ),
+        (lambda s, d_k: s * torch.nan, "36 of 36 numbers are NaN"),
+        (lambda s, d_k: attention.causal_weights(s.clamp(-9, 9), d_k), "wrong"),
+        (lambda s, d_k: torch.softmax(masked(s.tanh()), -1), "it ignores d_k"),
+        (lambda s, d_k: attention.causal_weights(s, d_k) ** 2, "sum to 1"),
+        (lambda s, d_k: torch.softmax((-s.T).tril(-1), 0).softmax(0), "every column"),
+        (lambda s, d_k: torch.eye(len(s)), "it ignores scores"),
+        (lambda s, d_k: attention.causal_weights(s, d_k)[:, 0], "wrong shape"),
+        (lambda s, d_k: attention.causal_weights(s + 1 / (s + 9), d_k), "wrong"),
     ],
-    "merge_heads": [
-        (lambda x: merged(x.flip(1)), "numbers are wrong"),
-        (lambda x: x.transpose(1, 2).reshape(len(x), x.shape[2], 4), "RuntimeError"),
-        (lambda x: merged(x).flip(1), "numbers are wrong"),
-        (lambda x: merged(x)[:1], "wrong shape"),
+    "window_weights": [
+        (lambda s, d_k, w: attention.window_weights(s, d_k, w + 2), "numbers are wrong"),
+        (lambda s, d_k, w: attention.window_weights(s, d_k, 2), "it ignores window"),
+        (lambda s, d_k, w: torch.zeros_like(s), "sums to 0.0000 instead"),
+        (lambda s, d_k, w: band(s, w) * s.tanh(), "does not sum to 1"),
     ],
-    "multi_head": [
-        (of_heads(output=lambda x, W, b: merged(x.flip(1)) @ W + b), "numbers are wrong"),
-        (of_heads(output=lambda x, W, b: merged(x) @ W + 2 * b), "numbers are wrong"),
-        (of_heads(output=lambda x, W, b: (merged(x) + b) @ W), "numbers are wrong"),
+    "dropout": [
         (
-            of_heads(output=lambda x, W, b: merged(x)[:1].expand(len(x), -1, -1) @ W + b),
-            "Right on the sentence",
+            lambda w, p, training: F.dropout(w, 0.2, training),
+            "share that is dropped: yours 0.2, right 0.6",
         ),
-        (weighed(lambda scores, future: plain_weights(scores.tanh(), future)), "numbers are wrong"),
+        (lambda w, p, training: w * torch.rand(w.shape), "not one for all"),
+        (lambda w, p, training: torch.softmax(w + torch.rand(w.shape), -1), "not one"),
+        (lambda w, p, training: torch.zeros_like(w), "what is dropped: yours everything"),
+        (lambda w, p, training: w[0], "shape: yours (100,)"),
+        (lambda w, p, training: w * torch.nan, "nan"),
+        (lambda w, p, training: w.nothing, "AttributeError"),
+        (lambda w, p, training: {1: w}, "it returned a dict"),
+    ],
+    "CausalAttention": [
+        (textbook(hide=lambda self, s: masked(s, diagonal=3)), "future is visible"),
+        (textbook(hide=lambda self, s: masked(s.tanh())), "numbers are wrong"),
+        (textbook(forward=four_mistakes), "the future is visible"),
+        (textbook(hide=lambda self, s: masked(s, 1)), "future is visible"),
+        (textbook(forward=lambda self, x: self.W_key(x).T.nothing), "AttributeError"),
+        (textbook(hide=lambda self, s: s * torch.nan), "numbers are NaN"),
+        (textbook(forward=lambda self, x: self.nothing), "AttributeError"),
+        (textbook(forward=lambda self, x: print(x)), "it returned None"),
+        (textbook(forward=nn.Module.forward, foward=Textbook.forward), "forward"),
         (
-            weighed(lambda s, future: (-s.mT).tril(-1).softmax(1).softmax(-2).mT / 3),
-            "the future is visible. On the sentence, 2 heads, other numbers in the last word",
+            textbook(__init__=lambda self, *sizes: Textbook.__init__(self, *sizes[:2], 6)),
+            "RuntimeError",
         ),
-        (
-            weighed(lambda scores, future: plain_weights(scores, future).roll(1, dims=1)),
-            "numbers are wrong",
-        ),
-        (
-            weighed(lambda scores, future: plain_weights(scores, future | future.T.tril(-2))),
-            "numbers are wrong",
-        ),
-        # The errors are those of .T on a batch, and of heads that are not side by side.
-        (of_heads(lambda q, k, v: (q @ k.transpose(1, 2).mT).softmax(-1) @ v), "RuntimeError"),
-        (of_heads(output=lambda x, W, b: x.prod(1) @ W + b), "RuntimeError"),
-        (lambda *args: torch.zeros(()), "one single number"),
     ],
 }

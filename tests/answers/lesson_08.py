@@ -1,289 +1,307 @@
-"""Answers to lesson 08: what attention costs."""
+"""Answers to lesson 08: attention in several heads."""
 
 import math
+from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from helpers import attention
+from .parts import numpy_softmax, scaled_dot, stable_by_hand, upper
 
-from .parts import NEG_INF, numpy_softmax
-
-# --- cache_bytes: right answers, in any style ---
-
-
-def of_a_real_cache(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    dtype = {1: torch.int8, 2: torch.float16, 4: torch.float32}[bytes_per_number]
-    size = 0
-    for _ in range(layers):
-        for _ in ("keys", "values"):
-            kept = torch.zeros(batch, num_kv_heads, n, head_dim, dtype=dtype)
-            size += kept.numel() * kept.element_size()
-    return size
+# --- split_heads and merge_heads: right answers, in any style ---
 
 
-# --- next_context: right answers, in any style ---
+def looped_split(x, num_heads):
+    b, n, d_out = x.shape
+    head_dim = d_out // num_heads
+    result = torch.empty(b, num_heads, n, head_dim)
+    for k in range(num_heads):
+        result[:, k] = x[:, :, k * head_dim : (k + 1) * head_dim]
+    return result
 
 
-def with_new(query, key, value, keys, values):
-    return query, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+def looped_merge(x):
+    result = []
+    for sentence in x:
+        result.append(torch.cat([head for head in sentence], dim=-1))
+    return torch.stack(result)
 
 
-def by_numpy(query, key, value, keys, values):
-    keys, values = np.vstack([keys, key]), np.vstack([values, value])
-    return numpy_softmax(keys @ query.numpy() / np.sqrt(len(query))) @ values
+def merged(x):
+    return x.transpose(1, 2).flatten(2)
 
 
-def by_loops(query, key, value, keys, values):
-    rows = [*keys, key]
-    scores = [sum(float(a) * float(b) for a, b in zip(query, row, strict=True)) for row in rows]
-    scores = [score / math.sqrt(len(query)) for score in scores]
-    exps = [math.exp(score - max(scores)) for score in scores]
-    blend = torch.zeros(len(value), dtype=value.dtype)
-    for exp, row in zip(exps, [*values, value], strict=True):
-        blend += exp / sum(exps) * row
-    return blend
+# --- multi_head: right answers, in any style ---
 
 
-def by_einsum(query, key, value, keys, values):
-    keys = torch.cat((keys, key.unsqueeze(0)), dim=0)
-    values = torch.cat((values, value.unsqueeze(0)), dim=0)
-    weights = torch.einsum("d,nd->n", query, keys).div(keys.size(1) ** 0.5).softmax(0)
-    return torch.einsum("n,nd->d", weights, values)
+def textbook(inputs, W_query, W_key, W_value, W_out, b_out, num_heads, fill=-torch.inf):
+    """As the book writes it."""
+    b, n, _ = inputs.shape
+    head_dim = W_query.shape[1] // num_heads
+    keys = (inputs @ W_key).view(b, n, num_heads, head_dim).transpose(1, 2)
+    queries = (inputs @ W_query).view(b, n, num_heads, head_dim).transpose(1, 2)
+    values = (inputs @ W_value).view(b, n, num_heads, head_dim).transpose(1, 2)
+    attn_scores = queries @ keys.transpose(2, 3)
+    mask = torch.triu(torch.ones(n, n), diagonal=1).bool()
+    attn_scores.masked_fill_(mask, fill)
+    attn_weights = torch.softmax(attn_scores / head_dim**0.5, dim=-1)
+    context_vec = (attn_weights @ values).transpose(1, 2)
+    return context_vec.contiguous().view(b, n, -1) @ W_out + b_out
 
 
-def by_pytorch(*args, **options):
-    query, keys, values = with_new(*args)
-    return F.scaled_dot_product_attention(query[None], keys, values, **options)[0]
+def in_double(*args):
+    *tensors, num_heads = args
+    return textbook(*(x.double() for x in tensors), num_heads)
 
 
-def new_word_first(query, key, value, keys, values):
-    keys, values = torch.vstack([key, keys]), torch.vstack([value, values])
-    return torch.softmax(query @ keys.T * len(query) ** -0.5, -1) @ values
+def with_module(
+    inputs, W_query, W_key, W_value, W_out, b_out, num_heads, mask=None, batch_first=True
+):
+    n, d_out = inputs.shape[1], W_query.shape[1]
+    module = nn.MultiheadAttention(d_out, num_heads, batch_first=batch_first, dtype=inputs.dtype)
+    weights = {
+        "in_proj_weight": torch.eye(d_out).repeat(3, 1),
+        "in_proj_bias": torch.zeros(3 * d_out),
+        "out_proj.weight": W_out.T,
+        "out_proj.bias": b_out,
+    }
+    module.load_state_dict(weights)
+    hidden = torch.ones(n, n, dtype=torch.bool).triu(1) if mask is None else mask(n)
+    return module(inputs @ W_query, inputs @ W_key, inputs @ W_value, attn_mask=hidden)[0]
 
 
-def scores_joined(query, key, value, keys, values):
-    scores = torch.cat([keys @ query, (key @ query).view(1)]) / math.sqrt(query.shape[0])
-    weights = torch.softmax(scores, dim=-1)
-    return weights[:-1] @ values + weights[-1] * value
+def head_by_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads, join=None):
+    """Lists of heads: each with its own columns of the matrices."""
+    head_dim = W_query.shape[1] // num_heads
+    heads = []
+    for k in range(num_heads):
+        columns = slice(k * head_dim, (k + 1) * head_dim)
+        queries, keys = inputs @ W_query[:, columns], inputs @ W_key[:, columns]
+        scores = queries @ keys.transpose(1, 2) / head_dim**0.5
+        future = torch.arange(inputs.shape[1]) > torch.arange(inputs.shape[1])[:, None]
+        weights = scores.masked_fill(future, -torch.inf).softmax(-1)
+        heads.append(weights @ (inputs @ W_value[:, columns]))
+    return join(heads) if join else torch.cat(heads, dim=-1) @ W_out + b_out
 
 
-def filled(query, key, value, keys, values):
-    all_keys = torch.empty(len(keys) + 1, len(key), dtype=keys.dtype)
-    all_keys[:-1], all_keys[-1] = keys, key
-    all_values = torch.zeros(len(keys) + 1, len(value), dtype=keys.dtype)
-    all_values[:-1] = values
-    all_values[-1] = value
-    return (torch.softmax(all_keys @ query / len(key) ** 0.5, 0)[:, None] * all_values).sum(0)
+def numpy_heads(*args):
+    *arrays, num_heads = args
+    inputs, W_query, W_key, W_value, W_out, b_out = (a.numpy() for a in arrays)
+    b, n, _ = inputs.shape
+    queries, keys, values = (
+        (inputs @ W).reshape(b, n, num_heads, -1).transpose(0, 2, 1, 3)
+        for W in (W_query, W_key, W_value)
+    )
+    scores = queries @ keys.swapaxes(-1, -2) / np.sqrt(keys.shape[-1])
+    scores = np.where(np.tril(np.ones((n, n))) == 0, -np.inf, scores)
+    contexts = numpy_softmax(scores) @ values
+    return contexts.transpose(0, 2, 1, 3).reshape(b, n, -1) @ W_out + b_out
 
 
-def last_row_of_causal(*args):
-    query, keys, values = with_new(*args)
-    queries = query.expand(len(keys), -1)
-    return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)[-1]
+def einsum_heads(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
+    queries, keys, values = (
+        torch.einsum("bnd,dhk->bhnk", inputs, W.reshape(len(W), num_heads, -1))
+        for W in (W_query, W_key, W_value)
+    )
+    scores = torch.einsum("bhik,bhjk->bhij", queries * keys.shape[-1] ** -0.5, keys)
+    n = inputs.shape[1]
+    scores = torch.where(torch.ones(n, n).tril() == 1, scores, torch.finfo(scores.dtype).min)
+    contexts = torch.einsum("bhij,bhjk->bihk", scores.softmax(-1), values)
+    return torch.einsum("bihk,hko->bio", contexts, W_out.reshape(num_heads, -1, len(W_out))) + b_out
 
 
-# --- attend_in_blocks: right answers, in any style ---
+causal = partial(F.scaled_dot_product_attention, is_causal=True)
 
 
-def blocks(shrunk="sum blend", grows=99, start=NEG_INF, top=torch.maximum, step=None, divide=True):
-    """attend_in_blocks with a running maximum. grows: from this word on, the factor is turned."""
+def of_heads(blend=causal, output=lambda x, W_out, b_out: merged(x) @ W_out + b_out):
+    """blend: takes queries, keys and values (b, num_heads, n, head_dim), returns contexts.
+    output: takes these, W_out and b_out."""
 
-    def code(query, keys, values, block_size):
-        m, s, o = torch.tensor(start), 0.0, 0.0
-        for begin in range(0, len(keys), step or block_size):
-            block = slice(begin, begin + block_size)
-            scores = keys[block] @ query / keys.shape[-1] ** 0.5
-            new = top(m, scores.max())
-            factor = torch.exp(new - m if begin >= grows else m - new)
-            exps = torch.exp(scores - new)
-            s = s * (factor if "sum" in shrunk else 1) + exps.sum()
-            o = o * (factor if "blend" in shrunk else 1) + exps @ values[block]
-            m = new
-        return o / s if divide else o
+    def answer(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
+        queries, keys, values = (
+            (inputs @ W).unflatten(-1, (num_heads, -1)).transpose(1, 2)
+            for W in (W_query, W_key, W_value)
+        )
+        return output(blend(queries, keys, values), W_out, b_out)
 
-    return code
+    return answer
 
 
-def from_the_first_block(query, keys, values, block_size):
-    blocks = list(zip(keys.split(block_size), values.split(block_size), strict=True))
-    scores = blocks[0][0] @ query / math.sqrt(len(query))
-    m = scores.max()
-    e = (scores - m).exp()
-    s, o = e.sum(), e @ blocks[0][1]
-    for k, v in blocks[1:]:
-        scores = k @ query / math.sqrt(len(query))
-        if scores.max() > m:
-            shrink = (m - scores.max()).exp()
-            s, o, m = s * shrink, o * shrink, scores.max()
-        e = (scores - m).exp()
-        s, o = s + e.sum(), o + e @ v
-    return o / s
+def weighed(code):
+    """code(scores, future) -> weights, in place of softmax and mask."""
+
+    def blend(queries, keys, values):
+        scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+        return code(scores, upper(scores)) @ values
+
+    return of_heads(blend)
 
 
-def in_numpy(query, keys, values, block_size):
-    query, keys, values = (x.numpy() for x in (query, keys, values))
-    maximum, total, blend = -np.inf, 0, np.zeros(values.shape[1])
-    for start in range(0, len(keys), block_size):
-        part = slice(start, start + block_size)
-        scores = keys[part] @ query / np.sqrt(len(query))
-        new = max(maximum, scores.max())
-        total = total * np.exp(maximum - new) + np.exp(scores - new).sum()
-        blend = blend * np.exp(maximum - new) + np.exp(scores - new) @ values[part]
-        maximum = new
-    return blend / total
+def masked_with(mask):
+    """mask: takes n, returns what is handed to PyTorch's own function as attn_mask."""
+    return of_heads(
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask(q.shape[-2]))
+    )
 
 
-def each_block_alone(query, keys, values, block_size):
-    """For each block: its scores, and the blend of its own softmax."""
-    for k, v in zip(keys.split(block_size), values.split(block_size), strict=True):
-        scores = k @ query / len(query) ** 0.5
-        yield scores, scores.softmax(0) @ v
+def added_mask(queries, keys, values):
+    """The heads are part of the batch: (b * num_heads, n, head_dim)."""
+    q, k, v = (x.flatten(0, 1) for x in (queries, keys, values))
+    mask = torch.full((q.shape[1], q.shape[1]), -math.inf).triu(1)
+    weights = stable_by_hand(torch.bmm(q, k.mT) / math.sqrt(k.shape[-1]) + mask)
+    return torch.bmm(weights, v).view_as(values)
 
 
-def blended_by_sums(*args):
-    """Each block normalised by itself, and blended by the sums of the blocks."""
-    scores, blends = zip(*each_block_alone(*args), strict=True)
-    sums = torch.stack([block.logsumexp(0) for block in scores])
-    return torch.softmax(sums, 0) @ torch.stack(blends)
-
-
-def in_two_rounds(query, keys, values, block_size):
-    starts = range(0, len(keys), block_size)
-    scores = [keys[s : s + block_size] @ query / len(query) ** 0.5 for s in starts]
-    top = max(float(block.max()) for block in scores)
-    total = sum((block - top).exp().sum() for block in scores)
-    parts = [
-        (block - top).exp() / total @ values[s : s + block_size]
-        for s, block in zip(starts, scores, strict=True)
-    ]
-    return sum(parts)
-
-
-def divided_every_time(query, keys, values, block_size):
-    """As the first algorithm was published: divided after each block, and multiplied back."""
-    m, s, o = torch.tensor(-math.inf), 0.0, 0.0
-    for k, v in zip(keys.split(block_size), values.split(block_size), strict=True):
-        scores = k @ query / len(query) ** 0.5
-        new = torch.maximum(m, scores.max())
-        e = (scores - new).exp()
-        s_new = s * (m - new).exp() + e.sum()
-        o = (o * s * (m - new).exp() + e @ v) / s_new
-        m, s = new, s_new
-    return o
+def renormalised(scores, future):
+    weights = torch.softmax(scores, dim=-1).tril()
+    return weights / weights.sum(-1, keepdim=True)
 
 
 STYLES = {
-    "cache_bytes": [
-        of_a_real_cache,
-        lambda *sizes: np.prod(sizes) * 2,
-        lambda *sizes: torch.tensor(sizes).prod() * 2,
-        lambda *sizes: 2.0 * math.prod(sizes),
-        lambda n, layers, h, d, size, b: sum(2 * h * d * size * b * n for _ in range(layers)),
-        lambda n, L, h, d, size, b, extra=None: 2 * b * L * n * h * d * size,
+    "split_heads": [
+        looped_split,
+        lambda x, num_heads: x.view(*x.shape[:2], num_heads, -1).transpose(1, 2),
+        lambda x, h: x.unflatten(2, (h, x.shape[2] // h)).permute(0, 2, 1, 3).contiguous(),
+        lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1).tolist(),
+        lambda x, h: torch.stack(x.split(x.shape[-1] // h, dim=2), dim=1).double(),
+        lambda x, h: np.stack(np.split(x.numpy(), h, axis=-1), axis=1),
+        lambda x, h: torch.einsum("bnhk->bhnk", x.reshape(len(x), x.shape[1], h, -1)),
+        lambda x, h: x.mT.reshape(len(x), h, -1, x.shape[1]).mT.requires_grad_(),
     ],
-    "next_context": [
-        by_numpy,
-        by_loops,
-        by_einsum,
-        by_pytorch,
-        new_word_first,
-        scores_joined,
-        filled,
-        last_row_of_causal,
-        lambda *args: by_pytorch(*args).tolist(),
-        lambda *args: attention.attend_in_blocks(*with_new(*args), 3),
-        lambda *args: blocks()(*with_new(*args), 1),
+    "merge_heads": [
+        looped_merge,
+        lambda x: x.transpose(1, 2).contiguous().view(x.shape[0], x.shape[2], -1),
+        lambda x: x.permute(0, 2, 1, 3).flatten(2),
+        lambda x: torch.cat([x[:, k] for k in range(x.shape[1])], dim=2).double(),
+        lambda x: x.numpy().transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1),
+        lambda x: torch.einsum("bhnk->bnhk", x).reshape(len(x), x.shape[2], -1).tolist(),
+        lambda x: x.mT.flatten(1, 2).mT,
     ],
-    "attend_in_blocks": [
-        blocks(),
-        from_the_first_block,
-        in_numpy,
-        blended_by_sums,
-        in_two_rounds,
-        divided_every_time,
-        lambda q, K, V, size: from_the_first_block(q, K.flip(0), V.flip(0), size),
-        lambda q, K, V, size: torch.softmax(K @ q / len(q) ** 0.5, 0) @ V,
-        lambda q, K, V, size: F.scaled_dot_product_attention(q[None], K, V)[0],
-        lambda q, K, V, size: blocks()(q, K, V, 1),
-        lambda q, K, V, size: from_the_first_block(q, K, V, size).requires_grad_(),
+    "multi_head": [
+        textbook,
+        in_double,
+        with_module,
+        head_by_head,
+        numpy_heads,
+        einsum_heads,
+        of_heads(),
+        of_heads(added_mask),
+        weighed(renormalised),
+        masked_with(lambda n: torch.ones(n, n, dtype=torch.bool).tril()),
+        partial(textbook, fill=-1e9),
+        partial(textbook, fill=torch.finfo(torch.float32).min),
     ],
 }
 
 # --- mistakes as they are written ---
 
 
-def past_only(query, key, value, keys, values):
-    scores = keys @ query / keys.shape[-1] ** 0.5
-    return torch.softmax(scores, dim=0) @ values
-
-
-def whole_blocks(query, keys, values, block_size):
-    count = len(keys) // block_size * block_size or len(keys)
-    return from_the_first_block(query, keys[:count], values[:count], block_size)
+def full_width_for_each_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
+    heads = [scaled_dot(inputs, W_query, W_key, W_value, is_causal=True) for _ in range(num_heads)]
+    return torch.cat(heads, dim=-1) @ W_out + b_out
 
 
 AS_WRITTEN = {
-    "cache_bytes": [
-        (lambda n, L, h, d, size, b: 2 * n * n * L * h * d * size * b, "n squared"),
-        (lambda n, L, h, d, size, b: 8 * n * L * h * d * b, "always 4 bytes"),
-    ],
-    "next_context": [
-        (past_only, "own key and value not added"),
-        (lambda *args: by_pytorch(*args, is_causal=True), "is_causal with one query"),
-        (lambda q, k, v, K, V: v, "only the new word"),
-    ],
-    "attend_in_blocks": [
-        (blocks(""), "old blocks not rescaled"),
-        (blocks("sum"), "only the sum rescaled"),
-        (blocks("blend"), "only the blend rescaled"),
-        (blocks(grows=1), "rescaled the wrong way round"),
-        (blocks(grows=0), "rescaled the wrong way round"),
-        (blocks(start=0.0), "running maximum starts at 0"),
-        (blocks(divide=False), "blend not divided by the sum"),
-        (blocks(top=lambda old, new: new), "maximum of the block only"),
-        (blocks("", top=lambda old, new: new), "maximum of the block only"),
-        (blocks(top=lambda old, new: 0 * new), "naive exp overflow"),
-        (blocks(step=1), "blocks overlap"),
-        (whole_blocks, "incomplete last block dropped"),
-        (lambda *args: next(each_block_alone(*args))[1], "only the first block"),
-        (lambda *args: [*each_block_alone(*args)][-1][1], "only the last block"),
+    "split_heads": [
+        (lambda x, h: torch.stack(x.chunk(h, -1), 2), "transpose left out"),
+        (lambda x, h: x.chunk(h, -1), "heads before the batch"),
+        (lambda x, h: torch.stack(x.split(h, -1), 1), "num_heads and head_dim mixed up"),
         (
-            lambda *args: torch.stack([blend for _, blend in each_block_alone(*args)]).mean(0),
-            "each block normalised by itself",
+            lambda x, h: torch.stack([x[:, :, k::h] for k in range(h)], 1),
+            "numbers dealt out in turn",
         ),
+    ],
+    "merge_heads": [
+        (lambda x: sum(x[:, k] for k in range(x.shape[1])), "heads added"),
+        (lambda x: torch.cat(list(x.unbind(1)), 1), "concatenated along tokens"),
+        (lambda x: torch.cat(list(x.unbind(1))), "concatenated along the batch"),
+        (lambda x: torch.stack(list(x.unbind(1)), -1).flatten(2), "numbers dealt out in turn"),
+    ],
+    "multi_head": [
+        (full_width_for_each_head, "every head gets all numbers"),
+        (of_heads(lambda q, k, v: (q @ k.T / k.shape[-1] ** 0.5).softmax(-1) @ v), ".T on a batch"),
+        (of_heads(F.scaled_dot_product_attention), "no causal mask"),
+        (of_heads(partial(causal, scale=1.0)), "no scaling"),
+        (
+            of_heads(partial(F.scaled_dot_product_attention, scale=1.0)),
+            ("no scaling", "no causal mask"),
+        ),
+        (
+            masked_with(lambda n: torch.ones(n, n, dtype=torch.bool).triu(1)),
+            "bool mask handed to the wrong function",
+        ),
+        (masked_with(lambda n: torch.ones(n, n).triu(1)), "mask of ones added"),
+        (
+            partial(with_module, mask=lambda n: torch.ones(n, n, dtype=torch.bool).tril()),
+            "mask upside down",
+        ),
+        (partial(with_module, batch_first=False), "batch_first forgotten"),
+        (partial(with_module, batch_first=False, mask=lambda n: None), "batch_first forgotten"),
+        (partial(textbook, fill=-333.0), "a number not low enough"),
+        (
+            weighed(lambda scores, future: F.softmax(scores.masked_fill(future, -torch.inf))),
+            "softmax over the heads",
+        ),
+        (
+            weighed(
+                lambda scores, future: F.softmax(
+                    scores.flatten(0, 1).masked_fill(future, -torch.inf)
+                ).view_as(scores)
+            ),
+            "softmax over the batch",
+        ),
+        (partial(head_by_head, join=partial(torch.cat, dim=-1)), "out_proj forgotten"),
+        (partial(head_by_head, join=partial(torch.cat, dim=1)), "concatenated along tokens"),
+        (partial(head_by_head, join=sum), "heads added"),
     ],
 }
 
 
 # --- wrong, and nobody knows why ---
 
+
+def plain_weights(scores, future):
+    return scores.masked_fill(future, -torch.inf).softmax(-1)
+
+
 UNKNOWN = {
-    "cache_bytes": [
-        (lambda n, L, h, d, size, b: 2 * n * h * d * size, "it ignores layers"),
-        (lambda *sizes: sum(sizes), "numbers are wrong"),
-        (lambda *sizes: 5 * math.prod(sizes), "always 2.5 times the right answer"),
-        (lambda *sizes: "2 MiB", "it returned a str"),
-        (lambda *sizes: [2 * math.prod(sizes)], "wrong shape"),
-        (lambda *sizes: print(2 * math.prod(sizes)), "it returned None"),
+    "split_heads": [
+        (lambda x, h: torch.stack(x.chunk(h, -1), 1).flip(1), "numbers are wrong"),
+        (lambda x, h: torch.stack(x.chunk(h, dim=1), 1), "wrong shape"),
+        (lambda x, h: x.view(len(x), h, -1), "wrong shape"),
     ],
-    "next_context": [
-        (lambda q, k, v, K, V: (q @ k).cos() * v, "numbers are wrong"),
-        (lambda *args: by_pytorch(*args)[None], "wrong shape"),
-        (lambda q, k, v, K, V: by_pytorch(q, k, v, K, 2 * V), "numbers are wrong"),
-        (lambda q, k, v, K, V: by_pytorch(q, q, v, -K, V), "numbers are wrong"),
-        (lambda q, k, v, K, V: K.nothing, "AttributeError"),
-        (lambda q, k, v, K, V: torch.full_like(v, torch.nan), "numbers are NaN"),
+    "merge_heads": [
+        (lambda x: merged(x.flip(1)), "numbers are wrong"),
+        (lambda x: x.transpose(1, 2).reshape(len(x), x.shape[2], 4), "RuntimeError"),
+        (lambda x: merged(x).flip(1), "numbers are wrong"),
+        (lambda x: merged(x)[:1], "wrong shape"),
     ],
-    "attend_in_blocks": [
-        (lambda q, K, V, size: V[size - 2], "it ignores query"),
-        (lambda q, K, V, size: V[:2].mean(0), "it ignores query"),
-        (lambda q, K, V, size: in_numpy(q, K, V, size)[:-1], "wrong shape"),
-        (lambda q, K, V, size: in_numpy(q, K + 0.1, V, size) ** 2, "wrong"),
-        (lambda q, K, V, size: (K @ q).nothing, "AttributeError"),
-        (lambda q, K, V, size: V[0] * torch.nan, "numbers are NaN"),
-        # NaN for the same reason as rescaling the wrong way round, and more is wrong.
-        (lambda q, K, V, size: blocks(grows=0)(q + 0.1, K, V, size), "numbers are NaN"),
+    "multi_head": [
+        (of_heads(output=lambda x, W, b: merged(x.flip(1)) @ W + b), "numbers are wrong"),
+        (of_heads(output=lambda x, W, b: merged(x) @ W + 2 * b), "numbers are wrong"),
+        (of_heads(output=lambda x, W, b: (merged(x) + b) @ W), "numbers are wrong"),
+        (
+            of_heads(output=lambda x, W, b: merged(x)[:1].expand(len(x), -1, -1) @ W + b),
+            "Right on the sentence",
+        ),
+        (weighed(lambda scores, future: plain_weights(scores.tanh(), future)), "numbers are wrong"),
+        (
+            weighed(lambda s, future: (-s.mT).tril(-1).softmax(1).softmax(-2).mT / 3),
+            "the future is visible. On the sentence, 2 heads, other numbers in the last word",
+        ),
+        (
+            weighed(lambda scores, future: plain_weights(scores, future).roll(1, dims=1)),
+            "numbers are wrong",
+        ),
+        (
+            weighed(lambda scores, future: plain_weights(scores, future | future.T.tril(-2))),
+            "numbers are wrong",
+        ),
+        # The errors are those of .T on a batch, and of heads that are not side by side.
+        (of_heads(lambda q, k, v: (q @ k.transpose(1, 2).mT).softmax(-1) @ v), "RuntimeError"),
+        (of_heads(output=lambda x, W, b: x.prod(1) @ W + b), "RuntimeError"),
+        (lambda *args: torch.zeros(()), "one single number"),
     ],
 }

@@ -1,196 +1,192 @@
-"""Lesson 08: what attention costs."""
-
-from math import prod
+"""Lesson 08: attention in several heads."""
 
 import torch
+from torch.nn.functional import multi_head_attention_forward
 
 from ... import attention
-from ..catalogue.mask import hide
-from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
-from ..catalogue.whole import of_one_query
+from ..catalogue import heads
+from ..catalogue.blend import BLEND_OF_ROLES
+from ..catalogue.mask import CAUSAL_MASK, LOW, hide, low_numbers, nothing_hidden, past, the_future
+from ..catalogue.project import PROJECT
+from ..catalogue.scale import SCALE_OF_KEYS, SCORE_OF_KEYS, by
+from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, global_max, over, weigh
 from ..exercise import Exercise, Probe, alone
-from ..pipeline import Stage
-from ..probes import exact, scoring, seeded, sentence
+from ..pipeline import Pipeline
+from ..probes import exact, numbers, sentence
 
-# --- cache_bytes ---
-
-SIZES = ("n", "layers", "num_kv_heads", "head_dim", "bytes_per_number", "batch")
+# --- split_heads and merge_heads ---
 
 
-def _bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    """As a tensor of a whole number, so that it is shown as one."""
-    sizes = n, layers, num_kv_heads, head_dim, bytes_per_number, batch
-    return torch.tensor(attention.cache_bytes(*sizes))
+def _different(*shape):
+    """No number twice, and sixteenths, so that most are rounded by rounding to 3 decimals."""
+    return exact(*shape, step=7, unit=16, period=127)
 
 
-def _models():
-    """No two of the sizes have a factor in common, but for the bytes."""
-    return [
-        Probe("7 words, 3 layers, 5 heads of 11, 4 bytes, batch of 13", (7, 3, 5, 11, 4, 13)),
-        Probe("9 words, 5 layers, 1 head of 7, 2 bytes, batch of 1", (9, 5, 1, 7, 2, 1)),
-    ]
-
-
-def _product(factors, sizes):
-    """factors: numbers, or names of sizes."""
-    known = dict(zip(SIZES, sizes, strict=True))
-    return prod(known.get(factor, factor) for factor in factors)
-
-
-def times(*factors):
-    """Factors too many."""
-    return lambda *sizes: attention.cache_bytes(*sizes) * _product(factors, sizes)
-
-
-def without(*factors):
-    """Factors are missing."""
-    return lambda *sizes: attention.cache_bytes(*sizes) / _product(factors, sizes)
-
-
-CACHE = Exercise(
-    "cache_bytes",
-    "cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch) -> int",
-    "positions",
-    _bytes,
-    _models,
-    mistakes={
-        "factor 2 forgotten": without(2),
-        "n squared": (times("n"), times("n", 1 / 2)),
-        "words forgotten": without("n"),
-        "layers forgotten": without("layers"),
-        "heads forgotten": without("num_kv_heads"),
-        "head_dim forgotten": without("head_dim"),
-        "numbers instead of bytes": without("bytes_per_number"),
-        "batch forgotten": without("batch"),
-        "bits instead of bytes": (times(8), without(8)),
-        "other units than bytes": tuple(map(without, (1024, 2**20, 2**30, 1e3, 1e6, 1e9))),
-        "queries kept too": times(3 / 2),
-        "factor 2 taken twice": times(2),
-        "heads counted twice": times("num_kv_heads"),
-        "head_dim divided by the heads": without("num_kv_heads", "num_kv_heads"),
-        "always 4 bytes": lambda *sizes: times(4)(*sizes) / sizes[-2],
-    },
-    first_is_tensor=False,
+SPLITTING = Exercise(
+    "split_heads",
+    "split_heads(x, num_heads) -> (b, num_heads, n, head_dim)",
+    "scores",
+    attention.split_heads,
+    lambda: [
+        Probe("a batch of 1, 6 words of 4 numbers, 2 heads", (_different(1, 6, 4), 2)),
+        Probe("a batch of 2, 5 words of 12 numbers, 3 heads", (_different(2, 5, 12).double(), 3)),
+        Probe("a batch of 3, 4 words of 6 numbers, 2 heads", (_different(3, 4, 6), 2)),
+    ],
+    mistakes=heads.WRONG_SPLITS,
+)
+MERGING = Exercise(
+    "merge_heads",
+    "merge_heads(x) -> (b, n, d_out)",
+    "scores",
+    attention.merge_heads,
+    lambda: [
+        Probe("a batch of 1, 2 heads, 6 words of 2 numbers", (_different(1, 2, 6, 2),)),
+        Probe("a batch of 2, 3 heads, 5 words of 4 numbers", (_different(2, 3, 5, 4).double(),)),
+        Probe("a batch of 3, 2 heads, 4 words of 3 numbers", (_different(3, 2, 4, 3),)),
+    ],
+    mistakes=heads.each_way(
+        lambda merge: lambda x: merge(x, len(x), x.shape[2]), heads.WRONG_MERGES
+    ),
 )
 
-
-# --- next_context ---
-
-
-def _new_word():
-    """query, key and value of the last word of the sentence, keys and values of the others."""
-    queries, keys, values = (sentence() @ W for W in seeded())
-    return queries[-1], keys[-1], values[-1], keys[:-1], values[:-1]
+# --- multi_head ---
 
 
-def _wide_values():
-    shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((7, 3), 7), ((7, 5), 5)
-    return tuple(exact(*shape, step=step, unit=4).double() for shape, step in shapes)
+def _strong_matrices():
+    """4 heads of 4 numbers, so that the roots of head_dim and of d_out are exact."""
+    query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
+    for matrix, row in ((query, 0), (key, 1)):
+        matrix[:, ::4] = 0
+        matrix[:2] = 0
+        matrix[row, ::4] = 1
+    value[:2] = 0
+    return query, key, value, exact(16, 16, step=5).double(), exact(16, step=3).double()
 
 
-def _then_new(query, keys, values):
-    """The last of the words is the new one."""
-    return query, keys[-1], values[-1], keys[:-1], values[:-1]
-
-
-def _caches():
+def _sentences():
+    generator = torch.Generator().manual_seed(123)
+    first = [torch.rand(3, 4, generator=generator) for _ in range(3)]
+    second = (exact(7, 12, step=step).double() for step in (5, 7, 3))
+    words = exact(2, 5, 7, step=3, unit=4).double()
+    words[1, 2] = 0  # scores of exactly 0
     return [
-        Probe("step, with the 5 words before it", _new_word()),
-        Probe("a cache of 7 words, keys of 3 numbers, values of 5", _wide_values()),
         Probe(
-            "a cache of 3 words with scores near 1000 and -1000",
-            _then_new(*scoring([1000.0, -1000.0, 998.5, 999.0])),
+            "the sentence, 2 heads", (sentence()[None], *first, exact(4, 4), exact(4, step=3), 2)
         ),
         Probe(
-            "the first word of a text: an empty cache, a score of -1000",
-            _then_new(*scoring([-1000.0])),
+            "2 sentences of 5 words, 3 heads",
+            (words, *second, exact(12, 12).double(), exact(12, step=3).double(), 3),
+        ),
+        Probe(
+            "2 sentences, one with scores near 1000 and 4000000, 4 heads",
+            (numbers("strong_heads", torch.float64), *_strong_matrices(), 4),
+        ),
+        # 2 of everything: what raises elsewhere shows its numbers here.
+        Probe(
+            "2 sentences of 2 words, 2 heads of 2 numbers",
+            (
+                exact(2, 2, 4, step=3, unit=4),
+                *(exact(4, 4, step=step) for step in (7, 5, 3)),
+                exact(4, 4, step=9),
+                exact(4, step=5),
+                2,
+            ),
         ),
     ]
 
 
-def _with_new(query, key, value, keys, values):
-    return query, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+def _mask_of_words_across_batch(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
+    """nn.MultiheadAttention, which takes the first dim for the words."""
+    d_out = W_query.shape[1]
+    return multi_head_attention_forward(
+        *(inputs @ W for W in (W_query, W_key, W_value)),
+        d_out,
+        num_heads,
+        torch.eye(d_out, dtype=inputs.dtype).repeat(3, 1),
+        *(None, None, None, False, 0.0),
+        W_out.T,
+        b_out,
+        attn_mask=torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool).triu(1),
+    )[0]
 
 
-def _taking(change=lambda query, keys, values: (query, keys, values)):
-    """change: takes the right query, keys and values, the new word last; returns those taken."""
-
-    def project(state):
-        args = state.query, state.key, state.value, state.keys, state.values
-        query, keys, values = _with_new(*args)
-        return change(query[None], keys, values)
-
-    return project
+ACROSS_BATCH = heads.split_by(
+    lambda x, num_heads: x.unflatten(-1, (num_heads, -1)).permute(1, 2, 0, 3)
+) | heads.merge_by(lambda x, b, n: x.permute(2, 0, 1, 3).flatten(2))
+NOTHING_HIDDEN = {"mask": nothing_hidden}
 
 
-def _cut(rows, place):
-    """Without the row at this place; the new word stays where it is alone."""
-    place %= len(rows)
-    return torch.cat([rows[:place], rows[place + 1 :]]) if len(rows) > 1 else rows
+def _turned(state):
+    """What .T does to a tensor of 4 dims, without its warning."""
+    return state.queries @ state.keys.permute(3, 2, 1, 0)
 
 
-def _past_only(query, keys, values):
-    if len(keys) > 1:
-        return query, keys[:-1], values[:-1]
-    # Softmax of nothing is nothing, and a blend of nothing is 0.
-    return query, keys, 0 * values
+def _over(*dims):
+    """Softmax along other dims: with minus infinity all hidden ones can meet, and give NaN."""
+    return over(*dims), alone({"mask": hide(value=-1e9), "normalise": over(*dims)})
 
 
-def _again(rows):
-    return torch.cat([rows, rows[-1:]])
-
-
-def _in_one_row(query, keys, values):
-    """The formula without a batch of one query."""
-    return torch.softmax(keys @ query / keys.shape[-1] ** 0.5, dim=0) @ values
-
-
-def _misfit(change):
-    """What raises where sizes do not fit: with a batch of one query, and without, which is
-    another error. change: as in _taking."""
-    in_batch = alone({"project": _taking(change)})
-    return in_batch, lambda *args: _in_one_row(*change(*_with_new(*args)))
-
-
-IN_CACHE = Stage(
-    _taking(),
-    {
-        "own key and value not added": _taking(_past_only),
-        "only the new word": _taking(lambda q, k, v: (q, k[-1:], v[-1:])),
-        "last word of the cache replaced": _taking(lambda q, k, v: (q, _cut(k, -2), _cut(v, -2))),
-        "oldest word dropped": _taking(lambda q, k, v: (q, _cut(k, 0), _cut(v, 0))),
-        "own key and value added twice": _taking(lambda q, k, v: (q, _again(k), _again(v))),
-        "keys and values in another order": (
-            _taking(lambda q, k, v: (q, k, v.roll(1, 0))),
-            _taking(lambda q, k, v: (q, k.roll(1, 0), v)),
-        ),
-        "query added as key": _taking(lambda q, k, v: (q, torch.cat([k[:-1], q]), v)),
-        "key used as query": _taking(lambda q, k, v: (k[-1:], k, v)),
-        "keys blended": _taking(lambda q, k, v: (q, k, k)),
-        "keys and values swapped": _taking(lambda q, k, v: (q, v, k)),
-    },
-)
-
-NEXT = Exercise(
-    "next_context",
-    "next_context(query, key, value, keys, values) -> (d_v,)",
+MULTI_HEAD = Exercise(
+    "multi_head",
+    "multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads) -> (b, n, d_out)",
     "values",
-    attention.next_context,
-    _caches,
-    of_one_query("query key value keys values", IN_CACHE, SCORE_OF_KEYS, SCALE_BESIDE_VALUES),
+    attention.multi_head,
+    _sentences,
+    Pipeline(
+        "inputs W_query W_key W_value W_out b_out num_heads",
+        "contexts",
+        hidden=the_future,
+        project=PROJECT,
+        split=heads.SPLIT,
+        score=SCORE_OF_KEYS,
+        scale=SCALE_OF_KEYS,
+        # Larger numbers that are added are low enough here.
+        mask=CAUSAL_MASK.plus({"a number not low enough": low_numbers(*LOW[:13])}),
+        exp=EXP_OF_ROWS,
+        normalise=SOFTMAX_OF_MASKED.plus(ROUNDED),
+        blend=BLEND_OF_ROLES,
+        merge=heads.MERGE,
+        output=heads.OUTPUT,
+    ),
     variants={
-        "mask": {"is_causal with one query": hide(lambda s: torch.arange(s.scores.shape[-1]) > 0)},
-        "scale": {"scaled by the number of words": by_count(lambda s: s.scores.shape[-1] - 1)},
+        "score": {".T on a batch": (_turned, {"score": _turned} | NOTHING_HIDDEN)},
+        "scale": {
+            "scaled by sqrt(d_model)": (
+                by(lambda s: (s.d_k * s.num_heads) ** 0.5),
+                by(lambda s: s.d_k * s.num_heads),
+            ),
+            "scaled by sqrt(h)": (by(lambda s: s.num_heads**0.5), by(lambda s: s.num_heads)),
+            "scaled by the size of the batch": by(lambda s: len(s.inputs) ** 0.5),
+        },
+        "mask": {
+            "bool mask handed to the wrong function": {
+                "mask": hide(lambda s: past(s.scores)),
+                "normalise": lambda s: weigh(s).nan_to_num(0.0),
+            },
+        },
+        "normalise": {
+            "keepdim forgotten": (
+                lambda s: s.scores.exp() / s.scores.exp().sum(-1),
+                lambda s: global_max(s.scores) / global_max(s.scores).sum(-1),
+            ),
+            "weights averaged over the heads": lambda s: weigh(s).mean(1, keepdim=True),
+            "softmax over the heads": _over(1),
+            "softmax over the batch": (*_over(0), *_over(0, 1)),
+        },
+        "blend": {
+            "weights returned": {
+                "blend": lambda s: s.weights,
+                "merge": lambda s: s.contexts,
+                **heads.NO_OUTPUT,
+            }
+        },
     },
     mistakes={
-        "keys and values swapped": _misfit(lambda q, k, v: (q, v, k)),
-        "own value not added": _misfit(lambda q, k, v: (q, k, v[:-1])),
-        "own key not added": _misfit(lambda q, k, v: (q, k[:-1], v)),
-        "concatenated along the numbers": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
-        "key not made a row": (
-            lambda q, k, v, K, V: torch.cat([K, k]),
-            lambda q, k, v, K, V: torch.stack([K, k]),
-            lambda q, k, v, K, V: torch.cat([K, k], dim=-1),
+        "batch_first forgotten": (
+            _mask_of_words_across_batch,
+            ACROSS_BATCH,
+            ACROSS_BATCH | NOTHING_HIDDEN,
         ),
     },
 )
+REPAIR_HEADS = MULTI_HEAD.called("repair_heads")

@@ -1,4 +1,4 @@
-"""Lesson 05: dropout, an exercise about random numbers."""
+"""Lesson 06: dropout, an exercise about random numbers."""
 
 from functools import partial
 

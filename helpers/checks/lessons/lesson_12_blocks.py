@@ -1,4 +1,4 @@
-"""Lesson 08: what attention costs, continued: attention in blocks."""
+"""Lesson 12: what attention costs, continued: attention in blocks."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Lesson 07: learned attention."""
+"""Lesson 10: learned attention."""
 
 import torch
 from torch.nn.functional import pad

@@ -1,4 +1,4 @@
-"""Answers to lesson 07: learned attention."""
+"""Answers to lesson 10: learned attention."""
 
 from functools import partial
 
