@@ -159,6 +159,16 @@ class SelfAttentionLinear(nn.Module):
 
 
 # Lesson 06
+def next_word_losses(scores, words):
+    """The loss of each word but the last: word i predicts word i + 1.
+
+    scores: (n, v), row i scores each of v known words as the one after word i.  words: (n,),
+    whole numbers from 0 to v - 1, n >= 1.
+    Returns (n - 1,): -log of the chance, softmax over row i, of word i + 1.
+    """
+    return -scores[:-1].log_softmax(-1)[range(len(words) - 1), words[1:]]
+
+
 def causal_mask(n):
     """What a token must not see: (n, n) of bool, True above the diagonal (key after query)."""
     return torch.ones(n, n, dtype=torch.bool).triu(diagonal=1)
@@ -193,6 +203,7 @@ def window_weights(scores, d_k, window):
     return causal_weights(scores.masked_fill(too_old, -torch.inf), d_k)
 
 
+# Lesson 07
 def dropout(weights, p, training):
     """Inverted dropout: each weight becomes 0 with probability p, the others grow.
 

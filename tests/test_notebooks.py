@@ -218,7 +218,7 @@ TWINS = {
         "SelfAttention": dict(d_in=3, d_out=6),
         "SelfAttentionLinear": SIZES,
     },
-    "06_causal_attention": {"CausalAttention": CAUSAL},
+    "07_causal_attention_module": {"CausalAttention": CAUSAL},
     "08_multi_head_attention": {
         "MultiHeadAttentionWrapper": CAUSAL | dict(num_heads=3),
         "MultiHeadAttention": CAUSAL | dict(num_heads=3),
@@ -343,7 +343,8 @@ NUMBERS = {
         16 15.99 0.629 0.162 0.328 0.872 0.004 0.000|64 63.80 0.818 0.164 0.142 0.870
         256 256.31 0.912 0.165 0.065 0.869|0.334 of the rows; by chance 0.333""",
     "06_causal_attention": """
-        [0.1921, 0.3700, 0.5357, 0.6775, 0.8415, 1.0000]
+        [0.1921, 0.3700, 0.5357, 0.6775, 0.8415, 1.0000]|mean 1.7888, -log(1/6) = 1.7918""",
+    "07_causal_attention_module": """
         values tensor([0., 2.])|no mask, below 0.000001: True|causal: 0.4551""",
     "08_multi_head_attention": """
         [-0.4519, 0.2216, 0.4772, 0.1063]|[0.3190, 0.4858]|512|2,362,368""",

@@ -1,17 +1,15 @@
-"""Answers to lesson 06: causal attention and dropout."""
+"""Answers to lesson 06: weights that cannot see the future, and the loss of the next word."""
 
 import math
-import random
 from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from helpers import attention
 
-from .parts import NEG_INF, changed, masked, upper
+from .parts import NEG_INF, masked, upper
 
 # --- weights: right answers, in any style ---
 
@@ -67,196 +65,48 @@ def by_einsum(scores, d_k):
     return exps / torch.einsum("ij->i", exps)[:, None]
 
 
-# --- dropout: right answers, in any style ---
+# --- next_word_losses: right answers, in any style ---
 
 
-def loop_dropout(weights, p, training):
-    if not training:
-        return weights
-    result = weights.tolist()
-    for i, row in enumerate(result):
-        for j, weight in enumerate(row):
-            result[i][j] = 0.0 if random.random() < p else weight / (1 - p)
-    return torch.tensor(result)
+def loop_losses(scores, words):
+    chances = torch.softmax(scores, dim=-1)
+    losses = torch.empty(len(words) - 1)
+    for i in range(len(words) - 1):
+        losses[i] = -chances[i, words[i + 1]].log()
+    return losses
 
 
-def numpy_dropout(weights, p, training):
-    if training:
-        return weights.numpy() * (np.random.rand(*weights.shape) > p) / (1 - p)
-    return weights.numpy()
+def math_losses(scores, words):
+    result = []
+    for row, word in zip(scores[:-1].tolist(), words[1:].tolist(), strict=True):
+        exps = [math.exp(score - max(row)) for score in row]
+        result.append(math.log(sum(exps) / exps[word]))
+    return result
 
 
-# --- CausalAttention: right classes, in any style ---
+def numpy_losses(scores, words):
+    scores = scores.numpy()
+    exps = np.exp(scores - scores.max(-1, keepdims=True))
+    chances = exps / exps.sum(-1, keepdims=True)
+    return -np.log(chances[np.arange(len(words) - 1), words.numpy()[1:]])
 
 
-class Textbook(nn.Module):
-    def __init__(self, d_in, d_out, context_length, qkv_bias=False):
-        super().__init__()
-        self.d_out = d_out
-        self.create(d_in, d_out, bias=qkv_bias)
-        self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), 1))
-
-    def create(self, d_in, d_out, bias):
-        self.W_query = nn.Linear(d_in, d_out, bias=bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=bias)
-
-    def project(self, x):
-        return self.W_query(x), self.W_key(x), self.W_value(x)
-
-    def score(self, queries, keys):
-        return queries @ keys.transpose(1, 2)
-
-    def hide(self, scores):
-        n = scores.shape[-1]
-        return scores.masked_fill_(self.mask.bool()[:n, :n], -torch.inf)
-
-    def weigh(self, scores, keys):
-        return torch.softmax(self.hide(scores) / keys.shape[-1] ** 0.5, dim=-1)
-
-    def forward(self, x):
-        queries, keys, values = self.project(x)
-        return self.weigh(self.score(queries, keys), keys) @ values
+def gathered(scores, words):
+    return -scores.log_softmax(-1)[:-1].gather(-1, words[1:].unsqueeze(-1)).squeeze(-1)
 
 
-textbook = partial(changed, Textbook)  # textbook(hide=...) hides in another way
-
-
-class Dropout(Textbook):
-    """With dropout, which does nothing in evaluation."""
-
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
-        self.dropout = nn.Dropout(0.5)
-
-    def weigh(self, scores, keys):
-        return self.dropout(super().weigh(scores, keys))
-
-
-class Fused(Textbook):
-    def create(self, d_in, d_out, bias):
-        self.qkv = nn.Linear(d_in, 3 * d_out)
-
-    def project(self, x):
-        return self.qkv(x).chunk(3, dim=-1)
-
-    def hide(self, scores):
-        return masked(scores)
-
-
-class FusedParameter(Textbook):
-    def create(self, d_in, d_out, bias):
-        self.W = nn.Parameter(torch.randn(d_in, 3 * d_out))
-
-    def project(self, x):
-        return (x @ self.W).chunk(3, dim=-1)
-
-
-class TwoFused(Textbook):
-    def create(self, d_in, d_out, bias):
-        self.ask, self.kv = nn.Linear(d_in, d_out), nn.Linear(d_in, 2 * d_out)
-
-    def project(self, x):
-        return self.ask(x), *self.kv(x).chunk(2, dim=-1)
-
-
-class Nameless(Textbook):
-    """Created in the order value, key, query, with names that do not say so."""
-
-    def create(self, d_in, d_out, bias):
-        self.layers = nn.ModuleList([nn.Linear(d_in, d_out) for _ in range(3)])
-
-    def project(self, x):
-        return self.layers[2](x), self.layers[1](x), self.layers[0](x)
-
-    def hide(self, scores):
-        return masked(scores, -1e9)
-
-
-class Created(Textbook):
-    """Created in another order, with names that say so."""
-
-    def create(self, d_in, d_out, bias):
-        self.to_v = nn.Linear(d_in, d_out)
-        self.to_q = nn.Linear(d_in, d_out)
-        self.to_k = nn.Linear(d_in, d_out)
-
-    def project(self, x):
-        return self.to_q(x), self.to_k(x), self.to_v(x)
-
-    def hide(self, scores):
-        mask = torch.ones(scores.shape[-2:], device=scores.device).tril() == 0
-        return scores.masked_fill(mask, torch.finfo(scores.dtype).min)
-
-
-class Transposed(Textbook):
-    """Parameters as nn.Linear keeps them."""
-
-    def create(self, d_in, d_out, bias):
-        for name in ("query", "key", "value"):
-            setattr(self, name, nn.Parameter(torch.rand(d_out, d_in)))
-
-    def project(self, x):
-        return x @ self.query.T, x @ self.key.T, F.linear(x, self.value)
-
-
-class AddedMask(Textbook):
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
-        self.register_buffer("mask", torch.triu(torch.full((sizes[2], sizes[2]), NEG_INF), 1)[None])
-
-    def hide(self, scores):
-        n = scores.shape[-1]
-        return scores + self.mask[:, :n, :n]
-
-
-class Renormalised(Textbook):
-    def weigh(self, scores, keys):
-        n = scores.shape[1]
-        weights = torch.softmax(scores / self.d_out**0.5, -1) * (1 - self.mask)[:n, :n]
-        return weights / weights.sum(-1, keepdim=True)
-
-
-class PlainMask(Textbook):
-    def __init__(self, d_in, d_out, context_length):
-        super().__init__(d_in, d_out, context_length)
-        mask = self.mask
-        del self.mask
-        self.mask = mask
-
-
-class BroughtOver(PlainMask):
-    """The mask is no buffer, and forward takes it where the inputs are."""
-
-    def hide(self, scores):
-        n = scores.shape[-1]
-        return scores.masked_fill(self.mask.to(scores.device)[:n, :n].bool(), NEG_INF)
-
-
-class Remembering(Textbook):
-    """Keeps what it computed, for a picture later."""
-
-    def weigh(self, scores, keys):
-        self.last_weights = super().weigh(scores, keys)
-        return self.last_weights
-
-
-class Loops(Textbook):
-    def forward(self, x):
-        return torch.stack([self.one(sentence) for sentence in x])
-
-    def one(self, x):
-        q, k, v = self.project(x)
-        rows = []
-        for i in range(len(x)):
-            weights = torch.softmax(k[: i + 1] @ q[i] / self.d_out**0.5, dim=0)
-            rows.append(weights @ v[: i + 1])
-        return torch.stack(rows)
+def one_hot(scores, words):
+    return -(F.one_hot(words[1:], scores.shape[-1]) * scores[:-1].log_softmax(-1)).sum(-1)
 
 
 STYLES = {
     "causal_weights": [
-        *(loop_weights, numpy_weights, renormalised, in_place, by_index, by_einsum),
+        loop_weights,
+        numpy_weights,
+        renormalised,
+        in_place,
+        by_index,
+        by_einsum,
         lambda s, d_k: torch.softmax(masked(s / d_k**0.5, -1e9), -1),
         lambda s, d_k: torch.softmax(masked(s, -1e9) / d_k**0.5, -1),
         lambda s, d_k: torch.softmax(masked(s * d_k**-0.5, torch.finfo(s.dtype).min), -1),
@@ -283,33 +133,15 @@ STYLES = {
             masked(s / d_k**0.5).masked_fill(torch.ones_like(s).tril(-w) == 1, NEG_INF), dim=-1
         ),
     ],
-    "dropout": [
-        loop_dropout,
-        numpy_dropout,
-        lambda w, p, training: F.dropout(w, p, training),
-        lambda w, p, training: w * (torch.rand(w.shape) >= p) / (1 - p) if training else w,
-        lambda w, p, training: (
-            w * torch.bernoulli(torch.full_like(w, 1 - p)) / (1 - p) if training else w.clone()
-        ),
-        lambda w, p, training: nn.Dropout(p).train(training)(w),
-        lambda w, p, training: (
-            w.masked_fill(torch.rand_like(w) < p, 0) * (1 / (1 - p)) if training else w
-        ),
-        lambda w, p, training: (
-            torch.where(torch.rand(w.shape) > p * training, w, 0) / (1 - p * training)
-        ),
-        lambda w, p, training: F.dropout(w.half(), p, training).tolist(),
-    ],
-    "CausalAttention": [
-        *(Textbook, Dropout, Fused, FusedParameter, TwoFused, Nameless, Created, Transposed),
-        *(AddedMask, Renormalised, BroughtOver, Remembering, Loops),
-        textbook(create=lambda self, *sizes, bias: Textbook.create(self, *sizes, bias=True)),
-        changed(Fused, project=lambda self, x: [self.qkv(x).chunk(3, -1)[k] for k in (2, 0, 1)]),
-        textbook(hide=lambda self, s: s + (1.0 - torch.tril(torch.ones_like(s[0]))) * -1e9),
-        textbook(weigh=lambda self, s, keys: self.hide(s * self.d_out**-0.5).softmax(-1)),
-        textbook(
-            forward=lambda self, x: F.scaled_dot_product_attention(*self.project(x), is_causal=True)
-        ),
+    "next_word_losses": [
+        loop_losses,
+        math_losses,
+        numpy_losses,
+        gathered,
+        one_hot,
+        lambda s, words: F.cross_entropy(s[:-1], words[1:], reduction="none"),
+        lambda s, words: s[:-1].logsumexp(-1) - s[range(len(s) - 1), words[1:]],
+        lambda s, words: -torch.log(torch.softmax(s, -1)[torch.arange(len(s) - 1), words[1:]]),
     ],
 }
 
@@ -333,26 +165,6 @@ def naive_numpy(scores, d_k):
     return exps / exps.sum(1, keepdims=True)
 
 
-def seeded_dropout(weights, p, training):
-    torch.manual_seed(123)
-    return F.dropout(weights, p, training)
-
-
-def fixed_generator(weights, p, training):
-    coins = np.random.default_rng(0).random(weights.shape)
-    return weights * torch.tensor(coins >= p) / (1 - p) if training else weights
-
-
-def in_place_dropout(weights, p, training):
-    if training:
-        weights *= (torch.rand(weights.shape) >= p) / (1 - p)
-    return weights
-
-
-def unscaled(self, scores, keys):
-    return torch.softmax(self.hide(scores), dim=-1)
-
-
 AS_WRITTEN = {
     "causal_weights": [
         (dropped_fill, "masked_fill result dropped"),
@@ -371,39 +183,30 @@ AS_WRITTEN = {
         (lambda s, d_k, w: numpy_weights(s, d_k, w + 1), "window one too wide"),
         (lambda s, d_k, w: loop_weights(s, d_k), "the window not applied"),
     ],
-    "dropout": [
-        (lambda w, p, training: F.dropout(w, p), "left on in evaluation"),
-        (lambda w, p, training: nn.Dropout(p)(w), "left on in evaluation"),
-        (lambda w, p, training: F.dropout(w, 1 - p, training), "p taken as keep probability"),
-        (seeded_dropout, "same mask at each call"),
-        (fixed_generator, "same mask at each call"),
-        (in_place_dropout, "input changed in place"),
-        (lambda w, p, training: F.dropout1d(w[None], p, training)[0], "whole rows dropped"),
-    ],
-    "CausalAttention": [
-        (PlainMask, "mask not registered"),
-        (changed(PlainMask, weigh=unscaled), "no scaling"),
-        (textbook(hide=lambda self, s: s - 1e9 * self.mask), "sequence length fixed"),
-        (textbook(hide=lambda self, s: s.tril()), "masked with 0"),
+    "next_word_losses": [
+        (lambda s, words: F.cross_entropy(s, words, reduction="none"), "each word predicts itself"),
+        (lambda s, words: F.cross_entropy(s[:-1], words[1:]), "one loss for all words"),
         (
-            textbook(weigh=lambda self, s, keys: (s / keys.shape[-1] ** 0.5).softmax(-1).tril()),
-            "mask after softmax",
+            lambda s, words: F.cross_entropy(s[:-1].softmax(-1), words[1:], reduction="none"),
+            "softmax twice",
         ),
         (
-            changed(Fused, score=lambda self, q, k: torch.einsum("id,jd->ij", q, k)),
-            "one sentence only",
+            lambda s, words: F.nll_loss(s[:-1], words[1:], reduction="none"),
+            "scores taken for chances",
+        ),
+        (
+            lambda s, words: F.cross_entropy(s[1:], words[:-1], reduction="none"),
+            "each word predicts the one before it",
+        ),
+        (
+            lambda s, words: [-math.log(p) for p in s.softmax(-1)[:-1].diagonal(1)][: len(s) - 1],
+            "words not used",
         ),
     ],
 }
 
 
 # --- wrong, and nobody knows why ---
-
-
-def four_mistakes(self, inputs):
-    queries, keys, values = self.project(inputs)
-    weights = torch.softmax(-(keys @ queries.mT).tril(-1), dim=-2)
-    return weights @ values / 5
 
 
 def some_rows_nan(scores, d_k):
@@ -437,32 +240,10 @@ UNKNOWN = {
         (lambda s, d_k, w: torch.zeros_like(s), "sums to 0.0000 instead"),
         (lambda s, d_k, w: band(s, w) * s.tanh(), "does not sum to 1"),
     ],
-    "dropout": [
-        (
-            lambda w, p, training: F.dropout(w, 0.2, training),
-            "share that is dropped: yours 0.2, right 0.6",
-        ),
-        (lambda w, p, training: w * torch.rand(w.shape), "not one for all"),
-        (lambda w, p, training: torch.softmax(w + torch.rand(w.shape), -1), "not one"),
-        (lambda w, p, training: torch.zeros_like(w), "what is dropped: yours everything"),
-        (lambda w, p, training: w[0], "shape: yours (100,)"),
-        (lambda w, p, training: w * torch.nan, "nan"),
-        (lambda w, p, training: w.nothing, "AttributeError"),
-        (lambda w, p, training: {1: w}, "it returned a dict"),
-    ],
-    "CausalAttention": [
-        (textbook(hide=lambda self, s: masked(s, diagonal=3)), "future is visible"),
-        (textbook(hide=lambda self, s: masked(s.tanh())), "numbers are wrong"),
-        (textbook(forward=four_mistakes), "the future is visible"),
-        (textbook(hide=lambda self, s: masked(s, 1)), "future is visible"),
-        (textbook(forward=lambda self, x: self.W_key(x).T.nothing), "AttributeError"),
-        (textbook(hide=lambda self, s: s * torch.nan), "numbers are NaN"),
-        (textbook(forward=lambda self, x: self.nothing), "AttributeError"),
-        (textbook(forward=lambda self, x: print(x)), "it returned None"),
-        (textbook(forward=nn.Module.forward, foward=Textbook.forward), "forward"),
-        (
-            textbook(__init__=lambda self, *sizes: Textbook.__init__(self, *sizes[:2], 6)),
-            "RuntimeError",
-        ),
+    "next_word_losses": [
+        (lambda s, words: F.cross_entropy(s[:-1], words[1:], reduction="none") ** 2, "wrong"),
+        (lambda s, words: -s.log_softmax(-1), "wrong shape"),
+        (lambda s, words: -s[0].log_softmax(-1)[words[1:]], "wrong"),
+        (lambda s, words: words[1:], "ignores scores"),
     ],
 }

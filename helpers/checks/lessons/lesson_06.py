@@ -1,21 +1,17 @@
-"""Lesson 06: causal attention."""
+"""Lesson 06: weights that cannot see the future."""
 
 from dataclasses import replace
-from functools import partial
 
 import torch
 
 from ... import attention
-from ..catalogue.mask import CAUSAL_MASK, as_they_are, future, hide, later, past, the_future
+from ..catalogue.mask import CAUSAL_MASK, NAMES, as_they_are, future, hide, later, past, the_future
 from ..catalogue.scale import SCALE
-from ..catalogue.softmax import EXP_OF_ROWS, SOFTMAX_OF_MASKED, over, soft, weigh
-from ..catalogue.whole import CAUSAL_ATTENTION
-from ..counterfactual import FillsInPlace, LooksBack, TurnsTheLastTwo
-from ..exercise import Exercise, Probe, cured, detected
-from ..modules import formula_args, keeping, keeping_mistakes, module_of, outputs_like, training
+from ..catalogue.softmax import EXP_OF_ROWS, SOFTMAX_OF_MASKED, soft, weigh
+from ..counterfactual import FillsInPlace, LooksBack
+from ..exercise import Exercise, Probe, cured
 from ..pipeline import Pipeline, Stage
 from ..probes import numbers, seeded, sentence
-from ..results import close
 
 # --- causal_weights ---
 
@@ -58,6 +54,7 @@ CAUSAL = Exercise(
     attention.causal_weights,
     _scores,
     _weights_of("scores d_k", the_future),
+    names=NAMES,
 )
 
 # --- window_weights ---
@@ -117,6 +114,8 @@ WINDOW = Exercise(
     attention.window_weights,
     _windows,
     _weights_of("scores d_k window", outside),
+    names=NAMES,
+    without={"mask upside down, diagonal kept": "one way of: the past hidden instead"},
     variants={
         "mask": {
             "masked_fill result dropped": cured(FillsInPlace, _last_dropped),
@@ -146,113 +145,3 @@ WINDOW = Exercise(
         }
     },
 )
-
-
-# --- CausalAttention ---
-
-
-class _Right(attention.CausalAttention):
-    """Without dropout: the exercise comes before it."""
-
-    def __init__(self, d_in, d_out, context_length):
-        super().__init__(d_in, d_out, context_length, dropout=0.0)
-
-
-def _two_sizes(inputs, W_query, W_key, W_value):
-    n, _ = inputs.shape
-    return CAUSAL_ATTENTION(inputs, W_query, W_key, W_value) * n / n
-
-
-class _Unregistered(_Right):
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
-        mask = self.mask
-        del self.mask
-        self.mask = mask
-
-
-class _Long(_Right):
-    def weights(self, inputs):
-        scores = attention.scaled_scores(self.W_query(inputs), self.W_key(inputs))
-        return soft(scores.masked_fill(self.mask, -torch.inf))
-
-
-_SIZES = (4, 5, 7)
-
-
-def class_probes():
-    # With this seed, the scores of the long words below have the signs that they need.
-    generator = torch.Generator().manual_seed(135)
-
-    def drawn(*shape):
-        return torch.randint(-4, 5, shape, generator=generator) / 4
-
-    matrices = tuple(drawn(4, 5) for _ in range(3))
-    long, short = drawn(2, 7, 4), drawn(2, 3, 4)
-    # The first words of two sentences are long: their scores with themselves, all that they
-    # see, are about 1000 and -1000000.
-    long[0, 0] *= 40
-    short[0, 0] *= 1000
-    short[1, 1] = 0  # scores of exactly 0
-
-    def probe(label, inputs, measure, **more):
-        return Probe(label, (inputs, _SIZES, matrices), measure=measure, **more)
-
-    outputs = outputs_like(_Right)
-    return [
-        probe("a module with d_in = 4, d_out = 5, context_length = 7", long, keeping),
-        probe("a batch of two sentences of 7 words", long, outputs),
-        probe("a batch of two sentences of 3 words", short, outputs, may_fail=True),
-        probe("a module to be trained", drawn(2, 3, 4), training, if_right=True),
-    ]
-
-
-def _one_sentence_works(seen):
-    """Is it right for one sentence, where a batch raises?"""
-    k = seen.wrong[0]
-    if seen.mine[k].outcome.error is None or seen.probes[k].args[0].dim() != 3:
-        return False
-    inputs, *rest = seen.probes[k].args
-    alone = seen.ask(k, args=(inputs[1], *rest)).numbers
-    right = seen.right[k].numbers
-    return alone is not None and right is not None and close(alone, right[1])
-
-
-def _full_length_works(seen):
-    """Is it right if the module is made for as many words as there are?"""
-    k = seen.wrong[0]
-    inputs, (d_in, d_out, _), matrices = seen.probes[k].args
-    sizes = (d_in, d_out, inputs.shape[-2])
-    return sizes != _SIZES and seen.is_right(k, seen.ask(k, args=(inputs, sizes, matrices)))
-
-
-CAUSAL_CLASS = Exercise(
-    "CausalAttention",
-    "CausalAttention(d_in, d_out, context_length)",
-    "values",
-    _Right,
-    class_probes,
-    CAUSAL_ATTENTION,
-    variants={
-        "score": {
-            "keys.T": cured(
-                TurnsTheLastTwo,
-                lambda s: s.queries @ s.keys.T,
-                lambda s: s.queries @ s.keys.t(),
-                lambda s: s.queries @ s.keys.transpose(0, 1),
-            )
-        },
-        "normalise": {"softmax over the batch": over(0)},
-    },
-    mistakes={
-        **keeping_mistakes(CAUSAL_ATTENTION),
-        "mask not registered": detected(
-            lambda seen: bool(seen.fact("tensors that .to() leaves behind")), _Unregistered
-        ),
-        "sequence length fixed": detected(_full_length_works, _Long),
-        "one sentence only": detected(_one_sentence_works, module_of(_Right, _two_sizes)),
-    },
-    makes=partial(module_of, _Right),
-    formula_args=formula_args,
-)
-REPAIR_CAUSAL = CAUSAL_CLASS.called("repair_causal")

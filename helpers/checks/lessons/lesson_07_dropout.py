@@ -1,4 +1,4 @@
-"""Lesson 06: dropout, an exercise about random numbers."""
+"""Lesson 07: dropout, an exercise about random numbers."""
 
 from functools import partial
 

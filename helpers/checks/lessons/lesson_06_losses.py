@@ -1,0 +1,96 @@
+"""Lesson 06: the loss of word i, which predicts word i + 1."""
+
+import torch
+
+from ... import attention
+from ..catalogue.softmax import naive, soft
+from ..exercise import Exercise, Probe
+from ..probes import exact
+
+# --- parts of wrong answers ---
+
+
+def _losses(chances):
+    return -chances.log()
+
+
+def _told(what, chances_of=soft):
+    """What is told of the chances of the next words. what: takes these chances."""
+
+    def code(scores, words):
+        chances = chances_of(scores)[:-1]
+        return what(chances[range(len(chances)), words[1:]])
+
+    return code
+
+
+def _at(rows, words_of, what=_losses):
+    """The losses at other places. rows: a slice.  words_of: takes the words."""
+
+    def code(scores, words):
+        chances, chosen = soft(scores)[rows], words_of(words)
+        return what(chances[range(len(chosen)), chosen])
+
+    return code
+
+
+ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
+
+
+# --- next_word_losses ---
+
+
+def _texts():
+    near_1000 = exact(4, 5, step=3) + 1000
+    return [
+        Probe("6 words, all different, 6 known", (exact(6, 6), torch.arange(6))),
+        Probe(
+            "5 words, one of them twice, 9 known",
+            (exact(5, 9, step=4, unit=4, period=17).double(), torch.tensor([3, 7, 0, 7, 2])),
+        ),
+        Probe("4 words, 5 known, scores near 1000", (near_1000, torch.tensor([2, 0, 3, 1]))),
+    ]
+
+
+LOSSES = Exercise(
+    "next_word_losses",
+    "next_word_losses(scores, words) -> (n - 1,)",
+    "scores",
+    attention.next_word_losses,
+    _texts,
+    mistakes={
+        "each word predicts itself": (
+            _at(BUT_LAST, lambda words: words[:-1]),
+            _at(BUT_FIRST, lambda words: words[1:]),
+            _at(ALL, lambda words: words),
+        ),
+        "each word predicts the one before it": _at(BUT_FIRST, lambda words: words[:-1]),
+        "the last word predicts the first": _at(ALL, lambda words: words.roll(-1)),
+        "the next number instead of the next word": _at(BUT_LAST, lambda words: words[:-1] + 1),
+        "words not used": lambda scores, words: _losses(
+            soft(scores)[:-1].diagonal(1)[: len(words) - 1]
+        ),
+        "the largest chance taken": lambda scores, words: _losses(soft(scores)[:-1].amax(-1)),
+        "no logarithm": (_told(lambda chances: chances), _told(lambda chances: -chances)),
+        "minus forgotten": _told(torch.log),
+        "1 minus the chance": _told(lambda chances: 1 - chances),
+        "another base of the logarithm": (
+            _told(lambda chances: -chances.log2()),
+            _told(lambda chances: -chances.log10()),
+        ),
+        "one loss for all words": (
+            _told(lambda chances: _losses(chances).mean()),
+            _told(lambda chances: _losses(chances).sum()),
+        ),
+        "scores taken for chances": (
+            _told(_losses, lambda scores: scores),
+            _told(lambda scores: scores, lambda scores: scores),
+            _told(lambda scores: -scores, lambda scores: scores),
+        ),
+        "softmax over the wrong axis": _told(_losses, lambda scores: soft(scores, dim=0)),
+        "softmax twice": _told(_losses, lambda scores: soft(soft(scores))),
+        "naive exp overflow": _told(
+            _losses, lambda scores: naive(scores) / naive(scores).sum(-1, keepdim=True)
+        ),
+    },
+)

@@ -1,0 +1,138 @@
+"""Lesson 07: causal attention as a module."""
+
+from functools import partial
+
+import torch
+
+from ... import attention
+from ..catalogue.mask import NAMES
+from ..catalogue.softmax import over, soft
+from ..catalogue.whole import CAUSAL_ATTENTION
+from ..counterfactual import TurnsTheLastTwo
+from ..exercise import Exercise, Probe, cured, detected
+from ..modules import formula_args, keeping, keeping_mistakes, module_of, outputs_like, training
+from ..results import close
+
+
+class _Right(attention.CausalAttention):
+    """Without dropout: the exercise comes before it."""
+
+    def __init__(self, d_in, d_out, context_length):
+        super().__init__(d_in, d_out, context_length, dropout=0.0)
+
+
+def _two_sizes(inputs, W_query, W_key, W_value):
+    n, _ = inputs.shape
+    return CAUSAL_ATTENTION(inputs, W_query, W_key, W_value) * n / n
+
+
+class _Unregistered(_Right):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        mask = self.mask
+        del self.mask
+        self.mask = mask
+
+
+class _Long(_Right):
+    def weights(self, inputs):
+        scores = attention.scaled_scores(self.W_query(inputs), self.W_key(inputs))
+        return soft(scores.masked_fill(self.mask, -torch.inf))
+
+
+_SIZES = (4, 5, 7)
+
+
+def class_probes():
+    # With this seed, the scores of the long words below have the signs that they need.
+    generator = torch.Generator().manual_seed(135)
+
+    def drawn(*shape):
+        return torch.randint(-4, 5, shape, generator=generator) / 4
+
+    matrices = tuple(drawn(4, 5) for _ in range(3))
+    long, short = drawn(2, 7, 4), drawn(2, 3, 4)
+    # The first words of two sentences are long: their scores with themselves, all that they
+    # see, are about 1000 and -1000000.
+    long[0, 0] *= 40
+    short[0, 0] *= 1000
+    short[1, 1] = 0  # scores of exactly 0
+    outputs = outputs_like(_Right)
+    return [
+        Probe(
+            "a module with d_in = 4, d_out = 5, context_length = 7",
+            (long, _SIZES, matrices),
+            measure=keeping,
+        ),
+        Probe("a batch of two sentences of 7 words", (long, _SIZES, matrices), measure=outputs),
+        Probe(
+            "a batch of two sentences of 3 words",
+            (short, _SIZES, matrices),
+            may_fail=True,
+            measure=outputs,
+        ),
+        Probe(
+            "a module to be trained",
+            (drawn(2, 3, 4), _SIZES, matrices),
+            measure=training,
+            if_right=True,
+        ),
+    ]
+
+
+def _one_sentence_works(seen):
+    """Is it right for one sentence, where a batch raises?"""
+    k = seen.wrong[0]
+    if seen.mine[k].outcome.error is None or seen.probes[k].args[0].dim() != 3:
+        return False
+    inputs, *rest = seen.probes[k].args
+    alone = seen.ask(k, args=(inputs[1], *rest)).numbers
+    right = seen.right[k].numbers
+    return alone is not None and right is not None and close(alone, right[1])
+
+
+def _full_length_works(seen):
+    """Is it right if the module is made for as many words as there are?"""
+    k = seen.wrong[0]
+    inputs, (d_in, d_out, _), matrices = seen.probes[k].args
+    sizes = (d_in, d_out, inputs.shape[-2])
+    return sizes != _SIZES and seen.is_right(k, seen.ask(k, args=(inputs, sizes, matrices)))
+
+
+CAUSAL_CLASS = Exercise(
+    "CausalAttention",
+    "CausalAttention(d_in, d_out, context_length)",
+    "values",
+    _Right,
+    class_probes,
+    CAUSAL_ATTENTION,
+    names=NAMES,
+    without={
+        "inputs written over": "raises what values made from the keys raise",
+        "values made from the keys": "raises what inputs written over raise",
+        "scaled by the size of a value": "a value has the size of a key",
+        "maximum never below 0": "gives what a right answer that divides again gives",
+    },
+    variants={
+        "score": {
+            "keys.T": cured(
+                TurnsTheLastTwo,
+                lambda s: s.queries @ s.keys.T,
+                lambda s: s.queries @ s.keys.t(),
+                lambda s: s.queries @ s.keys.transpose(0, 1),
+            )
+        },
+        "normalise": {"softmax over the batch": over(0)},
+    },
+    mistakes={
+        **keeping_mistakes(CAUSAL_ATTENTION),
+        "mask not registered": detected(
+            lambda seen: bool(seen.fact("tensors that .to() leaves behind")), _Unregistered
+        ),
+        "sequence length fixed": detected(_full_length_works, _Long),
+        "one sentence only": detected(_one_sentence_works, module_of(_Right, _two_sizes)),
+    },
+    makes=partial(module_of, _Right),
+    formula_args=formula_args,
+)
+REPAIR_CAUSAL = CAUSAL_CLASS.called("repair_causal")
