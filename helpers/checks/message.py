@@ -263,6 +263,8 @@ def _after(error, seen):
         return "add .values (or use amax): max(dim=...) returns values and places."
     if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
         return "subtract the LARGEST score first: Python's exp overflows above 709."
+    if "Boolean value of Tensor" in str(error):
+        return "write | for or, & for and: `or`, `and` and `if` want one truth, a tensor has many."
     if "masked_fill" in str(error) and "bool" in str(error):
         return "add .bool() to the mask: masked_fill needs True and False."
     if seen.only_first:

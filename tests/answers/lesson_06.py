@@ -215,6 +215,11 @@ def some_rows_nan(scores, d_k):
     return weights
 
 
+def either(scores, d_k, window):
+    hidden = upper(scores) or ~band(scores, window)
+    return torch.softmax(scores.masked_fill(hidden, NEG_INF) / d_k**0.5, dim=-1)
+
+
 UNKNOWN = {
     "causal_weights": [
         (some_rows_nan, "numbers are NaN"),
@@ -235,6 +240,7 @@ UNKNOWN = {
         (lambda s, d_k: attention.causal_weights(s + 1 / (s + 9), d_k), "wrong"),
     ],
     "window_weights": [
+        (either, "Try: Write | for or"),
         (lambda s, d_k, w: attention.window_weights(s, d_k, w + 2), "numbers are wrong"),
         (lambda s, d_k, w: attention.window_weights(s, d_k, 2), "it ignores window"),
         (lambda s, d_k, w: torch.zeros_like(s), "sums to 0.0000 instead"),

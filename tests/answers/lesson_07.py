@@ -168,6 +168,24 @@ class PlainMask(Textbook):
         self.mask = mask
 
 
+class TrainedMask(Textbook):
+    """A Parameter of ones and zeros: no gradient reaches it, but it is among the parameters."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        mask = self.mask
+        del self.mask
+        self.mask = nn.Parameter(mask)
+
+
+class FrozenMask(TrainedMask):
+    """A Parameter that is not to be trained will do."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.mask.requires_grad_(False)
+
+
 class BroughtOver(PlainMask):
     """The mask is no buffer, and forward takes it where the inputs are."""
 
@@ -227,6 +245,7 @@ STYLES = {
         AddedMask,
         Renormalised,
         BroughtOver,
+        FrozenMask,
         Remembering,
         Loops,
         textbook(create=lambda self, *sizes, bias: Textbook.create(self, *sizes, bias=True)),
@@ -275,6 +294,7 @@ AS_WRITTEN = {
     ],
     "CausalAttention": [
         (PlainMask, "mask not registered"),
+        (TrainedMask, "mask to be trained"),
         (changed(PlainMask, weigh=unscaled), "no scaling"),
         (textbook(hide=lambda self, s: s - 1e9 * self.mask), "sequence length fixed"),
         (textbook(hide=lambda self, s: s.tril()), "masked with 0"),

@@ -43,12 +43,12 @@ ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
 def _texts():
     near_1000 = exact(4, 5, step=3) + 1000
     return [
-        Probe("6 words, all different, 6 known", (exact(6, 6), torch.arange(6))),
+        Probe("6 words out of 6, all different", (exact(6, 6), torch.arange(6))),
         Probe(
-            "5 words, one of them twice, 9 known",
+            "5 words out of 9, one of them twice",
             (exact(5, 9, step=4, unit=4, period=17).double(), torch.tensor([3, 7, 0, 7, 2])),
         ),
-        Probe("4 words, 5 known, scores near 1000", (near_1000, torch.tensor([2, 0, 3, 1]))),
+        Probe("4 words out of 5, scores near 1000", (near_1000, torch.tensor([2, 0, 3, 1]))),
     ]
 
 
@@ -67,8 +67,9 @@ LOSSES = Exercise(
         "each word predicts the one before it": _at(BUT_FIRST, lambda words: words[:-1]),
         "the last word predicts the first": _at(ALL, lambda words: words.roll(-1)),
         "the next number instead of the next word": _at(BUT_LAST, lambda words: words[:-1] + 1),
-        "words not used": lambda scores, words: _losses(
-            soft(scores)[:-1].diagonal(1)[: len(words) - 1]
+        "words not used": (
+            lambda scores, words: _losses(soft(scores)[:-1].diagonal(1)),
+            lambda scores, words: _losses(soft(scores).diagonal(1)),
         ),
         "the largest chance taken": lambda scores, words: _losses(soft(scores)[:-1].amax(-1)),
         "no logarithm": (_told(lambda chances: chances), _told(lambda chances: -chances)),

@@ -3,6 +3,7 @@
 from functools import partial
 
 import torch
+from torch import nn
 
 from ... import attention
 from ..catalogue.mask import NAMES
@@ -10,7 +11,15 @@ from ..catalogue.softmax import over, soft
 from ..catalogue.whole import CAUSAL_ATTENTION
 from ..counterfactual import TurnsTheLastTwo
 from ..exercise import Exercise, Probe, cured, detected
-from ..modules import formula_args, keeping, keeping_mistakes, module_of, outputs_like, training
+from ..modules import (
+    build,
+    formula_args,
+    keeping,
+    keeping_mistakes,
+    module_of,
+    outputs_like,
+    training,
+)
 from ..results import close
 
 
@@ -40,7 +49,30 @@ class _Long(_Right):
         return soft(scores.masked_fill(self.mask, -torch.inf))
 
 
+class _Trained(_Right):
+    """The mask is a Parameter, which is added to the scores."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        hidden = self.mask
+        del self.mask
+        self.mask = nn.Parameter(torch.zeros(hidden.shape).masked_fill(hidden, -torch.inf))
+
+    def weights(self, inputs):
+        n = inputs.shape[-2]
+        scores = attention.scaled_scores(self.W_query(inputs), self.W_key(inputs))
+        return soft(scores + self.mask[:n, :n])
+
+
 _SIZES = (4, 5, 7)
+
+
+def _training(cls, inputs, sizes, matrices):
+    """What training says, and how many masks would be trained too."""
+    facts = training(cls, inputs, sizes, matrices)
+    trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
+    facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
+    return facts
 
 
 def class_probes():
@@ -74,7 +106,7 @@ def class_probes():
         Probe(
             "a module to be trained",
             (drawn(2, 3, 4), _SIZES, matrices),
-            measure=training,
+            measure=_training,
             if_right=True,
         ),
     ]
@@ -129,6 +161,7 @@ CAUSAL_CLASS = Exercise(
         "mask not registered": detected(
             lambda seen: bool(seen.fact("tensors that .to() leaves behind")), _Unregistered
         ),
+        "mask to be trained": detected(lambda seen: bool(seen.fact("masks to train")), _Trained),
         "sequence length fixed": detected(_full_length_works, _Long),
         "one sentence only": detected(_one_sentence_works, module_of(_Right, _two_sizes)),
     },
