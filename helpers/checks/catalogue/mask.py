@@ -164,9 +164,3 @@ CAUSAL_MASK = MASK.plus(
         "softmax over the wrong axis": {"mask": nothing_hidden, "normalise": _columns_later},
     }
 )
-# What mistakes of softmax are called in exercises with such a mask.
-NAMES = {
-    "softmax over the wrong axis": "softmax over columns",
-    "not divided by the sum": "not normalised",
-    "scores instead of weights": "still scores",
-}

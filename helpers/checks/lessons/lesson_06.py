@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from ... import attention
-from ..catalogue.mask import CAUSAL_MASK, NAMES, as_they_are, future, hide, later, past, the_future
+from ..catalogue.mask import CAUSAL_MASK, as_they_are, future, hide, later, past, the_future
 from ..catalogue.scale import SCALE
 from ..catalogue.softmax import EXP_OF_ROWS, SOFTMAX_OF_MASKED, soft, weigh
 from ..counterfactual import FillsInPlace, LooksBack
@@ -54,7 +54,6 @@ CAUSAL = Exercise(
     attention.causal_weights,
     _scores,
     _weights_of("scores d_k", the_future),
-    names=NAMES,
 )
 
 # --- window_weights ---
@@ -114,8 +113,6 @@ WINDOW = Exercise(
     attention.window_weights,
     _windows,
     _weights_of("scores d_k window", outside),
-    names=NAMES,
-    without={"mask upside down, diagonal kept": "one way of: the past hidden instead"},
     variants={
         "mask": {
             "masked_fill result dropped": cured(FillsInPlace, _last_dropped),

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from ... import attention
-from ..catalogue.mask import NAMES
 from ..catalogue.softmax import over, soft
 from ..catalogue.whole import CAUSAL_ATTENTION
 from ..counterfactual import TurnsTheLastTwo
@@ -138,13 +137,6 @@ CAUSAL_CLASS = Exercise(
     _Right,
     class_probes,
     CAUSAL_ATTENTION,
-    names=NAMES,
-    without={
-        "inputs written over": "raises what values made from the keys raise",
-        "values made from the keys": "raises what inputs written over raise",
-        "scaled by the size of a value": "a value has the size of a key",
-        "maximum never below 0": "gives what a right answer that divides again gives",
-    },
     variants={
         "score": {
             "keys.T": cured(
