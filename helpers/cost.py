@@ -1,17 +1,20 @@
 """What attention costs: published models, recorded times, and times of one's own."""
 
 import timeit
+import warnings
 from dataclasses import dataclass, fields
 from itertools import product, starmap
 
 import torch
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .attention import causal_mask
 from .data import DATA, rows_of
 from .still import Still
 
 MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
+PEAKS = DATA / "attention_memory.csv"
 HEADS, HEAD_DIM = 4, 32  # of what is timed
 
 
@@ -20,6 +23,7 @@ class Model:
     """Sizes of a published model; source: where they stand."""
 
     model: str
+    year: int
     layers: int
     heads: int
     num_kv_heads: int
@@ -40,6 +44,22 @@ class Timed:
     mib: float | None
 
 
+@dataclass(frozen=True)
+class Peak:
+    """Recorded memory of one call. call: a key of CALLS.  heads: how many.  n: words.
+    mib: what it took at its peak, in MiB."""
+
+    call: str
+    heads: int
+    n: int
+    mib: float
+
+    @property
+    def matrices(self):
+        """The memory, counted in matrices of scores, (n, n) for each head."""
+        return self.mib * 2**20 / (self.heads * self.n**2 * 4)
+
+
 def load_models():
     """The models of data/models.csv, a list of Model."""
     return _read(MODELS, Model)
@@ -48,6 +68,11 @@ def load_models():
 def load_times():
     """What tests/bench_attention.py wrote into data/attention_times.csv, a list of Timed."""
     return _read(TIMES, Timed)
+
+
+def load_peaks():
+    """What tests/bench_attention.py wrote into data/attention_memory.csv, a list of Peak."""
+    return _read(PEAKS, Peak)
 
 
 def _read(file, kind):
@@ -86,11 +111,48 @@ def naive(queries, keys, values):
 
 
 def fused(queries, keys, values):
-    """The same from PyTorch's own function, which never holds the whole matrix."""
+    """The same from PyTorch's own function. With 4 dims it holds blocks of the scores only; else
+    it may hold them all, see stays_fused."""
     return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
 
 
 WAYS = {"naive": naive, "fused": fused}
+
+
+def stays_fused(queries, keys, values, **options):
+    """Whether F.scaled_dot_product_attention works in blocks for these arguments.
+
+    If not, it falls back to the plain path, with the same numbers and the whole matrix of scores.
+    options: its other arguments, such as is_causal or dropout_p.
+    """
+    F.scaled_dot_product_attention(queries, keys, values, **options)  # raises what does not fit
+    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        warnings.simplefilter("ignore")  # they say why not
+        try:
+            F.scaled_dot_product_attention(queries, keys, values, **options)
+        except RuntimeError:
+            return False
+    return True
+
+
+def one_head(queries, keys, values):
+    """The first head alone, with 2 dims, as the lessons write it."""
+    return fused(*(x[0, 0] for x in (queries, keys, values)))
+
+
+def dropping(queries, keys, values):
+    """fused with dropout on its weights."""
+    options = dict(is_causal=True, dropout_p=0.1)
+    return F.scaled_dot_product_attention(queries, keys, values, **options)
+
+
+# What is measured of memory: (heads, call).
+CALLS = {
+    "naive": (HEADS, naive),
+    "4 dims": (HEADS, fused),
+    "4 dims, dropout": (HEADS, dropping),
+    "2 dims": (1, one_head),
+}
 
 
 def heads_of(n):
@@ -145,6 +207,27 @@ def draw_writing(timed):
         "recomputing everything and one for a key-value cache."
     )
     return _draw([t for t in timed if t.task == "writing"], ["ms"], "words written", alt)
+
+
+def draw_peaks(peaks):
+    """Memory of calls, counted in matrices of scores: a bar for each. Returns a Still."""
+    from matplotlib.figure import Figure  # here, because importing it takes long
+
+    figure = Figure(figsize=(7, 2.6), layout="constrained")
+    plane, names = figure.subplots(), [peak.call for peak in peaks]
+    hatches = ["//" if peak.call == "naive" else "" for peak in peaks]
+    options = dict(color="#9ecae1", edgecolor="black", hatch=hatches)
+    bars = plane.barh(names, [peak.matrices for peak in peaks], **options)
+    plane.bar_label(bars, [f"{peak.matrices:.2f}" for peak in peaks], padding=4, fontsize=11)
+    plane.set(xlabel="memory at the peak, in matrices of scores", xlim=(0, 4))
+    plane.invert_yaxis()
+    plane.tick_params(labelsize=11)
+    alt = (
+        "Memory as recorded, a bar for each call: naive attention, and PyTorch's function with "
+        "four dims, with dropout, and with two dims. Only the bar of four dims without dropout "
+        "is shorter than one matrix of scores."
+    )
+    return Still(figure, alt)
 
 
 def _draw(timed, units, along, alt):

@@ -1,10 +1,12 @@
-"""What attention costs, measured: python tests/bench_attention.py
+"""What attention costs, measured: python tests/bench_attention.py [memory]
 
-Writes data/attention_times.csv, which lesson 12 draws, and prints it. One thread, 4 heads of
-32 numbers, causal, forward. The shortest of ten calls, and of memory what the process took more
-at its peak than before, each in a process of its own (not on Windows, which does not say). Then
-the time to write words one by one with one module, recomputing everything or with a cache.
-Run it when nothing else runs. No test looks at the times.
+Writes data/attention_times.csv, which lessons 12 and 13 draw, and data/attention_memory.csv,
+which lesson 12 draws, and prints them; with the word memory only the second, in a few seconds.
+One thread, 4 heads of 32 numbers, causal, forward. The shortest of ten calls, and of memory what
+the process took more at its peak than before, each in a process of its own (not on Windows,
+which does not say). Then the time to write words one by one with one module, recomputing
+everything or with a cache. Run it when nothing else runs; memory does not mind. No test looks at
+the times.
 """
 
 import csv
@@ -22,11 +24,12 @@ from torch.nn import functional as F
 from helpers import attention, cost
 
 LENGTHS = (128, 512, 1024, 2048, 4096)
+LONG = 2048  # words, where memory is compared
 WRITTEN = (32, 64, 128, 256, 512)
 WIDTH = cost.HEADS * cost.HEAD_DIM
 
 
-def peak_mib(way, n):
+def peak_mib(attend, n):
     """What one call takes at its peak, in MiB, in a process that has done nothing else; None
     where the system does not say."""
     try:
@@ -39,13 +42,13 @@ def peak_mib(way, n):
         return getrusage(RUSAGE_SELF).ru_maxrss / unit
 
     qkv, small = cost.heads_of(n), cost.heads_of(16)
-    cost.WAYS[way](*small)  # what the first call loads does not count
+    attend(*small)  # what the first call loads does not count
     # Memory once taken and given back would hide what comes next: fill it first.
     highest, filled = peak(), []
     while peak() <= highest:
         filled.append(torch.ones(2**16))
     before = peak()
-    cost.WAYS[way](*qkv)
+    attend(*qkv)
     return peak() - before
 
 
@@ -89,7 +92,7 @@ def measure():
         for way, attend in cost.WAYS.items():
             ms = cost.shortest(attend, *qkv, repetitions=10)
             with get_context("spawn").Pool(1) as alone:
-                mib = alone.apply(peak_mib, (way, n))
+                mib = alone.apply(peak_mib, (attend, n))
             yield cost.Timed("attention", way, n, ms, mib)
     for n in WRITTEN:
         module, words = module_and_words(n)
@@ -97,6 +100,28 @@ def measure():
         for way, write in (("everything again", recompute), ("with a cache", with_cache)):
             ms = cost.shortest(write, module, words, repetitions=3)
             yield cost.Timed("writing", way, n, ms, None)
+
+
+def measure_peaks():
+    for call, (heads, attend) in cost.CALLS.items():
+        with get_context("spawn").Pool(1) as alone:
+            yield cost.Peak(call, heads, LONG, alone.apply(peak_mib, (attend, LONG)))
+
+
+def write_peaks(peaks):
+    with cost.PEAKS.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(
+            "# Memory of attention, measured by python tests/bench_attention.py memory, with\n"
+            f"# PyTorch {torch.__version__.partition('+')[0]} on a processor of the kind "
+            f"{platform.machine()}: heads of {cost.HEAD_DIM} numbers,\n# causal, forward. "
+            "On another computer it may differ.\n"
+            "# call: naive attention, or how PyTorch's function was called.  heads: how many.\n"
+            "# n: words.  mib: memory taken at the peak, in MiB; 0.1 stands for less, too.\n"
+        )
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow([field.name for field in fields(cost.Peak)])
+        for peak in peaks:
+            rows.writerow([*astuple(peak)[:-1], f"{max(peak.mib, 0.1):.1f}"])
 
 
 def write(timed):
@@ -120,5 +145,8 @@ def write(timed):
 
 
 if __name__ == "__main__":
-    write(list(measure()))
-    print(cost.TIMES.read_text(encoding="utf-8"))
+    if sys.argv[1:] != ["memory"]:
+        write(list(measure()))
+        print(cost.TIMES.read_text(encoding="utf-8"))
+    write_peaks(list(measure_peaks()))
+    print(cost.PEAKS.read_text(encoding="utf-8"))

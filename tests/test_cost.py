@@ -57,7 +57,37 @@ def test_the_recorded_times_bear_out_what_the_lesson_says():
     assert mib["fused", 4096] < 10
 
 
+def test_the_recorded_memory_bears_out_what_the_lesson_says():
+    """It says: in blocks a small part of a matrix of scores; on the plain path more than three,
+    and more than the naive way."""
+    peaks = {peak.call: peak.matrices for peak in cost.load_peaks()}
+    assert list(peaks) == list(cost.CALLS)
+    assert peaks["4 dims"] < 0.1 and 2 < peaks["naive"] < 2.5
+    assert min(peaks["4 dims, dropout"], peaks["2 dims"]) > 3
+    assert {peak.n for peak in cost.load_peaks()} == {2048}
+
+
+@torch.no_grad()
+def test_every_call_whose_memory_is_measured_takes_the_path_that_it_is_named_for():
+    queries, keys, values = qkv = cost.heads_of(20)
+    assert cost.stays_fused(*qkv, is_causal=True)
+    assert cost.stays_fused(queries[..., :1, :], keys, values)
+    assert not cost.stays_fused(*qkv, is_causal=True, dropout_p=0.1)
+    assert not cost.stays_fused(*(x[0, 0] for x in qkv), is_causal=True)
+    expected = cost.naive(*qkv)
+    for call, (heads, attend) in cost.CALLS.items():
+        assert heads == attend(*qkv).shape[:-2].numel()
+        if "dropout" not in call:
+            torch.testing.assert_close(attend(*qkv).view(heads, 20, -1), expected[0, :heads])
+    with pytest.raises(RuntimeError):  # what does not fit is no fallback
+        cost.stays_fused(queries, keys[..., :3], values)
+
+
 def test_what_the_benchmark_writes_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(cost, "PEAKS", tmp_path / "memory.csv")
+    peaks = [cost.Peak("naive", 4, 2048, 133.4), cost.Peak("4 dims, dropout", 1, 64, 0.5)]
+    bench_attention.write_peaks(peaks)
+    assert cost.load_peaks() == peaks
     monkeypatch.setattr(cost, "TIMES", tmp_path / "times.csv")
     timed = [
         cost.Timed("attention", "naive", 128, 0.25, 1.5),
@@ -96,6 +126,14 @@ def test_the_pictures_show_the_recorded_numbers_and_their_words_name_none():
             assert len(plane.get_legend().get_texts()) == len(ways) == 2
             assert len({line.get_marker() for line in plane.lines}) == 2
             assert len({line.get_linestyle() for line in plane.lines}) == 2
+
+
+def test_the_picture_of_memory_shows_a_bar_for_each_call():
+    still, peaks = cost.draw_peaks(cost.load_peaks()), cost.load_peaks()
+    (plane,) = still.figure.axes
+    assert [bar.get_width() for bar in plane.patches] == [peak.matrices for peak in peaks]
+    assert [label.get_text() for label in plane.get_yticklabels()] == list(cost.CALLS)
+    assert [peak.call for peak in peaks if peak.matrices < 1] == ["4 dims"]  # says its text
 
 
 def test_own_times_are_drawn_for_the_lengths_asked_for():

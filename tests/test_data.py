@@ -13,6 +13,7 @@ READERS = {  # file: (the room that reads it, its name for the file, reader, a n
     "journey.csv": (data, "JOURNEY", load_journey, b"0.87"),
     "models.csv": (cost, "MODELS", cost.load_models, b"128,"),
     "attention_times.csv": (cost, "TIMES", cost.load_times, b"128,"),
+    "attention_memory.csv": (cost, "PEAKS", cost.load_peaks, b"2048,"),
     "language.csv": (language, "FILE", language.load_language, None),
     "training.csv": (training, "FILE", training.load_training, None),
 }
