@@ -379,6 +379,38 @@ def look_back(words):
 
 
 # Lesson 12
+def merge_blocks(maxima, sums, blends):
+    """Context vector of one query, from what was collected of each block of keys by itself.
+
+    maxima: (m,), the largest score of each of m blocks, m >= 1.  sums: (m,), of the exps of its
+    scores minus that maximum.  blends: (m, d_v), the same exps @ values.  Returns (d_v,).
+    Source: Milakov and Gimelshein 2018, section 3.1.
+    """
+    factors = (maxima - maxima.max()).exp()
+    return factors @ blends / (factors @ sums)
+
+
+def attend_in_blocks(query, keys, values, block_size):
+    """Context vector of one query, from blocks of keys, without a whole row of scores.
+
+    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys at a time, at
+    least 1.  Returns (d_v,).
+    Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
+    """
+    _expect_sizes(block_size=block_size)
+    maximum, total, blend = -torch.inf, 0.0, 0.0
+    for start in range(0, len(keys), block_size):
+        block = slice(start, start + block_size)
+        scores = scaled_scores(query[None], keys[block])[0]
+        larger = scores.max().clamp(min=maximum)
+        exps, shrink = (scores - larger).exp(), (maximum - larger).exp()
+        total = total * shrink + exps.sum()
+        blend = blend * shrink + exps @ values[block]
+        maximum = larger
+    return blend / total
+
+
+# Lesson 13
 def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     """Bytes of the keys and values that a model keeps of the tokens it has seen.
 
@@ -405,24 +437,14 @@ def next_context(query, key, value, keys, values):
     return attention_weights(scaled_scores(query[None], keys))[0] @ values
 
 
-def attend_in_blocks(query, keys, values, block_size):
-    """Context vector of one query, from blocks of keys, without a whole row of scores.
+def cache_mask(cached, new):
+    """What new tokens see of those before them, which are in a cache, and of each other.
 
-    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys at a time, at
-    least 1.  Returns (d_v,).
-    Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
+    cached: tokens in the cache, at least 0.  new: at least 1.
+    Returns (new, cached + new) of bool, True where a token may attend.
     """
-    _expect_sizes(block_size=block_size)
-    maximum, total, blend = -torch.inf, 0.0, 0.0
-    for start in range(0, len(keys), block_size):
-        block = slice(start, start + block_size)
-        scores = scaled_scores(query[None], keys[block])[0]
-        larger = scores.max().clamp(min=maximum)
-        exps, shrink = (scores - larger).exp(), (maximum - larger).exp()
-        total = total * shrink + exps.sum()
-        blend = blend * shrink + exps @ values[block]
-        maximum = larger
-    return blend / total
+    _expect_sizes(new=new)
+    return torch.ones(new, cached + new, dtype=torch.bool).tril(diagonal=cached)
 
 
 # What does not fit

@@ -100,7 +100,7 @@ def _value(text, kind):
 
 
 def naive(queries, keys, values):
-    """Causal attention as in lesson 8, with a whole matrix of scores for each head.
+    """Causal attention as in lesson 12, with a whole matrix of scores for each head.
 
     queries, keys: (..., n, d_k).  values: (..., n, d_v).  Returns (..., n, d_v).
     """
@@ -182,7 +182,6 @@ def own_times(lengths=(128, 256, 512, 1024)):
 # --- pictures ---
 
 LABELS = {"ms": ("time", "milliseconds"), "mib": ("memory", "MiB at the peak")}
-NAMES = {"naive": "naive", "fused": "F.scaled_dot_product_attention"}
 MARKS = ("o-", "s--")
 
 
@@ -239,12 +238,13 @@ def _draw(timed, units, along, alt):
     for plane, unit in zip(planes, units, strict=True):
         for way, mark in zip(ways, MARKS, strict=False):
             points = [(t.n, getattr(t, unit)) for t in timed if t.way == way]
-            plane.plot(*zip(*points, strict=True), mark, label=NAMES.get(way, way))
+            plane.plot(*zip(*points, strict=True), mark, label=way)
         lengths = sorted({t.n for t in timed})
         plane.set(xscale="log", yscale="log", xlabel=along, ylabel=LABELS[unit][1])
         plane.set_xticks(lengths, [f"{n:,}" for n in lengths])
         plane.minorticks_off()
+        plane.tick_params(labelsize=11)
         plane.yaxis.set_major_formatter("{x:,g}")
         plane.grid(color="#d0d0d0", linewidth=0.5)
-        plane.legend(fontsize=8)
+        plane.legend(fontsize=11)
     return Still(figure, alt)

@@ -286,6 +286,26 @@ def test_attention_in_blocks_is_attention_for_scores_of_any_size(shift, size, or
         torch.testing.assert_close(blend, expected)
 
 
+@pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])
+@pytest.mark.parametrize("parts", [[8], [1, 7], [3, 3, 2], [1] * 8])
+def test_blocks_that_were_read_apart_are_merged_into_attention(shift, parts):
+    scores, values = torch.randn(8).double() * 20 + shift, torch.eye(8).double()
+    tops = [row.max() for row in scores.split(parts)]
+    exps = [(row - row.max()).exp() for row in scores.split(parts)]
+    blends = [e @ rows for e, rows in zip(exps, values.split(parts), strict=True)]
+    collected = map(torch.stack, (tops, [e.sum() for e in exps], blends))
+    torch.testing.assert_close(attention.merge_blocks(*collected), torch.softmax(scores, dim=0))
+
+
+@pytest.mark.parametrize("cached, new", [(0, 1), (0, 4), (4, 1), (4, 2), (1, 5)])
+def test_with_the_mask_of_a_cache_new_words_get_the_contexts_of_causal_attention(cached, new):
+    queries, keys, values = (torch.randn(cached + new, 3, generator=draws) for _ in "QKV")
+    expected = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+    mask = attention.cache_mask(cached, new)
+    got = F.scaled_dot_product_attention(queries[cached:], keys, values, attn_mask=mask)
+    torch.testing.assert_close(got, expected[cached:])
+
+
 # What is refused, and with which sentence
 def refused(sentence, make, *args, **kwargs):
     with pytest.raises(InputError) as error:

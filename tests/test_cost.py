@@ -1,4 +1,4 @@
-"""What attention costs: recorded times and their pictures, and what lesson 12 says of them."""
+"""What attention costs: recorded times and memory, their pictures, and what lesson 12 says."""
 
 import re
 
@@ -8,7 +8,7 @@ import torch
 from execute import NOTEBOOKS
 from replay import code_cells, committed, replay
 
-from helpers import attention, cost
+from helpers import cost
 from helpers.view import softmax_in_full
 
 LESSON = NOTEBOOKS / "12_cost_of_attention.ipynb"
@@ -21,14 +21,6 @@ def own(request):
 
 
 # --- the data ---
-
-
-def test_heads_share_keys_and_values_evenly_and_every_model_has_its_source():
-    models = cost.load_models()
-    assert len({m.model for m in models}) == len(models) >= 5
-    for m in models:
-        assert m.heads % m.num_kv_heads == 0
-        assert re.search(r"20\d\d|\.(com|co)/", m.source)
 
 
 def by(timed, unit="ms"):
@@ -166,50 +158,12 @@ def test_the_lesson_prints_the_counts_of_the_course():
     text = printed()
     for n, mib in ((128, 0.25), (512, 4), (1024, 16), (2048, 64), (4096, 256)):
         assert f"{n} words {4 * n * n:,} scores {mib:.2f} MiB" in text
-    for n, again, cached in ((3, 14, 6), (6, 91, 21), (4096, 22914881536, 8390656)):
-        assert f"{n} words: {again:,} or {cached:,}, {(2 * n + 1) / 3:.1f} x" in text
-    assert "the value of the first word: True" in text
-    equal = [line for cell in code_cells(LESSON) for line in committed(cell).splitlines()]
-    assert sum(line.startswith("True") or line.endswith(" True") for line in equal) >= 7
+    assert "dropout 0.1 in blocks: False" in text and "[None, None] in blocks: True" in text
 
 
 def test_no_time_of_this_computer_is_compared():
     for cell in code_cells(LESSON):
         assert "own_times" not in cell.source and "perf_counter" not in cell.source
-
-
-def test_the_published_models_show_what_the_lesson_says(own):
-    published = own["published"]
-    models = cost.load_models()
-    names = [m.model for m in models]
-    for n in (1024, 131072):
-        gib = published(n=n, batch=1, number=2, memory=80).matrix
-        for m, row in zip(models, gib, strict=True):
-            size = attention.cache_bytes(n, m.layers, m.num_kv_heads, m.head_dim, 2, 1)
-            assert row[1] == pytest.approx(size / 2**30)
-            assert row[0] == pytest.approx(m.heads * n * n * 2 / 2**30)
-        cache = gib[:, 1].tolist()
-        assert names[cache.index(max(cache))] == "Llama 2 7B"
-        assert names[cache.index(min(cache))] == "Falcon 7B"
-        of = dict(zip(names, cache, strict=True))
-        assert 0.98 < of["Llama 3.1 405B"] / of["Llama 2 7B"] < 1
-        assert of["Falcon 7B"] < of["GPT-2 small"]
-    assert (gib[:, 1] < 80).all() and (gib[:, 0] > 80).all()
-
-
-def test_in_your_own_model_scores_and_cache_meet_where_the_lesson_says(own):
-    own_model = own["own_model"]
-    for layers, head_dim, shared in ((8, 64, 1), (16, 64, 4), (64, 32, 8)):
-        n = 2 * layers * head_dim // shared
-        table = own_model(n, layers, 8, shared, head_dim, 4).matrix
-        assert table[0, 0] == table[1, 0]
-        assert (table[0, 1:] > table[1, 1:]).all()
-    scores, cache = own_model(512, 32, 8, 1, 64).matrix
-    assert (cache[:3] > scores[:3]).all() and cache[3] == scores[3]
-    scores, cache = own_model(512, 33, 8, 1, 64).matrix
-    assert (cache > scores).all()
-    first, longest = own_model(layers=128, n=128, head_dim=128).matrix[:, [0, 3]].T
-    assert first[1] > first[0] and longest[1] > longest[0]
 
 
 def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one(own):
@@ -228,13 +182,3 @@ def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_facto
         assert "counts 1.00 times" not in in_blocks(2, 2, 1, False).caption
     overflows = ["overflow" in in_blocks(3, 2, times).caption for times in (1, 10, 50, 100)]
     assert overflows == [False, False, False, True]
-
-
-def test_word_by_word_counts_every_score(own):
-    word_by_word = own["word_by_word"]
-    again = word_by_word(6, False)
-    assert again.matrix.sum() == 91 and again.matrix[0, 0] == again.matrix.max() == 6
-    assert torch.tensor(again.matrix).triu(1).sum() == 35
-    assert word_by_word(6, True).matrix.sum() == 21
-    assert "1 scores now" in word_by_word(1, False).caption
-    assert (word_by_word(1, False).matrix == word_by_word(1, True).matrix).all()

@@ -160,7 +160,7 @@ def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
 @each_lesson
 def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
     verdicts = [value for value in replay(path)[1] if hasattr(value, "passed")]
-    assert len(verdicts) >= 3
+    assert len(verdicts) >= 2
     for (name, code), verdict in zip(exercises(path), verdicts, strict=True):
         if name in BROKEN:
             assert (verdict.passed, verdict.mistakes) == (False, BROKEN[name])
@@ -262,7 +262,7 @@ def test_a_lessons_own_class_and_its_twin_give_the_same_outputs(lesson):
 @each_that_runs
 def test_every_live_view_answers_over_its_whole_range(path):
     views = [value for value in replay(path)[1] if hasattr(value, "compute")]
-    assert len(views) >= 2
+    assert len(views) >= 1
     for view in views:
         for control in view.controls:
             for value in whole_range(control):
@@ -299,7 +299,7 @@ def whole_range(control):
 
 
 # What the course is known by: each must be printed by a lesson, digit for digit. The counts of
-# lesson 12 are held in test_cost.py.
+# lessons 12 and 13 are held in test_cost.py and test_cache.py.
 NUMBERS = {
     "01_dot_products": """
         The 0.081|weather 0.189|is 0.054|beautiful 0.243|today 0.135|in 0.054|Melbourne 0.243

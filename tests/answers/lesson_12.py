@@ -6,83 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers import attention
-
-from .parts import NEG_INF, numpy_softmax
-
-# --- cache_bytes: right answers, in any style ---
-
-
-def of_a_real_cache(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    dtype = {1: torch.int8, 2: torch.float16, 4: torch.float32}[bytes_per_number]
-    size = 0
-    for _ in range(layers):
-        for _ in ("keys", "values"):
-            kept = torch.zeros(batch, num_kv_heads, n, head_dim, dtype=dtype)
-            size += kept.numel() * kept.element_size()
-    return size
-
-
-# --- next_context: right answers, in any style ---
-
-
-def with_new(query, key, value, keys, values):
-    return query, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
-
-
-def by_numpy(query, key, value, keys, values):
-    keys, values = np.vstack([keys, key]), np.vstack([values, value])
-    return numpy_softmax(keys @ query.numpy() / np.sqrt(len(query))) @ values
-
-
-def by_loops(query, key, value, keys, values):
-    rows = [*keys, key]
-    scores = [sum(float(a) * float(b) for a, b in zip(query, row, strict=True)) for row in rows]
-    scores = [score / math.sqrt(len(query)) for score in scores]
-    exps = [math.exp(score - max(scores)) for score in scores]
-    blend = torch.zeros(len(value), dtype=value.dtype)
-    for exp, row in zip(exps, [*values, value], strict=True):
-        blend += exp / sum(exps) * row
-    return blend
-
-
-def by_einsum(query, key, value, keys, values):
-    keys = torch.cat((keys, key.unsqueeze(0)), dim=0)
-    values = torch.cat((values, value.unsqueeze(0)), dim=0)
-    weights = torch.einsum("d,nd->n", query, keys).div(keys.size(1) ** 0.5).softmax(0)
-    return torch.einsum("n,nd->d", weights, values)
-
-
-def by_pytorch(*args, **options):
-    query, keys, values = with_new(*args)
-    return F.scaled_dot_product_attention(query[None], keys, values, **options)[0]
-
-
-def new_word_first(query, key, value, keys, values):
-    keys, values = torch.vstack([key, keys]), torch.vstack([value, values])
-    return torch.softmax(query @ keys.T * len(query) ** -0.5, -1) @ values
-
-
-def scores_joined(query, key, value, keys, values):
-    scores = torch.cat([keys @ query, (key @ query).view(1)]) / math.sqrt(query.shape[0])
-    weights = torch.softmax(scores, dim=-1)
-    return weights[:-1] @ values + weights[-1] * value
-
-
-def filled(query, key, value, keys, values):
-    all_keys = torch.empty(len(keys) + 1, len(key), dtype=keys.dtype)
-    all_keys[:-1], all_keys[-1] = keys, key
-    all_values = torch.zeros(len(keys) + 1, len(value), dtype=keys.dtype)
-    all_values[:-1] = values
-    all_values[-1] = value
-    return (torch.softmax(all_keys @ query / len(key) ** 0.5, 0)[:, None] * all_values).sum(0)
-
-
-def last_row_of_causal(*args):
-    query, keys, values = with_new(*args)
-    queries = query.expand(len(keys), -1)
-    return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)[-1]
-
+from .parts import NEG_INF
 
 # --- attend_in_blocks: right answers, in any style ---
 
@@ -174,28 +98,31 @@ def divided_every_time(query, keys, values, block_size):
     return o
 
 
+# --- merge_blocks: right answers, in any style ---
+
+
+def merged_by_loop(maxima, sums, blends):
+    top, total, blend = maxima[0], sums[0], blends[0].clone()
+    for m, s, o in zip(maxima[1:], sums[1:], blends[1:], strict=True):
+        new = torch.maximum(top, m)
+        total = total * (top - new).exp() + s * (m - new).exp()
+        blend = blend * (top - new).exp() + o * (m - new).exp()
+        top = new
+    return blend / total
+
+
+def merged_in_numpy(maxima, sums, blends):
+    maxima, sums, blends = (x.numpy() for x in (maxima, sums, blends))
+    factors = np.exp(maxima - maxima.max())
+    return (factors[:, None] * blends).sum(0) / (factors * sums).sum()
+
+
+def merged_by_logs(maxima, sums, blends):
+    shares = torch.softmax(maxima + sums.log(), dim=0)
+    return shares @ (blends / sums[:, None])
+
+
 STYLES = {
-    "cache_bytes": [
-        of_a_real_cache,
-        lambda *sizes: np.prod(sizes) * 2,
-        lambda *sizes: torch.tensor(sizes).prod() * 2,
-        lambda *sizes: 2.0 * math.prod(sizes),
-        lambda n, layers, h, d, size, b: sum(2 * h * d * size * b * n for _ in range(layers)),
-        lambda n, L, h, d, size, b, extra=None: 2 * b * L * n * h * d * size,
-    ],
-    "next_context": [
-        by_numpy,
-        by_loops,
-        by_einsum,
-        by_pytorch,
-        new_word_first,
-        scores_joined,
-        filled,
-        last_row_of_causal,
-        lambda *args: by_pytorch(*args).tolist(),
-        lambda *args: attention.attend_in_blocks(*with_new(*args), 3),
-        lambda *args: blocks()(*with_new(*args), 1),
-    ],
     "attend_in_blocks": [
         blocks(),
         from_the_first_block,
@@ -209,14 +136,38 @@ STYLES = {
         lambda q, K, V, size: blocks()(q, K, V, 1),
         lambda q, K, V, size: from_the_first_block(q, K, V, size).requires_grad_(),
     ],
+    "merge_blocks": [
+        merged_by_loop,
+        merged_in_numpy,
+        merged_by_logs,
+        lambda m, s, o: merged_by_loop(m.flip(0), s.flip(0), o.flip(0)),
+        lambda m, s, o: merged_in_numpy(m, s, o).tolist(),
+        lambda m, s, o: (m.softmax(0)[:, None] * o).sum(0) / (m.softmax(0) * s).sum(),
+    ],
 }
 
 # --- mistakes as they are written ---
 
 
-def past_only(query, key, value, keys, values):
-    scores = keys @ query / keys.shape[-1] ** 0.5
-    return torch.softmax(scores, dim=0) @ values
+def never_updated(query, keys, values, block_size):
+    maximum, total, blend = torch.tensor(-torch.inf), 0.0, 0.0
+    for k, v in zip(keys.split(block_size), values.split(block_size), strict=True):
+        scores = k @ query / len(query) ** 0.5
+        larger = torch.maximum(maximum, scores.max())
+        exps, shrink = (scores - larger).exp(), (maximum - larger).exp()
+        total, blend = total * shrink + exps.sum(), blend * shrink + exps @ v
+    return blend / total
+
+
+def updated_too_early(query, keys, values, block_size):
+    maximum, total, blend = torch.tensor(-torch.inf), 0.0, 0.0
+    for k, v in zip(keys.split(block_size), values.split(block_size), strict=True):
+        scores = k @ query / len(query) ** 0.5
+        larger = torch.maximum(maximum, scores.max())
+        maximum = larger
+        exps, shrink = (scores - larger).exp(), (maximum - larger).exp()
+        total, blend = total * shrink + exps.sum(), blend * shrink + exps @ v
+    return blend / total
 
 
 def whole_blocks(query, keys, values, block_size):
@@ -224,16 +175,11 @@ def whole_blocks(query, keys, values, block_size):
     return from_the_first_block(query, keys[:count], values[:count], block_size)
 
 
+def merged_without_the_last(maxima, sums, blends):
+    return merged_by_loop(maxima[:-1], sums[:-1], blends[:-1])
+
+
 AS_WRITTEN = {
-    "cache_bytes": [
-        (lambda n, L, h, d, size, b: 2 * n * n * L * h * d * size * b, "n squared"),
-        (lambda n, L, h, d, size, b: 8 * n * L * h * d * b, "always 4 bytes"),
-    ],
-    "next_context": [
-        (past_only, "own key and value not added"),
-        (lambda *args: by_pytorch(*args, is_causal=True), "is_causal with one query"),
-        (lambda q, k, v, K, V: v, "only the new word"),
-    ],
     "attend_in_blocks": [
         (blocks(""), "old blocks not rescaled"),
         (blocks("sum"), "only the sum rescaled"),
@@ -245,6 +191,8 @@ AS_WRITTEN = {
         (blocks(top=lambda old, new: new), "maximum of the block only"),
         (blocks("", top=lambda old, new: new), "maximum of the block only"),
         (blocks(top=lambda old, new: 0 * new), "naive exp overflow"),
+        (never_updated, "only the last block"),
+        (updated_too_early, "old blocks not rescaled"),
         (blocks(step=1), "blocks overlap"),
         (whole_blocks, "incomplete last block dropped"),
         (lambda *args: next(each_block_alone(*args))[1], "only the first block"),
@@ -254,28 +202,23 @@ AS_WRITTEN = {
             "each block normalised by itself",
         ),
     ],
+    "merge_blocks": [
+        (lambda m, s, o: o.sum(0) / s.sum(), "old blocks not rescaled"),
+        (lambda m, s, o: m.exp() @ o / (m.exp() @ s), "naive exp overflow"),
+        (lambda m, s, o: m.softmax(0) @ (o / s[:, None]), "sums left out of the shares"),
+        (
+            lambda m, s, o: (m.max() - m).exp() @ o / ((m.max() - m).exp() @ s),
+            "rescaled the wrong way round",
+        ),
+        (lambda m, s, o: (o / s[:, None]).mean(0), "each block normalised by itself"),
+        (lambda m, s, o: m.softmax(0) @ o, "blend not divided by the sum"),
+    ],
 }
 
 
 # --- wrong, and nobody knows why ---
 
 UNKNOWN = {
-    "cache_bytes": [
-        (lambda n, L, h, d, size, b: 2 * n * h * d * size, "it ignores layers"),
-        (lambda *sizes: sum(sizes), "numbers are wrong"),
-        (lambda *sizes: 5 * math.prod(sizes), "always 2.5 times the right answer"),
-        (lambda *sizes: "2 MiB", "it returned a str"),
-        (lambda *sizes: [2 * math.prod(sizes)], "wrong shape"),
-        (lambda *sizes: print(2 * math.prod(sizes)), "it returned None"),
-    ],
-    "next_context": [
-        (lambda q, k, v, K, V: (q @ k).cos() * v, "numbers are wrong"),
-        (lambda *args: by_pytorch(*args)[None], "wrong shape"),
-        (lambda q, k, v, K, V: by_pytorch(q, k, v, K, 2 * V), "numbers are wrong"),
-        (lambda q, k, v, K, V: by_pytorch(q, q, v, -K, V), "numbers are wrong"),
-        (lambda q, k, v, K, V: K.nothing, "AttributeError"),
-        (lambda q, k, v, K, V: torch.full_like(v, torch.nan), "numbers are NaN"),
-    ],
     "attend_in_blocks": [
         (lambda q, K, V, size: V[size - 2], "it ignores query"),
         (lambda q, K, V, size: V[:2].mean(0), "it ignores query"),
@@ -283,7 +226,15 @@ UNKNOWN = {
         (lambda q, K, V, size: in_numpy(q, K + 0.1, V, size) ** 2, "wrong"),
         (lambda q, K, V, size: (K @ q).nothing, "AttributeError"),
         (lambda q, K, V, size: V[0] * torch.nan, "numbers are NaN"),
+        (blocks(top=lambda old, new: new if old == -torch.inf else (old + new) / 2), "wrong"),
         # NaN for the same reason as rescaling the wrong way round, and more is wrong.
         (lambda q, K, V, size: blocks(grows=0)(q + 0.1, K, V, size), "numbers are NaN"),
+    ],
+    "merge_blocks": [
+        (lambda m, s, o: o[0] * 0, "it ignores maxima"),
+        (merged_without_the_last, "numbers are wrong"),
+        (lambda m, s, o: merged_by_logs(m, s, o)[:-1], "wrong shape"),
+        (lambda m, s, o: merged_by_logs(m, s, 2 * o), "always 2 times the right answer"),
+        (lambda m, s, o: m.nothing, "AttributeError"),
     ],
 }

@@ -1,196 +1,314 @@
 """Lesson 12: what attention costs."""
 
-from math import prod
-
 import torch
 
 from ... import attention
-from ..catalogue.mask import hide
 from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
+from ..catalogue.softmax import soft
 from ..catalogue.whole import of_one_query
-from ..exercise import Exercise, Probe, alone
+from ..counterfactual import World
+from ..exercise import Exercise, Probe, detected
 from ..pipeline import Stage
-from ..probes import exact, scoring, seeded, sentence
+from ..probes import exact, scoring, sentence
+from ..results import attempt, call_ours, same
 
-# --- cache_bytes ---
-
-SIZES = ("n", "layers", "num_kv_heads", "head_dim", "bytes_per_number", "batch")
-
-
-def _bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    """As a tensor of a whole number, so that it is shown as one."""
-    sizes = n, layers, num_kv_heads, head_dim, bytes_per_number, batch
-    return torch.tensor(attention.cache_bytes(*sizes))
+# --- attend_in_blocks: probes ---
 
 
-def _models():
-    """No two of the sizes have a factor in common, but for the bytes."""
+def _step():
+    """The query of step, and all keys and values, as the lesson makes them."""
+    generator = torch.Generator().manual_seed(19)
+    queries, keys, values = (sentence() @ torch.randn(3, 2, generator=generator) for _ in "QKV")
+    return queries[-1], keys, values
+
+
+def _far_below():
+    """The last block is so far below that exp of the difference overflows."""
+    query, keys, values = exact(3, step=7) * 4, exact(11, 3, step=5) * 4, exact(11, 5, step=3) * 4
+    keys[8:] -= 1000 * query
+    return query.double(), keys.double(), values.double()
+
+
+def _doubled(scores):
+    return [x.double() for x in scoring(scores)]
+
+
+def _growing():
+    return _doubled([-9000.0, -8999.5, 8999.0, 8998.5, 9000.0])
+
+
+def _texts_in_blocks():
     return [
-        Probe("7 words, 3 layers, 5 heads of 11, 4 bytes, batch of 13", (7, 3, 5, 11, 4, 13)),
-        Probe("9 words, 5 layers, 1 head of 7, 2 bytes, batch of 1", (9, 5, 1, 7, 2, 1)),
-    ]
-
-
-def _product(factors, sizes):
-    """factors: numbers, or names of sizes."""
-    known = dict(zip(SIZES, sizes, strict=True))
-    return prod(known.get(factor, factor) for factor in factors)
-
-
-def times(*factors):
-    """Factors too many."""
-    return lambda *sizes: attention.cache_bytes(*sizes) * _product(factors, sizes)
-
-
-def without(*factors):
-    """Factors are missing."""
-    return lambda *sizes: attention.cache_bytes(*sizes) / _product(factors, sizes)
-
-
-CACHE = Exercise(
-    "cache_bytes",
-    "cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch) -> int",
-    "positions",
-    _bytes,
-    _models,
-    mistakes={
-        "factor 2 forgotten": without(2),
-        "n squared": (times("n"), times("n", 1 / 2)),
-        "words forgotten": without("n"),
-        "layers forgotten": without("layers"),
-        "heads forgotten": without("num_kv_heads"),
-        "head_dim forgotten": without("head_dim"),
-        "numbers instead of bytes": without("bytes_per_number"),
-        "batch forgotten": without("batch"),
-        "bits instead of bytes": (times(8), without(8)),
-        "other units than bytes": tuple(map(without, (1024, 2**20, 2**30, 1e3, 1e6, 1e9))),
-        "queries kept too": times(3 / 2),
-        "factor 2 taken twice": times(2),
-        "heads counted twice": times("num_kv_heads"),
-        "head_dim divided by the heads": without("num_kv_heads", "num_kv_heads"),
-        "always 4 bytes": lambda *sizes: times(4)(*sizes) / sizes[-2],
-    },
-    first_is_tensor=False,
-)
-
-
-# --- next_context ---
-
-
-def _new_word():
-    """query, key and value of the last word of the sentence, keys and values of the others."""
-    queries, keys, values = (sentence() @ W for W in seeded())
-    return queries[-1], keys[-1], values[-1], keys[:-1], values[:-1]
-
-
-def _wide_values():
-    shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((7, 3), 7), ((7, 5), 5)
-    return tuple(exact(*shape, step=step, unit=4).double() for shape, step in shapes)
-
-
-def _then_new(query, keys, values):
-    """The last of the words is the new one."""
-    return query, keys[-1], values[-1], keys[:-1], values[:-1]
-
-
-def _caches():
-    return [
-        Probe("step, with the 5 words before it", _new_word()),
-        Probe("a cache of 7 words, keys of 3 numbers, values of 5", _wide_values()),
+        Probe("the query of step, blocks of 4 words", (*_step(), 4)),
+        Probe("11 words, blocks of 4", (*_far_below(), 4)),
         Probe(
-            "a cache of 3 words with scores near 1000 and -1000",
-            _then_new(*scoring([1000.0, -1000.0, 998.5, 999.0])),
+            "5 words, scores growing from -9000 to 9000, blocks of 2",
+            (*_growing(), 2),
         ),
         Probe(
-            "the first word of a text: an empty cache, a score of -1000",
-            _then_new(*scoring([-1000.0])),
+            "4 words, scores near -1000, one block",
+            (*scoring([-1000.0, -998.5, -1001.0, -999.0]), 9),
         ),
     ]
 
 
-def _with_new(query, key, value, keys, values):
-    return query, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+# --- its variants ---
 
 
-def _taking(change=lambda query, keys, values: (query, keys, values)):
-    """change: takes the right query, keys and values, the new word last; returns those taken."""
-
-    def project(state):
-        args = state.query, state.key, state.value, state.keys, state.values
-        query, keys, values = _with_new(*args)
-        return change(query[None], keys, values)
-
-    return project
+def _kept(old, new):
+    return 1.0
 
 
-def _cut(rows, place):
-    """Without the row at this place; the new word stays where it is alone."""
-    place %= len(rows)
-    return torch.cat([rows[:place], rows[place + 1 :]]) if len(rows) > 1 else rows
+def _shrunk(old, new):
+    return (old - new).exp()
 
 
-def _past_only(query, keys, values):
-    if len(keys) > 1:
-        return query, keys[:-1], values[:-1]
-    # Softmax of nothing is nothing, and a blend of nothing is 0.
-    return query, keys, 0 * values
+def _grown(old, new):
+    return (new - old).exp()
 
 
-def _again(rows):
-    return torch.cat([rows, rows[-1:]])
+def _in_blocks(
+    old_sum=_shrunk,
+    old_blend=_shrunk,
+    new=_kept,
+    top=torch.maximum,
+    divided_at_once=False,
+    from_infinity=False,
+):
+    """Weights, collected block by block.
+
+    old_sum, old_blend, new: take the old maximum and the new one, return the factor of what was
+    collected before, and of the exps of the new block.  top: takes the old maximum and that of
+    the block, returns the new one.  divided_at_once: divided after every block.  from_infinity:
+    the first old maximum is minus infinity, and not that of the first block.
+    """
+
+    def normalise(state):
+        blocks = state.scores.split(state.block_size, dim=-1)
+        maximum = blocks[0].amax(-1, keepdim=True)
+        if from_infinity:
+            maximum = torch.full_like(maximum, -torch.inf)
+        total, shares = torch.zeros_like(maximum), blocks[0][..., :0]
+        for block in blocks:
+            larger = top(maximum, block.amax(-1, keepdim=True))
+            exps = (block - larger).exp() * new(maximum, larger)
+            total = total * old_sum(maximum, larger) + exps.sum(-1, keepdim=True)
+            shares = torch.cat([shares * old_blend(maximum, larger), exps], dim=-1)
+            shares = shares / total if divided_at_once else shares
+            maximum = larger
+        return shares if divided_at_once else shares / total
+
+    return normalise
 
 
-def _in_one_row(query, keys, values):
-    """The formula without a batch of one query."""
-    return torch.softmax(keys @ query / keys.shape[-1] ** 0.5, dim=0) @ values
+def _each_alone(share):
+    """Softmax of each block by itself. share: takes a block, the count of blocks and that of
+    words, returns what the block counts."""
+
+    def normalise(state):
+        blocks, words = state.scores.split(state.block_size, dim=-1), state.scores.shape[-1]
+        weights = [soft(block, state.exp) * share(block, len(blocks), words) for block in blocks]
+        return torch.cat(weights, dim=-1)
+
+    return normalise
 
 
-def _misfit(change):
-    """What raises where sizes do not fit: with a batch of one query, and without, which is
-    another error. change: as in _taking."""
-    in_batch = alone({"project": _taking(change)})
-    return in_batch, lambda *args: _in_one_row(*change(*_with_new(*args)))
+def _overlapping(state):
+    """Blocks that start at every word: each word as often as it is in one."""
+    times = torch.arange(1, state.scores.shape[-1] + 1).clamp(max=state.block_size)
+    return soft(state.scores + times.log())
 
 
-IN_CACHE = Stage(
-    _taking(),
-    {
-        "own key and value not added": _taking(_past_only),
-        "only the new word": _taking(lambda q, k, v: (q, k[-1:], v[-1:])),
-        "last word of the cache replaced": _taking(lambda q, k, v: (q, _cut(k, -2), _cut(v, -2))),
-        "oldest word dropped": _taking(lambda q, k, v: (q, _cut(k, 0), _cut(v, 0))),
-        "own key and value added twice": _taking(lambda q, k, v: (q, _again(k), _again(v))),
-        "keys and values in another order": (
-            _taking(lambda q, k, v: (q, k, v.roll(1, 0))),
-            _taking(lambda q, k, v: (q, k.roll(1, 0), v)),
-        ),
-        "query added as key": _taking(lambda q, k, v: (q, torch.cat([k[:-1], q]), v)),
-        "key used as query": _taking(lambda q, k, v: (k[-1:], k, v)),
-        "keys blended": _taking(lambda q, k, v: (q, k, k)),
-        "keys and values swapped": _taking(lambda q, k, v: (q, v, k)),
-    },
+def _hide_places(hidden):
+    """hidden: takes the places of words, their count and the size of a block."""
+
+    def mask(state):
+        n = state.scores.shape[-1]
+        return state.scores.masked_fill(hidden(torch.arange(n), n, state.block_size), -torch.inf)
+
+    return mask
+
+
+GROWN = (
+    _in_blocks(_grown, _grown),
+    _in_blocks(_grown, _shrunk),
+    _in_blocks(_shrunk, _grown),
 )
 
-NEXT = Exercise(
-    "next_context",
-    "next_context(query, key, value, keys, values) -> (d_v,)",
+
+class ExpOfInfinityIsZero(World):
+    def call(self, func, name, args, kwargs):
+        result = func(*args, **kwargs)
+        return torch.where(result == torch.inf, 0.0, result) if name == "exp" else result
+
+
+def _grows_from_infinity(seen):
+    """From minus infinity the first factor is infinite, and infinity times 0 is NaN. Without
+    that, are the numbers those of the wrong direction?"""
+    if not all(result.has_nan for result in seen.mine):
+        return False
+    world = ExpOfInfinityIsZero
+
+    def fits(variant):
+        code = seen.exercise.pipeline.replace({"normalise": variant})
+        pairs = zip(seen.all_in(world), seen.probes, strict=True)
+        return all(same(mine, attempt(code, probe, call_ours, world)) for mine, probe in pairs)
+
+    return any(map(fits, GROWN))
+
+
+# --- the exercises ---
+
+BLOCKS = Exercise(
+    "attend_in_blocks",
+    "attend_in_blocks(query, keys, values, block_size) -> (d_v,)",
     "values",
-    attention.next_context,
-    _caches,
-    of_one_query("query key value keys values", IN_CACHE, SCORE_OF_KEYS, SCALE_BESIDE_VALUES),
+    attention.attend_in_blocks,
+    _texts_in_blocks,
+    of_one_query(
+        "query keys values block_size",
+        Stage(
+            lambda s: (s.query[None], s.keys, s.values),
+            {"keys blended": lambda s: (s.query[None], s.keys, s.keys)},
+        ),
+        SCORE_OF_KEYS,
+        SCALE_BESIDE_VALUES,
+    ),
     variants={
-        "mask": {"is_causal with one query": hide(lambda s: torch.arange(s.scores.shape[-1]) > 0)},
-        "scale": {"scaled by the number of words": by_count(lambda s: s.scores.shape[-1] - 1)},
+        "scale": {"scaled by the size of a block": by_count(lambda s: s.block_size)},
+        "mask": {
+            "incomplete last block dropped": _hide_places(
+                lambda place, n, size: place >= max(n - n % size, min(n, size))
+            ),
+            "only the last block": _hide_places(
+                lambda place, n, size: place < (n - 1) // size * size
+            ),
+            "only the first block": _hide_places(lambda place, n, size: place >= size),
+        },
+        "normalise": {
+            "old blocks not rescaled": _in_blocks(_kept, _kept),
+            "only the sum rescaled": _in_blocks(old_blend=_kept),
+            "only the blend rescaled": _in_blocks(old_sum=_kept),
+            "rescaled the wrong way round": (
+                *GROWN,
+                detected(_grows_from_infinity, _in_blocks(_grown, _grown, from_infinity=True)),
+            ),
+            "the new block rescaled": (_in_blocks(_kept, _kept, _shrunk), _in_blocks(new=_shrunk)),
+            "maximum of the block only": (
+                _in_blocks(top=lambda old, new: new),
+                _in_blocks(_kept, _kept, top=lambda old, new: new),
+            ),
+            "maximum of the first block only": _in_blocks(_kept, _kept, top=lambda old, new: old),
+            "each block normalised by itself": (
+                _each_alone(lambda block, count, n: 1 / count),
+                _each_alone(lambda block, count, n: 1.0),
+                _each_alone(lambda block, count, n: block.shape[-1] / n),
+            ),
+            "divided after every block": _in_blocks(divided_at_once=True),
+            "blocks overlap": _overlapping,
+        },
     },
     mistakes={
-        "keys and values swapped": _misfit(lambda q, k, v: (q, v, k)),
-        "own value not added": _misfit(lambda q, k, v: (q, k, v[:-1])),
-        "own key not added": _misfit(lambda q, k, v: (q, k[:-1], v)),
-        "concatenated along the numbers": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
-        "key not made a row": (
-            lambda q, k, v, K, V: torch.cat([K, k]),
-            lambda q, k, v, K, V: torch.stack([K, k]),
-            lambda q, k, v, K, V: torch.cat([K, k], dim=-1),
+        # It raises in the first block, if there are several.
+        "keys not transposed": lambda query, keys, values, size: (
+            torch.softmax(query @ keys[:size] / keys.shape[-1] ** 0.5, dim=0) @ values[:size]
+        ),
+    },
+)
+
+
+def _collected(query, keys, values, block_size):
+    """Of each block by itself: its maximum, its sum and its blend."""
+    scores = attention.scaled_scores(query[None], keys)[0]
+    found = []
+    for row, rows in zip(scores.split(block_size), values.split(block_size), strict=True):
+        exps = (row - row.max()).exp()
+        found.append((row.max(), exps.sum(), exps @ rows))
+    return tuple(map(torch.stack, zip(*found, strict=True)))
+
+
+def _several_blocks():
+    return [
+        Probe("the 3 blocks of the row of step", _collected(*_step(), 2)),
+        Probe(
+            "3 blocks with maxima from -9000 to 9000",
+            _collected(*_growing(), 2),
+        ),
+        Probe(
+            "2 blocks with maxima near -1000",
+            _collected(*scoring([-1000.0, -998.5, -1001.0, -999.0]), 2),
+        ),
+        Probe(
+            "12 blocks with falling maxima",
+            _collected(*_doubled([12.0 - k / 2 for k in range(24)]), 2),
+        ),
+    ]
+
+
+def _merged(of_sums, of_blends=None):
+    """of_sums, of_blends: take the maxima, return the factors."""
+
+    def code(maxima, sums, blends):
+        return (of_blends or of_sums)(maxima) @ blends / (of_sums(maxima) @ sums)
+
+    return code
+
+
+def _small(maxima):
+    return (maxima - maxima.max()).exp()
+
+
+def _ones(maxima):
+    return torch.ones_like(maxima)
+
+
+def _large(maxima):
+    return (maxima.max() - maxima).exp()
+
+
+def _means(sums, blends):
+    """What each block gives by itself."""
+    return blends / sums[:, None]
+
+
+MERGE = Exercise(
+    "merge_blocks",
+    "merge_blocks(maxima, sums, blends) -> (d_v,)",
+    "values",
+    attention.merge_blocks,
+    _several_blocks,
+    mistakes={
+        "old blocks not rescaled": _merged(_ones),
+        "only the sum rescaled": _merged(_small, _ones),
+        "only the blend rescaled": _merged(_ones, _small),
+        "rescaled the wrong way round": _merged(_large),
+        "naive exp overflow": (
+            _merged(lambda maxima: maxima.exp()),
+            _merged(lambda maxima: (maxima - maxima[0]).exp()),
+            _merged(lambda maxima: (maxima - maxima.mean()).exp()),
+        ),
+        "rescaled by the maxima themselves": (
+            _merged(lambda maxima: maxima / maxima.max()),
+            _merged(lambda maxima: maxima - maxima.max()),
+        ),
+        "blend not divided by the sum": (
+            lambda maxima, sums, blends: _small(maxima) @ blends,
+            lambda maxima, sums, blends: torch.softmax(maxima, dim=0) @ blends,
+        ),
+        "each block normalised by itself": (
+            lambda maxima, sums, blends: _means(sums, blends).mean(0),
+            lambda maxima, sums, blends: _means(sums, blends).sum(0),
+        ),
+        "sums left out of the shares": (
+            lambda maxima, sums, blends: torch.softmax(maxima, dim=0) @ _means(sums, blends)
+        ),
+        "only the first block": lambda maxima, sums, blends: _means(sums, blends)[0],
+        "only the last block": lambda maxima, sums, blends: _means(sums, blends)[-1],
+        "only the block with the largest score": (
+            lambda maxima, sums, blends: _means(sums, blends)[maxima.argmax()]
+        ),
+        "not summed over the blocks": (
+            lambda maxima, sums, blends: _small(maxima)[:, None] * blends / (_small(maxima) @ sums)
         ),
     },
 )
