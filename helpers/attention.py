@@ -330,17 +330,6 @@ class MultiHeadAttention(CausalAttention):
 
 
 # Lesson 10
-def uniform_causal(n):
-    """Weights of attention that looks at all allowed tokens alike: the baseline.
-
-    n: number of tokens, at least 1.
-    Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
-    """
-    _expect_sizes(n=n)
-    allowed = torch.ones(n, n).tril()
-    return allowed / allowed.sum(dim=-1, keepdim=True)
-
-
 def weight_between(weights, queries, keys):
     """The weight with which one token of each sentence looks at another one.
 
@@ -363,6 +352,32 @@ def exchange(weights, queries, first, second):
     changed[sentences, queries, first] = weights[sentences, queries, second]
     changed[sentences, queries, second] = weights[sentences, queries, first]
     return changed
+
+
+def erase(weights, queries, keys):
+    """An intervention: each query gives one key no weight, and the others take it over.
+
+    weights: (b, n, n).  queries, keys: (b,), the positions of the two, 0 to n - 1.
+    Returns a copy (b, n, n) whose rows sum to 1; a row with no other weight is NaN. Raises
+    IndexError if there is no such position.
+    Source: Serrano and Smith 2019, section 3.
+    """
+    sentences = torch.arange(len(weights), device=weights.device)
+    changed = weights.clone()
+    changed[sentences, queries, keys] = 0
+    return changed / changed.sum(dim=-1, keepdim=True)
+
+
+# Lesson 11
+def uniform_causal(n):
+    """Weights of attention that looks at all allowed tokens alike: the baseline.
+
+    n: number of tokens, at least 1.
+    Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
+    """
+    _expect_sizes(n=n)
+    allowed = torch.ones(n, n).tril()
+    return allowed / allowed.sum(dim=-1, keepdim=True)
 
 
 def look_back(words):

@@ -1,4 +1,4 @@
-"""The small language of lesson 10: its words, its sentences, and a reader of typed sentences."""
+"""The small language of lessons 10 and 11: its words, its sentences, and a reader of typed sentences."""
 
 from dataclasses import dataclass
 
