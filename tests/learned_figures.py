@@ -1,8 +1,8 @@
-"""Lesson 10 with five seeds for what it trains, by its own code.
+"""Lessons 10 and 11 with five seeds for what they train, by their own code.
 
 python tests/learned_figures.py prints each line with a figure: its words, and the figures for
 each of the seeds.
-python tests/learned_figures.py record writes the training of the lesson into data/training.csv.
+python tests/learned_figures.py record writes the training of lesson 10 into data/training.csv.
 """
 
 import re
@@ -16,29 +16,26 @@ from replay import code_cells, replay, shown_by
 
 from helpers import training
 
-LESSON = next(NOTEBOOKS.glob("10_*.ipynb"))
+LESSON, SECOND = (next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in (10, 11))
 SEEDS = range(5)
 # Of models and their batches. The sentences that test a model have other seeds, and keep them.
-TRAINED = re.compile(r"\b(seed=|torch\.manual_seed\()[04]\b")
+TRAINED = re.compile(r"\b(seed=|torch\.manual_seed\()0\b")
 FIGURE = r"\d\.\d+"
 
 
-def lines(seed):
+def lines(path, seed):
     """What the cells print for this seed, but for what is live and what is checked."""
     names, printed = {"__name__": "__main__"}, []
-    for cell in code_cells(LESSON):
+    for cell in code_cells(path):
         text = shown_by(TRAINED.sub(rf"\g<1>{seed}", cell.source), names)[1]
         if not re.search(r"^(explore|check|progress)\(", cell.source, re.M):
             printed += text.splitlines()
-    for name, replace in {"attention": None, "even weights": names["even"]}.items():
-        test, model = names["test"], names["namers"][name]
-        share = names["right"](model, test, names["noun"](test), replace)
-        printed.append(f"naming the noun, unseen pairs, {name}: right {share:.2f}")
     return printed
 
 
-def print_figures():
-    for same in zip(*map(lines, SEEDS), strict=True):
+def print_figures(path):
+    print(path.stem)
+    for same in zip(*(lines(path, seed) for seed in SEEDS), strict=True):
         if re.search(FIGURE, same[0]):
             figures = [" ".join(re.findall(FIGURE, line)) for line in same]
             print(f"{re.sub(FIGURE, '_', same[0]):60}", *figures, sep="  ")
@@ -64,4 +61,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["record"]:
         save_training(replay(LESSON)[0]["history"])
     else:
-        print_figures()
+        for path in (LESSON, SECOND):
+            print_figures(path)

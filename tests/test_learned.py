@@ -1,15 +1,17 @@
-"""Lesson 10: the recorded training is the one that the code gives, and can be used instead."""
+"""Lessons 10 and 11: the recorded training is the one that the code gives, and can be used
+instead; a student's own code changes the answers of a trained model."""
+
+import contextlib
+import io
 
 import pytest
 import torch
-from execute import NOTEBOOKS
-from learned_figures import save_training
-from replay import code_cells, replay, run
+from learned_figures import LESSON, SECOND, save_training
+from replay import code_cells, replay, run, solutions
 
 from helpers import InputError, training
 from helpers.training import BLOCKS, Snapshot, counted, load_training
 
-LESSON = next(NOTEBOOKS.glob("10_*.ipynb"))
 # The parameter keeps them with the other tests that replay this lesson, see conftest.py.
 of_the_lesson = pytest.mark.parametrize("path", [LESSON], ids=lambda path: path.stem)
 TOLERANCE = 0.001  # of every number; four decimals are recorded
@@ -41,6 +43,29 @@ def test_a_class_can_load_the_training_in_place_of_training(path):
     assert names["right"](names["model"], test, test.answer) > 0.99
     assert names["looks"](names["model"], test, test.antecedent) > 0.95
     assert len(names["history"]) == 12
+
+
+CHANGED = [  # a function of the student's, what its cell prints without it, and with it
+    (LESSON, "my_exchange", "her -> green\nright 1.0\n", "her -> grey\nright 0.0\n"),
+    (LESSON, "my_erase", "her -> green\nright 1.0\n", "her -> grey\nright 0.1\n"),
+    (SECOND, "my_uniform_causal", "right 1.0\n", "right 0.3\n"),
+]
+
+
+@pytest.mark.parametrize(
+    "path, name, without, solved", CHANGED, ids=lambda x: getattr(x, "stem", x)
+)
+def test_a_students_own_code_changes_what_a_trained_model_answers(path, name, without, solved):
+    names = dict(replay(path)[0])
+    (cell,) = [
+        c.source for c in code_cells(path) if f"{name}(" in c.source and "check(" not in c.source
+    ]
+    (answer,) = [code for code in solutions(path) if f"def {name}(" in code]
+    for code, expected in (("", without), (answer.split("\ncheck(")[0], solved)):
+        exec(code, names)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            run(cell, names)
+        assert printed.getvalue().endswith(expected)
 
 
 @pytest.mark.parametrize("steps", [1, 7, 20, 199])

@@ -351,9 +351,14 @@ NUMBERS = {
     "10_learned_attention": """
         the nearest noun 0.50|right 0.14, weight 0.18|right 1.00, weight 0.99
         the right colour 0.00 the colour of the other noun 1.00
-        attention: right 1.00 even weights: right 1.00
-        1 layer: right 0.31 2 layers: right 1.00|layer 1 even: right 0.3 layer 2 even: right 0.3
-        nothing added right 0.50 positions right 1.00|causal, 2 layers right 1.00""",
+        even weights ■■■■■■■■■■■■■■■■■■■■ right 0.5
+        even, with networks ■■■■■■■■■■■■■■■■■■■■ right 1.00
+        each of five seeds more than 0.5 and less than 0.9: True""",
+    "11_what_weights_explain": """
+        seed 4, row of the second colour even: right 0.6|no scaling right 1.0
+        seed 4, row of the pronoun even: right 1.0 seed 1, row of the pronoun even: right 0.5
+        layers: 1, right 0.3|layers: 2, right 1.0|layer 1 even: right 0.3 layer 2 even: right 0.3
+        nothing added right 0.50|positions right 1.00|causal, 2 layers right 1.00""",
 }
 
 
