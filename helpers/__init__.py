@@ -7,7 +7,8 @@ checks     what check() does with an answer: its own __init__ has the map
 guard      calls the reader's code so that it does no harm; for a check, session leaves the
            notebook's variables (snapshot) and torch itself (genuine) as they were
 data       reads the files of data/: the sentence, recorded and published figures
-language, training (lesson 10), cost (lessons 12 and 13), own_model (the optional notebook)
+marks (lesson 9), language, training (lessons 10, 11), cost (lessons 12, 13), own_model (the
+optional notebook)
 classroom  the teacher's command
 
 The checks need no picture: of all this they import attention, data and guard.

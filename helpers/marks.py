@@ -1,0 +1,67 @@
+"""Lesson 09: a task that needs two looks, and a small model that learns it.
+
+Each sentence has six words, numbers from 0 to 31. One word carries mark 1, another one mark 2;
+the answers are the word at mark 1 and the word at mark 2.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .attention import merge_heads, scaled_scores, split_heads
+
+LENGTH, VOCABULARY = 6, 32
+
+
+def marked_sentences(b, generator):
+    """b sentences: words (b, 6), marks (b, 6) with one 1, one 2 and zeros, answers (b, 2)."""
+    words = torch.randint(VOCABULARY, (b, LENGTH), generator=generator)
+    at = torch.rand(b, LENGTH, generator=generator).argsort(dim=-1)[:, :2]
+    marks = torch.zeros_like(words).scatter(1, at, torch.tensor([[1, 2]]).expand(b, 2))
+    return words, marks, words.gather(1, at)
+
+
+class MarkReader(nn.Module):
+    """Attention of one learned query, without a mask: keys know only the marks, values only the
+    words, and one matrix reads both answers from the merged heads.
+
+    num_heads: divides 54, the width.  Its parameters are drawn by torch.randn.
+    """
+
+    def __init__(self, num_heads, width=54):
+        super().__init__()
+        self.num_heads = num_heads
+        self.query, self.key_of_mark, self.value_of_word, self.W_read = (
+            nn.Parameter(0.5 * torch.randn(shape))
+            for shape in ((1, 1, width), (3, width), (VOCABULARY, width), (width, 2 * VOCABULARY))
+        )
+
+    def weights(self, marks):
+        """marks: (b, n) of 0, 1 and 2.  Returns the weights (b, num_heads, n)."""
+        queries = split_heads(self.query.expand(len(marks), 1, -1), self.num_heads)
+        keys = split_heads(self.key_of_mark[marks], self.num_heads)
+        return torch.softmax(scaled_scores(queries, keys), dim=-1)[:, :, 0]
+
+    def forward(self, words, marks, W_read=None):
+        """words, marks: (b, n).  W_read: in place of its own.  Returns a score for each word of
+        the vocabulary, for the first answer and for the second, (b, 2, 32)."""
+        values = split_heads(self.value_of_word[words], self.num_heads)
+        merged = merge_heads(self.weights(marks)[:, :, None] @ values)
+        read = merged @ (self.W_read if W_read is None else W_read)
+        return read.view(len(words), 2, VOCABULARY)
+
+
+def train_reader(num_heads, seed, steps=200):
+    """A MarkReader after so many steps on 64 new sentences each. The global seed stays."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        reader = MarkReader(num_heads)
+    draw = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.SGD(reader.parameters(), lr=1.0)
+    for _ in range(steps):
+        words, marks, answers = marked_sentences(64, draw)
+        scores = reader(words, marks)
+        optimizer.zero_grad()
+        F.cross_entropy(scores.flatten(0, 1), answers.flatten()).backward()
+        optimizer.step()
+    return reader.requires_grad_(False)
