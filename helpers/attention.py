@@ -284,6 +284,29 @@ def multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
     return merge_heads(weights @ values) @ W_out + b_out
 
 
+# Lesson 09
+def head_parameters(d_in, d_out, num_heads, qkv_bias):
+    """Numbers that are trained in a MultiHeadAttention.
+
+    d_in, d_out: its widths, d_out divisible by num_heads, which changes nothing.  qkv_bias: have
+    its three projections a bias too?  Returns an int.
+    """
+    _expect_sizes(d_in=d_in, d_out=d_out)
+    _expect_head_dim(d_out, num_heads)
+    return 3 * (d_in * d_out + d_out * bool(qkv_bias)) + d_out * d_out + d_out
+
+
+def without_head(W_out, head, num_heads):
+    """An output projection that does not read one of the heads.
+
+    W_out: (d_out, ...), d_out divisible by num_heads.  head: which one, 0 to num_heads - 1.
+    Returns a copy with zeros in its rows. Source: Michel, Levy and Neubig 2019.
+    """
+    head_dim = _expect_head_dim(len(W_out), num_heads)
+    rows = torch.arange(len(W_out), device=W_out.device) // head_dim
+    return W_out.masked_fill((rows == head)[:, None], 0.0)
+
+
 class MultiHeadAttentionWrapper(nn.Module):
     """Several heads of CausalAttention side by side.
 

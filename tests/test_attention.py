@@ -272,7 +272,7 @@ def test_no_argument_is_changed_and_type_and_device_are_kept():
     assert all(result.is_meta for result in every_function(x.to("meta")))
 
 
-# Lessons 10 and 12: in test_mistakes.py the rest is held to right answers of another style
+# Lessons 9 to 13: in test_mistakes.py the rest is held to right answers of another style
 @pytest.mark.parametrize("order", [1, -1], ids=["growing", "falling"])
 @pytest.mark.parametrize("size", [1.0, 1000.0])
 @pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])
@@ -322,6 +322,8 @@ SIZES = [  # a function or class, where sizes stand among its arguments, and goo
         for make in (attention.MultiHeadAttentionWrapper, attention.MultiHeadAttention)
     ),
     (attention.split_heads, ["num_heads"], {"x": torch.rand(4, 5, 6)}),
+    (attention.head_parameters, ["d_in", "d_out", "num_heads"], {"qkv_bias": True}),
+    (attention.without_head, ["num_heads"], {"W_out": torch.rand(6, 6), "head": 0}),
     (attention.window_weights, ["window"], {"scores": torch.zeros(5, 5), "d_k": 3}),
     (attention.uniform_causal, ["n"], {}),
     (

@@ -143,7 +143,7 @@ BROKEN = {
     "repair_context": ("zip truncates unequal vectors",),
     "repair_qkv": ("scaled by the embedding size",),
     "repair_causal": ("softmax over columns",),
-    "repair_heads": ("scaled by sqrt(d_model)", "merged without transposing back"),
+    "repair_heads": ("scaled by sqrt(d_out)", "merged without transposing back"),
 }
 
 
@@ -219,7 +219,7 @@ TWINS = {
         "SelfAttentionLinear": SIZES,
     },
     "07_causal_attention_module": {"CausalAttention": CAUSAL},
-    "08_multi_head_attention": {
+    "09_multi_head_module": {
         "MultiHeadAttentionWrapper": CAUSAL | dict(num_heads=3),
         "MultiHeadAttention": CAUSAL | dict(num_heads=3),
     },
@@ -347,7 +347,9 @@ NUMBERS = {
     "07_causal_attention_module": """
         values tensor([0., 2.])|no mask, below 0.000001: True|causal: 0.4551""",
     "08_multi_head_attention": """
-        [-0.4519, 0.2216, 0.4772, 0.1063]|[0.3190, 0.4858]|512|2,362,368""",
+        [-0.4519, 0.2216, 0.4772, 0.1063]|512""",
+    "09_multi_head_module": """
+        [-0.4519, 0.2216, 0.4772, 0.1063]|[0.3190, 0.4858]|2,362,368""",
     "10_learned_attention": """
         the nearest noun 0.50|right 0.14, weight 0.18|right 1.00, weight 0.99
         the right colour 0.00 the colour of the other noun 1.00

@@ -1,18 +1,10 @@
-"""Lesson 08: attention in several heads."""
-
-import torch
-from torch.nn.functional import multi_head_attention_forward
+"""Lesson 08: split, merge, and attention in several heads to be repaired."""
 
 from ... import attention
-from ..catalogue import heads
-from ..catalogue.blend import BLEND_OF_ROLES
-from ..catalogue.mask import CAUSAL_MASK, LOW, hide, low_numbers, nothing_hidden, past, the_future
-from ..catalogue.project import PROJECT
-from ..catalogue.scale import SCALE_OF_KEYS, SCORE_OF_KEYS, by
-from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, global_max, over, weigh
-from ..exercise import Exercise, Probe, alone
-from ..pipeline import Pipeline
-from ..probes import exact, numbers, sentence
+from ..catalogue import multi_head
+from ..catalogue.heads import WRONG_MERGES, WRONG_SPLITS, each_way
+from ..exercise import Exercise, Probe
+from ..probes import exact
 
 # --- split_heads and merge_heads ---
 
@@ -32,7 +24,7 @@ SPLITTING = Exercise(
         Probe("a batch of 2, 5 words of 12 numbers, 3 heads", (_different(2, 5, 12).double(), 3)),
         Probe("a batch of 3, 4 words of 6 numbers, 2 heads", (_different(3, 4, 6), 2)),
     ],
-    mistakes=heads.WRONG_SPLITS,
+    mistakes=WRONG_SPLITS,
 )
 MERGING = Exercise(
     "merge_heads",
@@ -44,149 +36,9 @@ MERGING = Exercise(
         Probe("a batch of 2, 3 heads, 5 words of 4 numbers", (_different(2, 3, 5, 4).double(),)),
         Probe("a batch of 3, 2 heads, 4 words of 3 numbers", (_different(3, 2, 4, 3),)),
     ],
-    mistakes=heads.each_way(
-        lambda merge: lambda x: merge(x, len(x), x.shape[2]), heads.WRONG_MERGES
-    ),
+    mistakes=each_way(lambda merge: lambda x: merge(x, len(x), x.shape[2]), WRONG_MERGES),
 )
 
-# --- multi_head ---
+# --- heads_to_repair ---
 
-
-def _strong_matrices():
-    """4 heads of 4 numbers, so that the roots of head_dim and of d_out are exact."""
-    query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
-    for matrix, row in ((query, 0), (key, 1)):
-        matrix[:, ::4] = 0
-        matrix[:2] = 0
-        matrix[row, ::4] = 1
-    value[:2] = 0
-    return query, key, value, exact(16, 16, step=5).double(), exact(16, step=3).double()
-
-
-def _sentences():
-    generator = torch.Generator().manual_seed(123)
-    first = [torch.rand(3, 4, generator=generator) for _ in range(3)]
-    second = (exact(7, 12, step=step).double() for step in (5, 7, 3))
-    words = exact(2, 5, 7, step=3, unit=4).double()
-    words[1, 2] = 0  # scores of exactly 0
-    return [
-        Probe(
-            "the sentence, 2 heads", (sentence()[None], *first, exact(4, 4), exact(4, step=3), 2)
-        ),
-        Probe(
-            "2 sentences of 5 words, 3 heads",
-            (words, *second, exact(12, 12).double(), exact(12, step=3).double(), 3),
-        ),
-        Probe(
-            "2 sentences, one with scores near 1000 and 4000000, 4 heads",
-            (numbers("strong_heads", torch.float64), *_strong_matrices(), 4),
-        ),
-        # 2 of everything: what raises elsewhere shows its numbers here.
-        Probe(
-            "2 sentences of 2 words, 2 heads of 2 numbers",
-            (
-                exact(2, 2, 4, step=3, unit=4),
-                *(exact(4, 4, step=step) for step in (7, 5, 3)),
-                exact(4, 4, step=9),
-                exact(4, step=5),
-                2,
-            ),
-        ),
-    ]
-
-
-def _mask_of_words_across_batch(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-    """nn.MultiheadAttention, which takes the first dim for the words."""
-    d_out = W_query.shape[1]
-    return multi_head_attention_forward(
-        *(inputs @ W for W in (W_query, W_key, W_value)),
-        d_out,
-        num_heads,
-        torch.eye(d_out, dtype=inputs.dtype).repeat(3, 1),
-        *(None, None, None, False, 0.0),
-        W_out.T,
-        b_out,
-        attn_mask=torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool).triu(1),
-    )[0]
-
-
-ACROSS_BATCH = heads.split_by(
-    lambda x, num_heads: x.unflatten(-1, (num_heads, -1)).permute(1, 2, 0, 3)
-) | heads.merge_by(lambda x, b, n: x.permute(2, 0, 1, 3).flatten(2))
-NOTHING_HIDDEN = {"mask": nothing_hidden}
-
-
-def _turned(state):
-    """What .T does to a tensor of 4 dims, without its warning."""
-    return state.queries @ state.keys.permute(3, 2, 1, 0)
-
-
-def _over(*dims):
-    """Softmax along other dims: with minus infinity all hidden ones can meet, and give NaN."""
-    return over(*dims), alone({"mask": hide(value=-1e9), "normalise": over(*dims)})
-
-
-MULTI_HEAD = Exercise(
-    "multi_head",
-    "multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads) -> (b, n, d_out)",
-    "values",
-    attention.multi_head,
-    _sentences,
-    Pipeline(
-        "inputs W_query W_key W_value W_out b_out num_heads",
-        "contexts",
-        hidden=the_future,
-        project=PROJECT,
-        split=heads.SPLIT,
-        score=SCORE_OF_KEYS,
-        scale=SCALE_OF_KEYS,
-        # Larger numbers that are added are low enough here.
-        mask=CAUSAL_MASK.plus({"a number not low enough": low_numbers(*LOW[:13])}),
-        exp=EXP_OF_ROWS,
-        normalise=SOFTMAX_OF_MASKED.plus(ROUNDED),
-        blend=BLEND_OF_ROLES,
-        merge=heads.MERGE,
-        output=heads.OUTPUT,
-    ),
-    variants={
-        "score": {".T on a batch": (_turned, {"score": _turned} | NOTHING_HIDDEN)},
-        "scale": {
-            "scaled by sqrt(d_model)": (
-                by(lambda s: (s.d_k * s.num_heads) ** 0.5),
-                by(lambda s: s.d_k * s.num_heads),
-            ),
-            "scaled by sqrt(h)": (by(lambda s: s.num_heads**0.5), by(lambda s: s.num_heads)),
-            "scaled by the size of the batch": by(lambda s: len(s.inputs) ** 0.5),
-        },
-        "mask": {
-            "bool mask handed to the wrong function": {
-                "mask": hide(lambda s: past(s.scores)),
-                "normalise": lambda s: weigh(s).nan_to_num(0.0),
-            },
-        },
-        "normalise": {
-            "keepdim forgotten": (
-                lambda s: s.scores.exp() / s.scores.exp().sum(-1),
-                lambda s: global_max(s.scores) / global_max(s.scores).sum(-1),
-            ),
-            "weights averaged over the heads": lambda s: weigh(s).mean(1, keepdim=True),
-            "softmax over the heads": _over(1),
-            "softmax over the batch": (*_over(0), *_over(0, 1)),
-        },
-        "blend": {
-            "weights returned": {
-                "blend": lambda s: s.weights,
-                "merge": lambda s: s.contexts,
-                **heads.NO_OUTPUT,
-            }
-        },
-    },
-    mistakes={
-        "batch_first forgotten": (
-            _mask_of_words_across_batch,
-            ACROSS_BATCH,
-            ACROSS_BATCH | NOTHING_HIDDEN,
-        ),
-    },
-)
-REPAIR_HEADS = MULTI_HEAD.called("repair_heads")
+REPAIR_HEADS = multi_head.MULTI_HEAD.called("repair_heads")

@@ -1,0 +1,144 @@
+"""Lesson 09: the module of several heads."""
+
+import torch
+
+from ... import attention
+from ..catalogue import multi_head
+from ..exercise import Exercise, Probe
+from ..probes import exact
+
+# --- head_parameters ---
+
+
+def _parameters(d_in, d_out, num_heads, qkv_bias):
+    """As a tensor of a whole number, so that it is shown as one."""
+    return torch.tensor(attention.head_parameters(d_in, d_out, num_heads, qkv_bias))
+
+
+def _sizes():
+    """No product of some of the sizes is that of others."""
+    return [
+        Probe("d_in = 5, d_out = 12, 3 heads, no qkv_bias", (5, 12, 3, False)),
+        Probe("d_in = 7, d_out = 44, 4 heads, with qkv_bias", (7, 44, 4, True)),
+    ]
+
+
+def _counted(count):
+    """count: takes d_in, d_out, num_heads and the number of each bias of the projections."""
+
+    def code(d_in, d_out, num_heads, qkv_bias):
+        return torch.tensor(count(d_in, d_out, num_heads, d_out if qkv_bias else 0))
+
+    return code
+
+
+COUNTING = Exercise(
+    "head_parameters",
+    "head_parameters(d_in, d_out, num_heads, qkv_bias) -> int",
+    "positions",
+    _parameters,
+    _sizes,
+    mistakes={
+        "counted for each head": (
+            _counted(lambda d, out, h, bias: h * (3 * (d * out + bias) + out * out + out)),
+            _counted(lambda d, out, h, bias: h * 3 * (d * out + bias) + out * out + out),
+            _counted(lambda d, out, h, bias: h * (3 * d * out + out * out) + 3 * bias + out),
+            _counted(lambda d, out, h, bias: h * 3 * d * out + 3 * bias + out * out + out),
+        ),
+        "one head counted": (
+            _counted(lambda d, out, h, bias: 3 * (d * out + bias) // h + out * out + out),
+            _counted(lambda d, out, h, bias: (3 * (d * out + bias) + out * out + out) // h),
+        ),
+        "out_proj not counted": _counted(lambda d, out, h, bias: 3 * (d * out + bias)),
+        "bias of out_proj not counted": _counted(
+            lambda d, out, h, bias: 3 * (d * out + bias) + out * out
+        ),
+        "out_proj biased by qkv_bias": _counted(
+            lambda d, out, h, bias: 3 * (d * out + bias) + out * out + bias
+        ),
+        "out_proj taken from d_in": _counted(
+            lambda d, out, h, bias: 3 * (d * out + bias) + d * out + out
+        ),
+        "one projection counted": _counted(
+            lambda d, out, h, bias: d * out + bias + out * out + out
+        ),
+        "no bias counted": _counted(lambda d, out, h, bias: 3 * d * out + out * out),
+        "qkv_bias ignored": (
+            _counted(lambda d, out, h, bias: 3 * d * out + out * out + out),
+            _counted(lambda d, out, h, bias: 3 * (d * out + out) + out * out + out),
+        ),
+        "one bias for three layers": _counted(
+            lambda d, out, h, bias: 3 * d * out + bias + out * out + out
+        ),
+        "biases as long as the inputs": _counted(
+            lambda d, out, h, bias: 3 * (d * out + d * bool(bias)) + out * out + out
+        ),
+        "d_in and d_out taken for equal": _counted(
+            lambda d, out, h, bias: 3 * (out * out + bias) + out * out + out
+        ),
+    },
+    first_is_tensor=False,
+)
+
+# --- without_head ---
+
+
+def _outputs():
+    """No number is 0 or stands twice in a probe; sixteenths, so that rounding shows."""
+
+    def full(d_out, step):
+        return exact(d_out, d_out, step=step, unit=16, period=211) + 7
+
+    return [
+        Probe("4 x 4 numbers, head 1 of 2", (full(4, 5), 1, 2)),
+        Probe("12 x 12 numbers, head 2 of 4", (full(12, 7).double(), 2, 4)),
+        Probe("6 x 6 numbers, head 0 of 3", (full(6, 3), 0, 3)),
+        Probe("6 x 6 numbers, head 1 of 2", (full(6, 5), 1, 2)),
+    ]
+
+
+def _off(rows):
+    """Zeros in some rows. rows: takes head, num_heads and head_dim, returns a slice."""
+
+    def code(W_out, head, num_heads):
+        off = W_out.clone()
+        off[rows(head, num_heads, len(W_out) // num_heads)] = 0
+        return off
+
+    return code
+
+
+_its_rows = _off(lambda k, h, d: slice(k * d, k * d + d))
+
+SWITCHING = Exercise(
+    "without_head",
+    "without_head(W_out, head, num_heads) -> (d_out, d_out)",
+    "scores",
+    attention.without_head,
+    _outputs,
+    mistakes={
+        "columns in place of rows": lambda W, head, num_heads: _its_rows(W.T, head, num_heads).T,
+        "only this head is left": lambda W, head, num_heads: W - _its_rows(W, head, num_heads),
+        "heads counted from 1": _off(lambda k, h, d: slice(max(0, k * d - d), k * d)),
+        "the head after it": _off(lambda k, h, d: slice(k * d + d, k * d + 2 * d)),
+        "one row only": (
+            _off(lambda k, h, d: slice(k, k + 1)),
+            _off(lambda k, h, d: slice(k * d, k * d + 1)),
+        ),
+        "rows begin at head": _off(lambda k, h, d: slice(k, k + d)),
+        "rows of the heads taken in turn": _off(lambda k, h, d: slice(k, None, h)),
+        "all rows from the head on": _off(lambda k, h, d: slice(k * d, None)),
+        "all rows up to the head": _off(lambda k, h, d: slice(0, k * d + d)),
+        "always the first head": _off(lambda k, h, d: slice(0, d)),
+        "num_heads rows at a time": _off(lambda k, h, d: slice(k * h, k * h + h)),
+        "rows cut out": lambda W, head, num_heads: torch.stack(
+            [row for i, row in enumerate(W) if i // (len(W) // num_heads) != head]
+        ),
+        "nothing switched off": lambda W, head, num_heads: W.clone(),
+        "everything switched off": lambda W, head, num_heads: 0 * W,
+    },
+)
+
+# --- multi_head ---
+
+MULTI_HEAD = multi_head.MULTI_HEAD
