@@ -13,7 +13,7 @@ exercise   what an exercise is: right answer, probes, tables of mistakes
 pipeline   an answer in stages, whose mistakes can be others in an exercise: stages.toml
 modules    what can be seen of a class, such as a torch.nn.Module
 counterfactual  worlds in which a mistake does no harm: a table says cured(world, ...)
-catalogue  the stages of attention with their wrong variants; whole: all of them together
+catalogue  the stages of attention with their wrong variants; whole, multi_head: all together
 lessons    the exercises, found by exercises.py
 """
 
