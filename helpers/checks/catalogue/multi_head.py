@@ -111,27 +111,7 @@ MULTI_HEAD = Exercise(
         merge=MERGE,
         output=OUTPUT,
     ),
-    names={
-        "no mask": "no causal mask",
-        "softmax over the wrong axis": "softmax over the queries",
-    },
-    without={
-        "scaled by the size of a value": "a value of a head is as large as its key",
-        "heads before the batch": "the same numbers as merged with the heads before the batch",
-    },
     # They raise wherever a word has not d_out numbers, and hide what else is wrong there.
-    alone=(
-        "queries not projected",
-        "keys not projected",
-        "values not projected",
-        "scores from the raw inputs",
-        "nothing projected",
-        "values made from the keys",
-        "inputs written over",
-        "residual added",
-        "keys not transposed",
-        "weights returned",
-    ),
     variants={
         "score": {".T on a batch": (_turned, {"score": _turned} | NOTHING_HIDDEN)},
         "scale": {
