@@ -112,6 +112,7 @@ def qkv_attention(inputs, W_query, W_key, W_value):
     return weights @ (inputs @ W_value)
 
 
+# Lesson 05
 class SelfAttention(nn.Module):
     """qkv_attention with matrices that can be trained, drawn from 0 to 1 by torch.rand.
 

@@ -214,7 +214,7 @@ def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
 SIZES = dict(d_in=3, d_out=6, qkv_bias=True)
 CAUSAL = SIZES | dict(context_length=7, dropout=0.5)
 TWINS = {
-    "04_queries_keys_values": {
+    "05_self_attention_module": {
         "SelfAttention": dict(d_in=3, d_out=6),
         "SelfAttentionLinear": SIZES,
     },
@@ -340,7 +340,9 @@ NUMBERS = {
         tensor([0.3061, 0.8210])
         [0.2996, 0.8053]|[0.3058, 0.8203]|[0.2948, 0.7939]|[0.2927, 0.7891]|[0.2990, 0.8040]
         1 1.02 0.143 0.143|4 4.02 0.344 0.159|16 15.99 0.629 0.162|64 63.80 0.818 0.164
-        256 256.31 0.912 0.165|1024 1021.95 0.953 0.164|0.334 of the rows; by chance 0.333
+        256 256.31 0.912 0.165|1024 1021.95 0.953 0.164|0.334 of the rows; by chance 0.333""",
+    "05_self_attention_module": """
+        [0.2996, 0.8053]|[0.3061, 0.8210]|loss 2.2374, after one step 1.8898
         1 0.888 0.888 0.000 0.000|4 0.655 0.875 0.000 0.000|16 0.328 0.872 0.004 0.000
         64 0.142 0.870 0.095 0.000|256 0.065 0.869 0.352 0.000|1024 0.033 0.870 0.600 0.000""",
     "06_causal_attention": """

@@ -7,7 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .parts import by_math_exp, changed, numpy_softmax, scaled_dot, stable_by_hand
+from .parts import (
+    Parameters,
+    by_math_exp,
+    numpy_softmax,
+    one_word_after_the_other,
+    scaled_dot,
+    stable_by_hand,
+)
 
 # --- scaled_scores and qkv_attention: right answers, in any style ---
 
@@ -18,19 +25,6 @@ def loop_scaled(queries, keys):
         for j, key in enumerate(keys):
             result[i, j] = torch.dot(query, key) / math.sqrt(len(key))
     return result
-
-
-def one_word_after_the_other(inputs, W_query, W_key, W_value):
-    keys, values = inputs @ W_key, inputs @ W_value
-    contexts = []
-    for x in inputs:
-        query = x @ W_query
-        weights = torch.softmax(keys @ query / keys.shape[1] ** 0.5, dim=0)
-        context = torch.zeros(values.shape[1])
-        for weight, value in zip(weights, values, strict=True):
-            context = context + weight * value
-        contexts.append(context)
-    return torch.stack(contexts)
 
 
 def with_linear(inputs, *matrices):
@@ -65,75 +59,6 @@ def blended(code):
     return lambda inputs, *matrices: code(*(inputs @ W for W in matrices), matrices[1].shape[1])
 
 
-# --- SelfAttention: right classes, in any style ---
-
-
-class Parameters(nn.Module):
-    names = "W_query", "W_key", "W_value"
-
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        for name in self.names:
-            setattr(self, name, self.matrix(d_in, d_out))
-
-    def matrix(self, d_in, d_out):
-        return nn.Parameter(torch.rand(d_in, d_out))
-
-    def forward(self, x):
-        keys = x @ self.W_key
-        queries = x @ self.W_query
-        values = x @ self.W_value
-        weights = torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1)
-        return weights @ values
-
-
-class OtherNames(Parameters):
-    names = "a", "b", "c"
-
-    def forward(self, inputs):
-        scores = torch.einsum("id,jd->ij", inputs @ self.a, inputs @ self.b)
-        return scores.div(self.a.shape[1] ** 0.5).softmax(-1).matmul(inputs @ self.c)
-
-
-class Letters(Parameters):
-    names = "wq", "wk", "wv"
-
-    def forward(self, x):
-        return scaled_dot(x, self.wq, self.wk, self.wv)
-
-
-class Stacked(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W = nn.Parameter(torch.rand(3, d_in, d_out))
-        self.scale = torch.tensor(d_out).sqrt()
-
-    def forward(self, x):
-        q, k, v = x @ self.W
-        return torch.softmax((q / self.scale) @ k.mT, -1) @ v
-
-
-class Filled(nn.Module):
-    def __init__(self, d_in, d_out, device=None):
-        super().__init__()
-        for name in ("query", "key", "value"):
-            self.register_parameter(name, nn.Parameter(torch.empty(d_in, d_out).uniform_()))
-
-    def forward(self, x):
-        return one_word_after_the_other(x, self.query, self.key, self.value)
-
-
-class InADict(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W = nn.ParameterDict({k: torch.rand(d_in, d_out) for k in ("q", "k", "v")})
-
-    def forward(self, x, scale=True):
-        q, k, v = x @ self.W["q"], x @ self.W["k"], x @ self.W["v"]
-        self.weights = torch.softmax(q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5, dim=-1)
-        return self.weights @ v
-
-
 STYLES = {
     "scaled_scores": [
         loop_scaled,
@@ -162,15 +87,6 @@ STYLES = {
             torch.softmax(x @ W_query @ W_key.T @ x.T / W_key.shape[1] ** 0.5, -1) @ x @ W_value
         ),
     ],
-    "SelfAttention": [
-        Parameters,
-        OtherNames,
-        Letters,
-        Stacked,
-        Filled,
-        InADict,
-        changed(Parameters),
-    ],
 }
 
 # --- mistakes as they are written ---
@@ -197,52 +113,6 @@ def names_of_a_cell_above(inputs, W_query, W_key, W_value):
     return in_three_lines(inputs, W_query_above, W_key_above, W_value_above)
 
 
-def plain_matrix(self, d_in, d_out):
-    return torch.rand(d_in, d_out).requires_grad_()
-
-
-def after(change):
-    """A right class, and what change(contexts) makes of what it returns."""
-    return changed(Parameters, forward=lambda self, x: change(Parameters.forward(self, x)))
-
-
-class ListOfParameters(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W = [nn.Parameter(torch.rand(d_in, d_out)) for _ in range(3)]
-
-    def forward(self, x):
-        return scaled_dot(x, *self.W)
-
-
-class LinearInForward(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.d_in, self.d_out = d_in, d_out
-
-    def forward(self, x):
-        q, k, v = (nn.Linear(self.d_in, self.d_out)(x) for _ in range(3))
-        return torch.softmax(q @ k.T / self.d_out**0.5, -1) @ v
-
-
-class RedrawnParameters(Parameters):
-    def forward(self, x):
-        self.W_key = nn.Parameter(torch.randn(self.W_key.shape))
-        return super().forward(x)
-
-
-class Centred(Parameters):
-    def forward(self, x):
-        x -= x.mean(dim=-1, keepdim=True)
-        return super().forward(x)
-
-
-class KeyFirstWithoutNames(OtherNames):
-    def forward(self, inputs):
-        scores = (inputs @ self.b) @ (inputs @ self.a).T
-        return torch.softmax(scores / self.a.shape[1] ** 0.5, -1) @ (inputs @ self.c)
-
-
 AS_WRITTEN = {
     "scaled_scores": [
         (loop_scaled_by_len_of_keys, "scaled by the number of keys"),
@@ -265,16 +135,6 @@ AS_WRITTEN = {
             "naive exp overflow",
         ),
     ],
-    "SelfAttention": [
-        (changed(Parameters, matrix=plain_matrix), "plain tensors as weights"),
-        (ListOfParameters, "Python list of layers"),
-        (LinearInForward, ("new random weights in forward", "bias left on")),
-        (RedrawnParameters, "new random weights in forward"),
-        (after(lambda contexts: torch.tensor(contexts.tolist())), "gradient cut"),
-        (changed(Parameters, forward=torch.no_grad()(Parameters.forward)), "gradient cut"),
-        (Centred, "input changed in place"),
-        (KeyFirstWithoutNames, "matrices created in another order (k,q,v)"),
-    ],
 }
 
 
@@ -283,34 +143,6 @@ AS_WRITTEN = {
 
 def four_mistakes(queries, keys, values, d_k):
     return torch.softmax(-(keys @ queries.T), dim=0) @ values / len(values)
-
-
-class TwoMatrices(Parameters):
-    names = "W_query", "W_value"
-
-    def forward(self, x):
-        return scaled_dot(x, self.W_query, self.W_query, self.W_value)
-
-
-class Counting(Parameters):
-    calls = 0
-
-    def forward(self, x):
-        self.calls += 1
-        return super().forward(x) * self.calls
-
-
-class ZeroMatrices(Parameters):
-    def __init__(self, d_in, d_out):
-        super().__init__(d_in, d_out)
-        with torch.no_grad():
-            self.W_key.zero_()
-
-
-class Doubles(Parameters):
-    def __init__(self, d_in, d_out):
-        torch.set_default_dtype(torch.float64)
-        super().__init__(d_in, d_out)
 
 
 UNKNOWN = {
@@ -348,18 +180,6 @@ UNKNOWN = {
         (
             blended(lambda q, k, v, d: F.dropout(torch.softmax(q @ k.T / d**0.5, -1), 0.5) @ v),
             "second call",
-        ),
-    ],
-    "SelfAttention": [
-        (TwoMatrices, "matrices to train: yours 2, right 3"),
-        (after(lambda contexts: contexts / 2), "numbers are wrong"),
-        (after(lambda contexts: contexts + torch.randn(len(contexts), 1)), "numbers are wrong"),
-        (Doubles, "expected m1 and m2 to have the same dtype"),
-        (Counting, "a second call gives the same: yours no, right yes"),
-        (ZeroMatrices, "On the sentence, after torch.manual_seed(123)"),
-        (
-            after(lambda contexts: (contexts, contexts[0])),
-            "a tuple with parts of different shapes inside",
         ),
     ],
 }

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 NEG_INF = float("-inf")
 # What is said where an answer is right on the sentence and fits nothing else.
@@ -62,3 +63,35 @@ def scaled_dot(inputs, W_query, W_key, W_value, **options):
     return F.scaled_dot_product_attention(
         inputs @ W_query, inputs @ W_key, inputs @ W_value, **options
     )
+
+
+def one_word_after_the_other(inputs, W_query, W_key, W_value):
+    keys, values = inputs @ W_key, inputs @ W_value
+    contexts = []
+    for x in inputs:
+        query = x @ W_query
+        weights = torch.softmax(keys @ query / keys.shape[1] ** 0.5, dim=0)
+        context = torch.zeros(values.shape[1])
+        for weight, value in zip(weights, values, strict=True):
+            context = context + weight * value
+        contexts.append(context)
+    return torch.stack(contexts)
+
+
+class Parameters(nn.Module):
+    names = "W_query", "W_key", "W_value"
+
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        for name in self.names:
+            setattr(self, name, self.matrix(d_in, d_out))
+
+    def matrix(self, d_in, d_out):
+        return nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        keys = x @ self.W_key
+        queries = x @ self.W_query
+        values = x @ self.W_value
+        weights = torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values

@@ -1,8 +1,8 @@
 """Attention whole: all its stages, for one query, or for all words of the inputs."""
 
 from ..pipeline import Pipeline
-from .blend import BLEND, BLEND_OF_ROLES
-from .mask import CAUSAL_MASK, nothing_hidden, the_future
+from .blend import BLEND, BLEND_OF_ROLES, blend
+from .mask import CAUSAL_MASK, hide, nothing_hidden, the_future
 from .project import PROJECT
 from .scale import SCALE_OF_KEYS, SCORE_OF_KEYS
 from .softmax import EXP, EXP_OF_ROWS, ROUNDED, SOFTMAX, SOFTMAX_OF_MASKED, SOFTMAX_OF_ROWS
@@ -34,6 +34,11 @@ ATTENTION = Pipeline(
     normalise=SOFTMAX_OF_ROWS.plus(ROUNDED),
     blend=BLEND_OF_ROLES,
 )
+# More of its mistakes, where every word may look at every word.
+IN_FORMULA = {
+    "mask": {"causal mask applied": hide(the_future)},
+    "blend": {"only the context of journey": lambda s: blend(s)[1]},
+}
 CAUSAL_ATTENTION = ATTENTION.replace(
     {"mask": CAUSAL_MASK, "normalise": SOFTMAX_OF_MASKED.plus(ROUNDED)}, hidden=the_future
 )

@@ -6,12 +6,18 @@ import torch
 from torch import nn
 
 from ... import attention
-from .. import modules
-from ..catalogue.blend import blend
-from ..catalogue.mask import hide, the_future
-from ..catalogue.scale import SCALE, SCORE, between_coordinates, by, by_count, cosine, dot, unscaled
+from ..catalogue.scale import (
+    SCALE,
+    SCORE,
+    between_coordinates,
+    by,
+    by_count,
+    cosine,
+    dot,
+    unscaled,
+)
 from ..catalogue.softmax import naive, soft, stable
-from ..catalogue.whole import ATTENTION
+from ..catalogue.whole import ATTENTION, IN_FORMULA
 from ..exercise import Exercise, Probe, alone, detected
 from ..pipeline import Pipeline
 from ..probes import exact, mixed, seeded, sentence, without_last
@@ -120,11 +126,6 @@ def _inputs_and_matrices():
     ]
 
 
-IN_FORMULA = {
-    "mask": {"causal mask applied": hide(the_future)},
-    "blend": {"only the context of journey": lambda s: blend(s)[1]},
-}
-
 # Matrices that somebody makes instead of using the given ones.
 
 SIZES = (
@@ -197,100 +198,3 @@ QKV = Exercise(
     },
 )
 REPAIR_QKV = QKV.called("repair_qkv")
-
-# --- SelfAttention ---
-
-
-def _created(*names, draw=torch.rand):
-    """A class that creates its matrices in this order, and draws them like this."""
-
-    class Created(attention.SelfAttention):
-        def __init__(self, d_in, d_out):
-            nn.Module.__init__(self)
-            for name in names:
-                setattr(self, f"W_{name}", nn.Parameter(draw(d_in, d_out)))
-
-    return Created
-
-
-class _DrawnTurned(attention.SelfAttention):
-    def __init__(self, d_in, d_out):
-        super().__init__(d_out, d_in)
-
-    def forward(self, inputs):
-        return ATTENTION(inputs, self.W_query.T, self.W_key.T, self.W_value.T)
-
-
-class _DrawnAsOne(attention.SelfAttention):
-    def __init__(self, d_in, d_out):
-        nn.Module.__init__(self)
-        self.W = nn.Parameter(torch.rand(d_in, 3 * d_out))
-
-    def forward(self, inputs):
-        return ATTENTION(inputs, *self.W.chunk(3, dim=-1))
-
-
-class _WithBias(attention.SelfAttentionLinear):
-    def __init__(self, d_in, d_out):
-        super().__init__(d_in, d_out, qkv_bias=True)
-
-
-class _SeedInside(attention.SelfAttention):
-    def __init__(self, d_in, d_out):
-        torch.default_generator.manual_seed(0)
-        super().__init__(d_in, d_out)
-
-
-def _built():
-    # With this seed, the long word below has a positive score with itself only.
-    generator = torch.Generator().manual_seed(1568)
-    inputs, *matrices = (
-        torch.randint(-4, 5, shape, generator=generator) / 4 for shape in [(7, 4)] + 3 * [(4, 5)]
-    )
-    inputs[3] = 0  # scores of exactly 0
-    strong = inputs.clone()
-    strong[0] *= 40  # exp of its score with itself overflows
-    rest = (4, 5), tuple(matrices)
-    outputs = modules.outputs_like(attention.SelfAttention)
-    return [
-        Probe("a module with d_in = 4, d_out = 5", (inputs, *rest), measure=modules.keeping),
-        Probe("7 words, d_in = 4, d_out = 5", (strong, *rest), measure=outputs),
-        Probe(
-            "the sentence, after torch.manual_seed(123)",
-            (sentence(), (3, 2), 123),
-            measure=modules.drawn_after,
-        ),
-        Probe("a module to be trained", (inputs, *rest), measure=modules.training, if_right=True),
-    ]
-
-
-SELF_CLASS = Exercise(
-    "SelfAttention",
-    "SelfAttention(d_in, d_out)",
-    "values",
-    attention.SelfAttention,
-    _built,
-    ATTENTION,
-    variants=IN_FORMULA,
-    mistakes={
-        **modules.keeping_mistakes(ATTENTION),
-        "another seed": detected(
-            lambda seen: seen.wrong == [2] and seen.measured(modules.seeding, "sets the seed", k=2),
-            _SeedInside,
-        ),
-        "matrices created in another order (k,q,v)": _created("key", "query", "value"),
-        "matrices created in another order": (
-            _created("value", "key", "query"),
-            _created("query", "value", "key"),
-            _created("key", "value", "query"),
-            _created("value", "query", "key"),
-        ),
-        "drawn as (d_out,d_in)": _DrawnTurned,
-        "drawn as one matrix": _DrawnAsOne,
-        "nn.Linear instead of Parameter(rand)": attention.SelfAttentionLinear,
-        "bias left on": _WithBias,
-        "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
-    },
-    makes=partial(modules.module_of, attention.SelfAttention),
-    formula_args=modules.formula_args,
-)

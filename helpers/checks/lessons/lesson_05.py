@@ -1,0 +1,240 @@
+"""Lesson 05: the self-attention module."""
+
+from functools import partial
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from ... import attention
+from ..catalogue.whole import ATTENTION, IN_FORMULA
+from ..exercise import Exercise, Probe, detected
+from ..modules import (
+    drawn_after,
+    formula_args,
+    keeping,
+    keeping_mistakes,
+    module_of,
+    outputs_like,
+    seeding,
+    training,
+)
+from ..probes import exact, sentence
+
+# --- linear ---
+
+
+def _linear(inputs, weight, bias):
+    return inputs @ weight.T + bias
+
+
+def _layers():
+    return [
+        Probe(
+            "the sentence, d_in = 3, d_out = 2",
+            (sentence(), exact(2, 3, step=5), exact(2, step=7)),
+        ),
+        Probe(
+            "4 words, d_in = 3, d_out = 3",
+            (exact(4, 3, step=3), exact(3, 3, step=7), exact(3, step=5)),
+        ),
+        Probe(
+            "5 words, d_in = 2, d_out = 4",
+            (exact(5, 2, step=7).double(), exact(4, 2).double(), exact(4, step=3).double()),
+        ),
+    ]
+
+
+LINEAR = Exercise(
+    "linear",
+    "linear(inputs, weight, bias) -> (n, d_out)",
+    "scores",
+    _linear,
+    _layers,
+    mistakes={
+        "weight not transposed": lambda x, weight, bias: x @ weight + bias,
+        "bias not added": lambda x, weight, bias: x @ weight.T,
+        "weight as it is, no bias": lambda x, weight, bias: x @ weight,
+        "bias subtracted": lambda x, weight, bias: x @ weight.T - bias,
+        "multiplied by the bias": lambda x, weight, bias: x @ weight.T * bias,
+        "bias added to the words": lambda x, weight, bias: (x + bias) @ weight.T,
+        "a row for each output": lambda x, weight, bias: _linear(x, weight, bias).T,
+    },
+)
+
+# --- attention_loss ---
+
+
+def _of_each(weights, wanted):
+    """One weight from each row."""
+    return weights[torch.arange(len(weights)), wanted]
+
+
+def _loss(weights, wanted):
+    return -_of_each(weights, wanted).log().mean()
+
+
+def _wishes():
+    """The last column is wanted by none, so that each wish can be moved by one."""
+    square, wide = exact(4, 4, step=3), exact(5, 7, step=7).double()
+    return [
+        Probe(
+            "the weights of the sentence, wanted 4 4 4 2 0 1",
+            (attention.attention_weights(attention.all_scores(sentence())), _at(4, 4, 4, 2, 0, 1)),
+        ),
+        Probe("4 x 4 weights, wanted 2 0 2 1", (square.softmax(-1), _at(2, 0, 2, 1))),
+        Probe("5 x 7 weights, wanted 4 1 1 0 3", (wide.softmax(-1), _at(4, 1, 1, 0, 3))),
+    ]
+
+
+def _at(*columns):
+    return torch.tensor(columns)
+
+
+LOSS = Exercise(
+    "attention_loss",
+    "attention_loss(weights, wanted) -> a number",
+    "scores",
+    _loss,
+    _wishes,
+    mistakes={
+        "every row with every wanted column": (
+            lambda weights, wanted: -weights[:, wanted].log().mean(),
+            lambda weights, wanted: -weights[:, wanted].log().mean(-1),
+            lambda weights, wanted: -weights[:, wanted].log(),
+        ),
+        "sign of the logarithm kept": lambda weights, wanted: -_loss(weights, wanted),
+        "added up, not averaged": (
+            lambda weights, wanted: len(wanted) * _loss(weights, wanted),
+            lambda weights, wanted: -len(wanted) * _loss(weights, wanted),
+        ),
+        "a loss for each row": (
+            lambda weights, wanted: -_of_each(weights, wanted).log(),
+            lambda weights, wanted: _of_each(weights, wanted).log(),
+        ),
+        "averaged before the logarithm": (
+            lambda weights, wanted: -_of_each(weights, wanted).mean().log(),
+            lambda weights, wanted: _of_each(weights, wanted).mean().log(),
+        ),
+        "logarithm forgotten": (
+            lambda weights, wanted: _of_each(weights, wanted).mean(),
+            lambda weights, wanted: -_of_each(weights, wanted).mean(),
+            lambda weights, wanted: 1 - _of_each(weights, wanted).mean(),
+        ),
+        "another logarithm": (
+            lambda weights, wanted: -_of_each(weights, wanted).log2().mean(),
+            lambda weights, wanted: -_of_each(weights, wanted).log10().mean(),
+            lambda weights, wanted: -_of_each(weights, wanted).log1p().mean(),
+        ),
+        "softmax of weights": cross_entropy,
+        "rows and columns exchanged": (
+            lambda weights, wanted: -weights[wanted, torch.arange(len(wanted))].log().mean()
+        ),
+        "each word wants itself": (
+            lambda weights, wanted: -weights.diagonal().log().mean(),
+            lambda weights, wanted: -weights.diagonal().log().sum(),
+        ),
+        "all weights averaged": lambda weights, wanted: -weights.log().mean(),
+        "first wish for all": lambda weights, wanted: -weights[:, wanted[0]].log().mean(),
+    },
+)
+
+# --- SelfAttention ---
+
+
+def _created(*names, draw=torch.rand):
+    """A class that creates its matrices in this order, and draws them like this."""
+
+    class Created(attention.SelfAttention):
+        def __init__(self, d_in, d_out):
+            nn.Module.__init__(self)
+            for name in names:
+                setattr(self, f"W_{name}", nn.Parameter(draw(d_in, d_out)))
+
+    return Created
+
+
+class _DrawnTurned(attention.SelfAttention):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_out, d_in)
+
+    def forward(self, inputs):
+        return ATTENTION(inputs, self.W_query.T, self.W_key.T, self.W_value.T)
+
+
+class _DrawnAsOne(attention.SelfAttention):
+    def __init__(self, d_in, d_out):
+        nn.Module.__init__(self)
+        self.W = nn.Parameter(torch.rand(d_in, 3 * d_out))
+
+    def forward(self, inputs):
+        return ATTENTION(inputs, *self.W.chunk(3, dim=-1))
+
+
+class _WithBias(attention.SelfAttentionLinear):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out, qkv_bias=True)
+
+
+class _SeedInside(attention.SelfAttention):
+    def __init__(self, d_in, d_out):
+        torch.default_generator.manual_seed(0)
+        super().__init__(d_in, d_out)
+
+
+def _built():
+    # With this seed, the long word below has a positive score with itself only.
+    generator = torch.Generator().manual_seed(1568)
+    inputs, *matrices = (
+        torch.randint(-4, 5, shape, generator=generator) / 4 for shape in [(7, 4)] + 3 * [(4, 5)]
+    )
+    inputs[3] = 0  # scores of exactly 0
+    strong = inputs.clone()
+    strong[0] *= 40  # exp of its score with itself overflows
+    sizes, matrices = (4, 5), tuple(matrices)
+    return [
+        Probe("a module with d_in = 4, d_out = 5", (inputs, sizes, matrices), measure=keeping),
+        Probe(
+            "7 words, d_in = 4, d_out = 5",
+            (strong, sizes, matrices),
+            measure=outputs_like(attention.SelfAttention),
+        ),
+        Probe(
+            "the sentence, after torch.manual_seed(123)",
+            (sentence(), (3, 2), 123),
+            measure=drawn_after,
+        ),
+        Probe("a module to be trained", (inputs, sizes, matrices), measure=training, if_right=True),
+    ]
+
+
+SELF_CLASS = Exercise(
+    "SelfAttention",
+    "SelfAttention(d_in, d_out)",
+    "values",
+    attention.SelfAttention,
+    _built,
+    ATTENTION,
+    variants=IN_FORMULA,
+    mistakes={
+        **keeping_mistakes(ATTENTION),
+        "another seed": detected(
+            lambda seen: seen.wrong == [2] and seen.measured(seeding, "sets the seed", k=2),
+            _SeedInside,
+        ),
+        "matrices created in another order (k,q,v)": _created("key", "query", "value"),
+        "matrices created in another order": (
+            _created("value", "key", "query"),
+            _created("query", "value", "key"),
+            _created("key", "value", "query"),
+            _created("value", "query", "key"),
+        ),
+        "drawn as (d_out,d_in)": _DrawnTurned,
+        "drawn as one matrix": _DrawnAsOne,
+        "nn.Linear instead of Parameter(rand)": attention.SelfAttentionLinear,
+        "bias left on": _WithBias,
+        "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
+    },
+    makes=partial(module_of, attention.SelfAttention),
+    formula_args=formula_args,
+)
