@@ -145,6 +145,11 @@ class Slider(Control):
     def given(self, value):
         return int(value) if self.whole else float(value)
 
+    def at_most(self, value):
+        """The highest value of the slider up to this one."""
+        steps = math.floor((value - self.low) / self.spec["by"] + 1e-9)
+        return self.given(min(self.high, self.low + max(0, steps) * self.spec["by"]))
+
 
 class Choice(Control):
     """x=["a", "b"]: one of several; of three or more rising numbers a slider with stops."""
@@ -156,7 +161,8 @@ class Choice(Control):
         numbers = [bare(option) for option in self.options]
         rising = len(numbers) > 2 and all(map(_is_number, numbers))
         rising = rising and all(a < b for a, b in itertools.pairwise(numbers))
-        self.kind = "stops" if rising else "choice"
+        steps = name == "step" and len(labels) > 1
+        self.kind = "stops" if rising or steps else "choice"
         super().__init__(name, 0, labels=labels)
 
     def accepts(self, value):

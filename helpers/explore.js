@@ -3,7 +3,6 @@
 
 const SLOW = 600; // ms without an answer before the page says that Python computes
 const WAIT = 15000; // ms without an answer before it says that there may be none
-const MARKED = 900; // ms for which a changed cell shows that it changed
 const STEP = 900; // ms for each step of a play
 const NONE = 255; // the colour of a cell that has none
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
@@ -41,7 +40,7 @@ const isPress = ({ key, shiftKey, ctrlKey, metaKey }) => (key === "Enter" || key
 // Saving the notebook and running the cell stay what they are, wherever they are pressed.
 const isCommand = ({ key, ctrlKey, metaKey, shiftKey }) =>
   (ctrlKey || metaKey) && key.toLowerCase() === "s" || (ctrlKey || metaKey || shiftKey) && key === "Enter";
-const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const strides = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
 
 // A matrix with [row, column, value] put in.
 function edited(matrix, entries) {
@@ -84,7 +83,19 @@ function merge(picture, { panels, fresh, values, ...rest }) {
   });
 }
 
-// --- controls: each is its row, and a function that moves it to a value from elsewhere ---
+// --- controls: each is its row, and functions that move it to a value from elsewhere, stop
+// it, or limit it to a highest value ---
+
+// Page Up and Page Down are ten steps, as far as there are so many.
+function onPages(input, go) {
+  input.addEventListener("keydown", (event) => {
+    const ten = { PageUp: 10, PageDown: -10 }[event.key];
+    if (!ten) return;
+    event.preventDefault();
+    go(ten);
+    input.dispatchEvent(new Event("input"));
+  });
+}
 
 function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`;
@@ -93,7 +104,7 @@ function makeControl(control, changed, busy, hint) {
   const row = make("div", { className: `control ${kind}` }, label);
   if (matrix) {
     const words = { cells: "click a cell, or press Enter on it; ◥ means off", plane: "drag a point, or move it with the arrow keys" };
-    row.append(make("span", {}, make("span", { id: hint, textContent: words[kind] }), makeButton("reset", () => changed(control.value))));
+    row.append(make("span", { id: hint, textContent: words[kind] }));
     return { row };
   }
   const fields = {
@@ -105,6 +116,7 @@ function makeControl(control, changed, busy, hint) {
     const input = Object.assign(fields[kind](), { id }), field = kind === "switch" ? "checked" : "value";
     input.addEventListener("input", () => changed(kind === "choice" ? Number(input.value) : input[field]));
     row.append(input);
+    if (kind === "choice") onPages(input, (ten) => { input.selectedIndex = inside(input.selectedIndex - ten, 0, labels.length - 1); });
     // writing a text that is already there would move the cursor
     return { row, show: (value) => { if (input[field] !== value) input[field] = value; } };
   }
@@ -112,6 +124,7 @@ function makeControl(control, changed, busy, hint) {
   const digits = labels ? 0 : Math.max(...[low, high, by].map((x) => (String(x).split(".")[1] ?? "").length));
   const input = make("input", { id, type: "range", min: low, max: high, step: by });
   const output = make("output", { htmlFor: id });
+  if (labels) output.style.minWidth = `${Math.max(...labels.map((label) => label.length))}ch`; // what is beside it stays
   const show = (value) => {
     const words = labels ? labels[value] : Number(value).toFixed(digits);
     input.value = value;
@@ -120,10 +133,14 @@ function makeControl(control, changed, busy, hint) {
   };
   // the field keeps a value inside its limits
   const move = (value) => { input.value = value; changed(Number(Number(input.value).toFixed(digits))); };
+  const limit = (most = high) => { if (input.max !== String(most)) Object.assign(input, { max: most, disabled: most <= low }); };
   input.addEventListener("input", () => move(input.value));
+  onPages(input, (ten) => { input.value = Number(input.value) + ten * by; });
   row.append(input, output);
-  if (control.name === "step") row.append(makeStepping(input, move, busy));
-  return { row, show };
+  if (control.name !== "step") return { row, show, limit };
+  const { buttons, stop } = makeStepping(input, move, busy);
+  row.append(buttons);
+  return { row, show, limit, stop };
 }
 
 function makeStepping(input, move, busy) {
@@ -145,65 +162,20 @@ function makeStepping(input, move, busy) {
     }, STEP);
   });
   input.addEventListener("input", stop);
-  return make("span", {}, back, play, next);
-}
-
-// Vectors in a plane: a button at the head of each, dragged or moved with the arrows.
-function makePlane({ name, limit, value: start }, changed) {
-  const box = make("div", { className: "vectors" });
-  const lines = makeShape("svg"), axes = makeShape("path");
-  set(lines, { viewBox: `${-limit} ${-limit} ${2 * limit} ${2 * limit}`, "aria-hidden": true });
-  set(box, { role: "group", "aria-label": `${spoken(name)}, each from ${-limit} to ${limit}` });
-  set(axes, { class: "axes", d: `M${-limit} 0H${limit}M0 ${-limit}V${limit}` });
-  let value = start;
-  const move = (k, x, y) => {
-    const point = [x, y].map((z) => Number(inside(z, -limit, limit).toFixed(2)));
-    changed(value.map((old, n) => (n === k ? point : old)));
-  };
-  const points = start.map((_, k) => {
-    const line = makeShape("path"), label = make("span"), head = make("button", { type: "button" }, label);
-    head.addEventListener("pointerdown", (event) => head.setPointerCapture(event.pointerId));
-    head.addEventListener("pointermove", (event) => {
-      if (!head.hasPointerCapture(event.pointerId)) return;
-      const { left, top, width, height } = box.getBoundingClientRect();
-      move(k, ((event.clientX - left) / width * 2 - 1) * limit, (1 - (event.clientY - top) / height * 2) * limit);
-    });
-    head.addEventListener("keydown", (event) => {
-      const step = arrows[event.key];
-      if (!step) return;
-      event.preventDefault();
-      move(k, value[k][0] + step[1] * limit / 20, value[k][1] - step[0] * limit / 20);
-    });
-    return { head, label, line };
-  });
-  lines.append(axes, ...points.map(({ line }) => line));
-  box.append(lines, make("span", { className: "limit", textContent: limit }), ...points.map(({ head }) => head));
-  function show(now) {
-    value = now;
-    const taken = []; // places of names, so that none covers another
-    points.forEach(({ head, label, line }, k) => {
-      const [x, y] = value[k], left = 50 + x / limit * 50, top = 50 - y / limit * 50;
-      let free = top;
-      while (taken.some(([a, b]) => Math.abs(a - left) < 18 && Math.abs(b - free) < 4.5)) free += 1;
-      taken.push([left, free]);
-      set(line, { d: `M0 0L${x} ${-y}` });
-      // translated, which is no shift of the layout; one per cent of 320 px
-      head.style.translate = `${left * 3.2}px ${top * 3.2}px`;
-      label.style.translate = `0 ${(free - top) * 3.2 - 2}px`;
-      set(head, { "aria-label": `${head.textContent}: ${x.toFixed(2)}, ${y.toFixed(2)}` });
-    });
-  }
-  const call = (names) => points.forEach(({ label }, k) => setText(label, names.length === points.length ? names[k] : String(k)));
-  return { box, show, call };
+  return { buttons: make("span", {}, back, play, next), stop };
 }
 
 // --- pictures of a panel: draw(panel, the places that changed), at(row, column) ---
+
+// Cells of which Python says what became of them: place => {word, kind}.
+const marks = ({ marked = [] }) =>
+  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])));
 
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
-  let cells = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, timer = null;
+  let cells = [], texts = [], kinds = [], changed = [], heads = [], sides = [], corner, named = "", held = 0, width = 0;
   box.append(table);
 
   function build({ rows, columns }) {
@@ -216,6 +188,9 @@ function makeTable(palette, { look, press, choose }) {
     sides = rows.map(header("row"));
     width = columns.length;
     held = 0;
+    changed = [];
+    texts = [];
+    kinds = [];
     cells = rows.flatMap((_row, i) => columns.map((_column, j) => {
       const cell = make("td", { tabIndex: i || j ? -1 : 0 });
       cell.addEventListener("focus", () => {
@@ -228,7 +203,7 @@ function makeTable(palette, { look, press, choose }) {
       cell.addEventListener("click", () => { look(i, j); press(i, j); });
       return cell;
     }));
-    table.className = width > 8 ? "dense" : "";
+    table.className = [width > 8 ? "dense" : "", rows.length > 9 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
       make("tbody", {}, ...rows.map((_, i) => make("tr", {}, sides[i], ...cells.slice(i * width, (i + 1) * width)))),
@@ -236,24 +211,26 @@ function makeTable(palette, { look, press, choose }) {
   }
   table.addEventListener("keydown", (event) => {
     if (event.target.tagName !== "TD") return;
-    const step = arrows[event.key], [i, j] = [Math.floor(held / width), held % width];
+    const step = strides[event.key], [i, j] = [Math.floor(held / width), held % width];
     if (!step && !isPress(event)) return;
     event.preventDefault();
     if (!step && !event.repeat) press(i, j);
-    if (step && j + step[1] >= 0 && j + step[1] < width) cells[held + step[0] * width + step[1]]?.focus();
+    if (step) cells[inside(i + step[0], 0, sides.length - 1) * width + inside(j + step[1], 0, width - 1)].focus();
   });
 
   function draw(panel, places) {
     const { rows, columns, size, axes } = panel;
     const built = heads.length !== columns.length || sides.length !== rows.length, words = String([rows, columns]);
+    // no picture becomes narrower, or all that is beside it would jump
+    if (built && cells.length) box.style.minWidth = `min(100cqw, ${box.offsetWidth}px)`;
     if (built) build(panel);
     else if (named !== words) {
-      // no column becomes narrower, or all that is beside it would jump
+      // nor a column
       const wide = [corner, ...heads].map((node) => [node, node.getBoundingClientRect().width]);
       for (const [node, pixels] of wide) node.style.minWidth = `${pixels}px`;
     }
     named = words;
-    setText(corner, `${axes[0]} ↓  ${axes[1]} →`);
+    setText(corner, [axes[0] && `${axes[0]} ↓`, axes[1] && `${axes[1]} →`].filter(Boolean).join("\n"));
     for (const [nodes, names, count] of [[heads, columns, size[1]], [sides, rows, size[0]]]) names.forEach((name, k) => {
       const button = nodes[k].firstElementChild;
       setText(button ?? nodes[k], name);
@@ -264,21 +241,24 @@ function makeTable(palette, { look, press, choose }) {
       button.disabled = query === null;
       set(button, { "aria-pressed": query === null ? undefined : query === choose.chosen() });
     });
-    const lit = new Set(panel.lit);
+    const lit = new Set(panel.lit), marked = marks(panel);
     cells.forEach((cell, place) => {
       const sum = Math.floor(place / width) >= size[0] || place % width >= size[1];
-      const colour = panel.colours[place];
-      const kind = (sum ? "sum" : colour === NONE ? "none" : colour >= whiteFrom ? "white" : "") + (lit.has(place) ? " lit" : "");
-      if (cell.dataset.kind !== kind) cell.dataset.kind = kind;
+      const colour = panel.colours[place], plain = colour === NONE ? "none" : colour >= whiteFrom ? "white" : "";
+      const kind = (sum ? "sum" : marked.get(place)?.kind ?? plain) + (lit.has(place) ? " lit" : "");
+      if (kinds[place] !== kind) cell.dataset.kind = kinds[place] = kind;
     });
+    changed.forEach((cell) => cell.classList.remove("changed"));
+    changed = [];
     for (const place of built ? cells.keys() : places) {
-      const cell = cells[place], colour = panel.colours[place];
-      setText(cell, panel.cells[place]);
+      const cell = cells[place], colour = panel.colours[place], text = panel.cells[place];
       cell.style.backgroundColor = colour === NONE ? "" : colours[colour];
-      if (!built) cell.classList.add("changed");
+      if (texts[place] === text) continue;
+      cell.textContent = texts[place] = text;
+      if (built) continue;
+      cell.classList.add("changed"); // a mark stands under a number if the last move changed it
+      changed.push(cell);
     }
-    clearTimeout(timer);
-    timer = setTimeout(() => cells.forEach((cell) => cell.classList.remove("changed")), MARKED);
   }
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
@@ -335,8 +315,7 @@ function makeCanvas(rgba, { look, press }) {
   });
   held.addEventListener("focus", () => look(...at));
   held.addEventListener("keydown", (event) => {
-    const far = { Home: [0, -size[1]], End: [0, size[1]], PageUp: [-10, 0], PageDown: [10, 0] };
-    const step = { ...arrows, ...far }[event.key];
+    const step = { ...strides, Home: [0, -size[1]], End: [0, size[1]] }[event.key];
     if (!step && !isPress(event)) return;
     event.preventDefault();
     if (!step) return press(...at);
@@ -376,7 +355,7 @@ function option({ labels, low, high, by }, word, k) {
 function makeView(model, picture) {
   const list = model.get("controls"), palette = model.get("palette"), title = model.get("title");
   const me = Math.random().toString(36).slice(2); // two views of a widget may ask at once
-  const values = { ...picture.values }, pending = new Set(), shows = {};
+  const values = { ...picture.values }, pending = new Set(), shows = {}, limits = {}, stops = [];
   const rgba = palette[0].map((c) => 0xff000000 + parseInt(c.slice(5) + c.slice(3, 5) + c.slice(1, 3), 16));
   rgba[NONE] = 0xffffffff;
   const switches = list.find(({ kind }) => kind === "cells");
@@ -386,22 +365,27 @@ function makeView(model, picture) {
 
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
+  const help = make("div", { className: "help", textContent: model.get("help") });
   const caption = make("div", { className: "caption" });
   set(caption, { "aria-live": "polite" });
   const printed = make("pre"), hint = `explore-${me}`;
+  const said = make("div", { className: "said" }, caption, make("div", { className: "slot" }, error, cell, help), printed);
   const views = make("div", { className: "views" }), heads = make("div", { className: "heads" });
-  const fields = make("fieldset");
+  const rows = make("div", { className: list.length > 6 ? "rows many" : "rows" });
+  const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), makeButton("reset", reset));
+  fields.lastChild.className = "reset";
   set(fields, { "aria-label": `${title}: controls` });
   let plane = null;
   for (const one of list) {
     const changed = (value) => change(one.name, value);
     const made = makeControl(one, changed, () => timer, hint);
     if (one.kind === "plane") plane = makePlane(one, changed);
-    fields.append(made.row);
+    rows.append(made.row);
     shows[one.name] = one.kind === "plane" ? plane.show : one.kind === "cells" ? mark : made.show;
+    if (made.limit) limits[one.name] = made.limit;
+    if (made.stop) stops.push(made.stop);
   }
-  const root = make("div", { className: "explore" },
-    make("div", { className: list.length > 6 ? "many" : "" }, fields), error, views, cell, caption, printed);
+  const root = make("div", { className: "explore" }, ...(list.length ? [fields] : []), views);
   // otherwise the notebook takes arrows and letters typed here for its own commands
   root.addEventListener("keydown", (event) => { if (!isCommand(event)) event.stopPropagation(); });
   // Notebook 7 looks at keys before they arrive here, unless the element that has the focus says this
@@ -429,11 +413,22 @@ function makeView(model, picture) {
     const made = kind === "table" ? makeTable(palette, on) : makeCanvas(rgba, on);
     const name = make("div", { className: "title" }), low = make("span"), high = make("span"), bar = make("span", { className: "bar" });
     bar.style.background = `linear-gradient(to right, ${palette[0].filter((_, i) => i % 15 === 0).join(",")})`;
-    const figure = make("div", { className: "panel" }, name, made.box, make("div", { className: "key" }, low, bar, high));
+    const key = make("div", { className: "key" }, low, bar, high), legend = make("span", { className: "legend" });
+    key.append(legend);
+    const figure = make("div", { className: "panel" }, name, made.box, key);
     return { ...made, kind, figure, draw(panel, places) {
       const axes = kind === "canvas" ? `${panel.axes[0]} ↓  ${panel.axes[1]} →` : "";
       setText(name, [panel.title, axes].filter(Boolean).join(": "));
       [low, high].forEach((end, n) => setText(end, panel.scale[n]));
+      const words = (panel.marked ?? []).map(([word]) => word);
+      if (String(words) !== legend.dataset.words) {
+        legend.dataset.words = words;
+        legend.replaceChildren(...words.map((word, n) => {
+          const sample = make("i");
+          sample.dataset.kind = `mark${n}`;
+          return make("span", {}, sample, word);
+        }));
+      }
       set(made.named, { "aria-label": [title, panel.title].filter(Boolean).join(": ") });
       made.draw(panel, places);
     } };
@@ -449,13 +444,21 @@ function makeView(model, picture) {
     // once there were many heads their place stays
     if (heads.children.length !== small.length) heads.style.minHeight = `${heads.getBoundingClientRect().height}px`;
     fill(heads, small);
-    fill(views, [...(plane ? [plane.box] : []), ...large, heads]);
+    fill(views, [...(plane ? [plane.box] : []), ...large, heads, said]);
   }
 
   function change(which, value) {
+    put(which, value);
+    ask();
+  }
+  function put(which, value) {
     values[which] = value;
     pending.add(which);
     shows[which](value);
+  }
+  function reset() {
+    for (const stop of stops) stop();
+    for (const { name, value } of list) put(name, value);
     ask();
   }
   function mark(on) {
@@ -496,7 +499,7 @@ function makeView(model, picture) {
     clearTimeout(timer);
     clearTimeout(slow);
     timer = null;
-    if (!watched) setText(cell, "");
+    if (!watched) say(cell, "");
   }
 
   function draw(places) {
@@ -505,6 +508,7 @@ function makeView(model, picture) {
     const settled = !timer && !pending.size;
     if (settled) Object.assign(values, picture.values);
     fields.disabled = false;
+    for (const [name, limit] of Object.entries(limits)) limit(picture.most[name]);
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
     // once there was printing its place stays, or the page would jump with every other value
@@ -512,7 +516,7 @@ function makeView(model, picture) {
     setText(caption, picture.caption);
     if (!places) arrange();
     panels.forEach((panel, k) => panel.draw(picture.panels[k], places?.[k] ?? picture.panels[k].colours.keys()));
-    plane?.call(picture.panels[0]?.rows ?? []);
+    plane?.call(picture.panels[0] ?? { rows: [] });
     if (settled) for (const one of list) shows[one.name](values[one.name]);
     else if (switches) mark(values[switches.name]);
     looking = false;
@@ -524,12 +528,12 @@ function makeView(model, picture) {
   // Says where a cell is, and asks Python how its number came about: one question at a time.
   function look(k, i, j) {
     watched = k === null ? null : [k, i, j];
-    if (!watched) return setText(cell, "");
+    if (!watched) return say(cell, "");
     const panel = picture.panels[k], number = panel.cells[i * panel.columns.length + j];
     const text = where(panel, i, j, number);
     const known = i < panel.size[0] && j < panel.size[1] && (panel.explains || number === undefined);
     // keep an explanation of the same number until the new one is here
-    if (!known || !cell.textContent.startsWith(text)) setText(cell, text);
+    if (!known || !cell.textContent.startsWith(text)) say(cell, text);
     if (known && !looking) {
       looking = true;
       send({ cell: watched });
@@ -539,12 +543,14 @@ function makeView(model, picture) {
     looking = false;
     if (!watched || !isThere(k, i, j)) return;
     if (String([k, i, j]) !== String(watched)) return look(...watched);
-    setText(cell, where(picture.panels[k], i, j, number) + (text && ` = ${text}`));
+    say(cell, where(picture.panels[k], i, j, number) + (text && ` = ${text}`));
   }
   function where(panel, i, j, number) {
     const on = switches && values[switches.name][i]?.[j];
     const state = on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
-    return `${panel.rows[i]} · ${panel.columns[j]}${state}: ${number === "" ? "not computed yet" : number ?? "…"}`;
+    const words = [["row", panel.rows[i]], ["column", panel.columns[j]]].filter(([, name]) => name).map((pair) => pair.join(" ")).join(", ");
+    const mark = i < panel.size[0] && j < panel.size[1] && marks(panel).get(i * panel.columns.length + j);
+    return `${words}${state}: ${mark ? `${mark.word}, ` : ""}${number === "" ? "not computed yet" : number ?? "…"}`;
   }
 
   const probe = () => send({ whole: 1 }); // the connection was lost, or is back

@@ -36,7 +36,16 @@ STILL = """<div class="explore-still"><style>
   display: none; }}
 </style>{}</div>"""
 
+HELP = (
+    "Underlined: your last move changed this number. Point at a number, or go to it with Tab "
+    "and the arrow keys, to see how it came about. reset goes back to the start."
+)
+
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
+
+
+def _text(name):
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 class Explore(anywidget.AnyWidget):
@@ -46,9 +55,10 @@ class Explore(anywidget.AnyWidget):
     """
 
     # the text and not the path: anywidget would watch the files and keep every widget alive
-    _esm = Path(__file__).with_name("explore.js").read_text(encoding="utf-8")
-    _css = Path(__file__).with_name("explore.css").read_text(encoding="utf-8")
+    _esm = _text("plane.js") + _text("explore.js")
+    _css = _text("explore.css")
     title = traitlets.Unicode().tag(sync=True)
+    help = traitlets.Unicode().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
     palette = traitlets.List().tag(sync=True)
     picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: _changed({}, self._sent))
@@ -68,7 +78,7 @@ class Explore(anywidget.AnyWidget):
                     f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
                 )
         self._lock = threading.RLock()  # questions are answered one at a time, each in a thread
-        self._views = []
+        self._views, self._most = [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
         self._sent = self.compute({}) | {"turn": "", "count": 0}
         colours, white_from = palette()
@@ -76,6 +86,7 @@ class Explore(anywidget.AnyWidget):
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
             controls=[c.spec for c in self._controls.values()],
             palette=[colours, white_from],
+            help=HELP if _is_first() else "",
         )
         # ipykernel 7.4 sends the first message of a page to the shell that opened the comm,
         # the main one, where it waits for a cell that runs; without this to the page's own.
@@ -107,15 +118,29 @@ class Explore(anywidget.AnyWidget):
                 printed = outcome.printed
                 if outcome.error is None:
                     self._views = outcome.value
+                    self._limit()
                 else:
                     error = outcome.complaint()
             return {
                 "error": sendable(error),
                 "printed": sendable(printed),
                 "values": dict(self._values),
+                "most": dict(self._most),
                 "caption": "\n".join(view.caption for _, view in self._views if view.caption),
                 "panels": _panels(self._views),
             }
+
+    def _limit(self):
+        """Sliders go no higher than what was returned has a meaning for."""
+        sliders = {n: c for n, c in self._controls.items() if c.kind == "slider"}
+        most = {}
+        for _, view in self._views:
+            if view.heads is not None and "head" in sliders:
+                most["head"] = sliders["head"].low + len(view.heads) - 1
+            most |= view.limits
+        self._most = {n: sliders[n].at_most(x) for n, x in most.items() if n in sliders}
+        for name, high in self._most.items():
+            self._values[name] = min(self._values[name], high)
 
     def _known(self, values):
         if not isinstance(values, dict) or not set(values) <= set(self._controls):
@@ -166,7 +191,7 @@ class Explore(anywidget.AnyWidget):
         except (TypeError, ValueError, IndexError):  # the page asked for no cell of these
             return "", ""
         number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
-        if view.explain is None or not number:
+        if view.explain is None or not number or view.mark(row, column):
             return number, ""
         outcome = call(lambda: str(view.explain(row, column)))
         return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
@@ -231,21 +256,32 @@ def explore(fn, /, **controls):
                                            rows of the picture if those are as many; fn gets
                                            a float tensor of its own
         The default of the function's parameter is the start, otherwise the middle of a
-        slider and the first of a choice. Any control named "step" that is a slider gets
-        back, play and next. A choice or slider named "query" is also set by a click on the
-        name of a row or column, one named "head" by the small heads of a View: to the option
-        of that name, otherwise counting from its first value.
+        slider and the first of a choice. A control named "step" is a slider with back, play
+        and next; of a list or dict it shows the names beside it. A choice or slider named
+        "query" is also set by a click on the name of a row or column, one named "head" by the
+        small heads of a View: to the option of that name, otherwise counting from its first
+        value.
     Returns the widget: put it last in the cell. Its plain text is its numbers.
     Raises InputError if fn cannot be called or a control cannot be understood.
     """
     return Explore(fn, controls)
 
 
-def _close_earlier(widget):
-    """Close what the same cell of the notebook made when it ran before: nobody sees it."""
+def _cell():
+    """(the cell of the notebook, its execution) that runs; None where there is none."""
     kernel = getattr(get_ipython(), "kernel", None)
     parent = kernel.get_parent("shell") if kernel else {}
-    cell, run = parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
+    return parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
+
+
+def _is_first():
+    """Whether this is the first cell of the notebook that shows something live."""
+    return next(iter(_shown), _cell()[0]) == _cell()[0]
+
+
+def _close_earlier(widget):
+    """Close what the same cell of the notebook made when it ran before: nobody sees it."""
+    cell, run = _cell()
     if cell is None:
         return
     known, widgets = _shown.get(cell, (run, []))
@@ -287,6 +323,11 @@ def _panel(title, view, **small):
         "size": [n, m],
         "axes": list(view.axes),
         "scale": [f"{limit:.4g}" for limit in view.scale],
+        "marked": [
+            [word, [i * len(columns) + j for i, j in np.argwhere(cells).tolist()]]
+            for word, cells in view.marked.items()
+        ],
+        "points": [[name, *point] for name, point in view.points.items()],
         "lit": [i * len(columns) + j for i, j in sorted(view.highlights)],
         "explains": view.explain is not None,
         "cells": cells,

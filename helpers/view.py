@@ -25,6 +25,7 @@ MAX_TEXT = 64  # rows or columns of the numbers as text
 MAX_SIDE = 512  # rows or columns of a picture
 MAX_TERMS = 8  # products that an explanation tells
 MAX_HEADS = 16  # small heads beside a matrix
+MAX_KINDS = 3  # kinds of marked cells
 
 
 @cache
@@ -114,14 +115,22 @@ class View:
     highlights: cells (row, column) to outline; None means all: (1, None) is row 1.
     shown: (rows, columns) of bool, False where a cell is not computed yet; None shows all.
     row_sums, column_sums: also show what each row, or column, adds up to.
-    scale: (low, high), the values of the lightest and the darkest colour; by default
-        (0, 1) if all values lie there, else from the lowest to the highest with 0 included.
+    marked: {"masked": mask, "dropped": ...}, up to three matrices (rows, columns) of bool:
+        cells that stand out, each kind in its own way and with its word in place of how the
+        number came about.
+    scale: (low, high), the values of the lightest and the darkest colour, wider where a
+        number lies beyond, unless clip is set; by default (0, 1) if all values lie there,
+        else from the lowest to the highest with 0 included.
+    clip: numbers beyond the scale have its last colour.
     digits: digits after the point, 0 to 6.
     axes: what a row and what a column is.
     explain: explain(row, column) -> str, how the number in this cell came about.
     heads: (heads, rows, columns), up to 16 of them, drawn small and without numbers beside
         the matrix, on its scale, which by default covers them too; shown holds for them too.
     head: which of them, from 0, the matrix is: outlined; None if it is none of them.
+    limits: {"step": 3}: sliders of the live view that go no higher for now. One named "head"
+        counts up to the heads there are by itself.
+    points: {name: (x, y)}: vectors that stay where they are, beside those to be dragged.
     Raises InputError where these do not fit together.
     """
 
@@ -139,6 +148,10 @@ class View:
     explain: Callable | None = None
     heads: object = None
     head: int | None = None
+    marked: object = None
+    clip: bool = False
+    limits: object = None
+    points: object = None
 
     def __post_init__(self):
         self.matrix, given = as_array(self.matrix), "keys"
@@ -164,6 +177,8 @@ class View:
         if (shape := self.shown.shape) != (rows, columns):
             raise InputError(f"shown has the shape {shape}, the matrix {rows, columns}.")
         self.highlights = self._cells(() if self.highlights is None else self.highlights)
+        self.marked = self._kinds()
+        self.limits, self.points = self._pairs("limits", 0), self._pairs("points", 1)
         self._fit_heads()
         self.scale = self._limits(self.scale)
         self.digits = bare(self.digits)
@@ -171,7 +186,7 @@ class View:
             given = str(self.digits)[:40]
             raise InputError(f"digits is {given!r}; a whole number from 0 to 6 is expected.")
         self.caption = as_text(self.caption)
-        for name in ("row_sums", "column_sums"):
+        for name in ("row_sums", "column_sums", "clip"):
             if not isinstance(bare(getattr(self, name)), (bool, int)):
                 raise InputError(f"{name} is no switch; True or False is expected.")
         if not (self.explain is None or callable(self.explain)):
@@ -190,6 +205,41 @@ class View:
                 f"({rows}, {columns}) is expected, None for a whole row or column."
             ) from None
         return cells
+
+    def _kinds(self):
+        """marked as {word: array of bool}."""
+        marked = {} if self.marked is None else self.marked
+        if not isinstance(marked, dict) or len(marked) > MAX_KINDS:
+            raise InputError(
+                f"marked is {str(marked)[:40]}; "
+                f"up to {MAX_KINDS} matrices, as in {{'masked': mask}}, are expected."
+            )
+        kinds = {one_line(str(word)): as_array(m, str(word)) for word, m in marked.items()}
+        for word, matrix in kinds.items():
+            if matrix.shape != self.matrix.shape:
+                raise InputError(
+                    f"{word} has the shape {matrix.shape}, the matrix {self.matrix.shape}."
+                )
+        return {word: matrix.astype(bool) for word, matrix in kinds.items()}
+
+    def mark(self, row, column):
+        """The word of a marked cell, "" for any other."""
+        return next((word for word, cells in self.marked.items() if cells[row, column]), "")
+
+    def _pairs(self, what, ndim):
+        """limits or points, whose values are numbers or pairs of numbers, as plain ones."""
+        given = getattr(self, what) or {}
+        try:
+            plain = {one_line(str(name)): as_array(x).tolist() for name, x in given.items()}
+            fits = all(np.shape(x) == (2,) * ndim and np.isfinite(x).all() for x in plain.values())
+        except (AttributeError, InputError):
+            fits = False
+        if not fits:
+            raise InputError(
+                f"{what} is {str(given)[:60]}; a dict is expected: name: "
+                f"{'(x, y)' if ndim else 'number'}."
+            )
+        return plain
 
     def _fit_heads(self):
         self.head, count = bare(self.head), 0
@@ -213,14 +263,22 @@ class View:
             with suppress(TypeError, ValueError, OverflowError, RuntimeError):
                 low, high = map(float, scale)
             if np.isfinite([low, high]).all() and low < high:
-                return low, high
+                seen = [] if self.clip else self._coloured()
+                return min([low, *seen]), max([high, *seen])
             raise InputError(
                 f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
             )
+        low, high = min([0.0, *self._coloured()]), max([0.0, *self._coloured()])
+        return (0.0, 1.0) if low == 0 and high <= 1 else (low, high)
+
+    def _coloured(self):
+        """[lowest, highest] of all finite numbers that have a colour; [] if there are none."""
         every = np.stack([self.matrix, *(() if self.heads is None else self.heads)])
-        finite = every[np.isfinite(every) & self.shown]
-        low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
-        return (0.0, 1.0) if low == 0 and high <= 1 else (float(low), float(high))
+        finite = every[np.isfinite(every) & self.shown & ~self._any_mark()]
+        return [float(finite.min()), float(finite.max())] if finite.size else []
+
+    def _any_mark(self):
+        return np.any([np.zeros(self.matrix.shape), *self.marked.values()], axis=0)
 
     def number(self, value):
         """A value as it is shown everywhere: fixed digits, no minus before zero; with a
@@ -251,7 +309,7 @@ class View:
         unit = max(-low, high)  # with numbers near 1 nothing overflows
         with np.errstate(all="ignore"):
             part = (self.matrix / unit - low / unit) / (high / unit - low / unit)
-        none = np.isnan(self.matrix) | ~self.shown
+        none = np.isnan(self.matrix) | ~self.shown | self._any_mark()
         index = np.clip(np.where(none, 0, part), 0, 1) * (NONE - 1)
         return np.where(none, NONE, index.round()).astype(np.uint8)
 
@@ -268,6 +326,7 @@ class View:
             tokens=self.tokens[:rows],
             keys=self.keys[:columns],
             shown=self.shown[:rows, :columns],
+            marked={word: cells[:rows, :columns] for word, cells in self.marked.items()},
             highlights=[(i, j) for i, j in self.highlights if i < rows and j < columns],
             heads=None if self.heads is None else self.heads[:, :rows, :columns],
             caption=f"{text} {self.caption}".strip(),
@@ -278,7 +337,7 @@ class View:
 
     def small(self):
         """The heads as (title, View), in order; empty if there are none."""
-        alone = dict(caption="", highlights=(), explain=None, heads=None, head=None)
+        alone = dict(caption="", highlights=(), explain=None, heads=None, head=None, marked=None)
         heads = () if self.heads is None else self.heads
         return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
 
@@ -318,7 +377,7 @@ def side_by_side(matrices, **options):
     """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
 
     matrices: {title: matrix or View}; a View is copied, the others get these options.
-    Plain matrices share one scale, unless it is among the options.
+    Plain matrices share one scale.
     Raises InputError if they differ in shape, or if one of several has heads.
     """
     views = [
@@ -331,7 +390,7 @@ def side_by_side(matrices, **options):
         shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views) or "{}"
         raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
     plain = not any(isinstance(one, View) for one in matrices.values())
-    if plain and options.get("scale") is None:
+    if plain:
         low, high = zip(*(view.scale for _, view in views), strict=True)
         for _, view in views:
             view.scale = min(low), max(high)
@@ -350,17 +409,25 @@ def dot_in_full(a, b):
     return " + ".join(terms[:MAX_TERMS] + ["…"] * (len(terms) > MAX_TERMS))
 
 
-def softmax_in_full(scores, j):
-    """How softmax makes weight j of these scores (n,): "exp(0.95 - 1.50) / 4.20".
+def softmax_in_full(scores, j, temperature=None):
+    """How softmax makes weight j of these scores (n,): "exp(0.95 - 1.50) / 4.20, where ...".
 
     As softmax does it, the largest score is taken from all of them first; below the line is
-    the sum of all such exponentials.
+    the sum of all such exponentials. What the numbers are is said in words.
+    temperature: by which the scores are divided before that.
     """
-    scores = as_array(scores, "scores").ravel()
+    given = as_array(scores, "scores").ravel()
+    scores = given if temperature is None else given / temperature
     top = scores.max()
     if top == -np.inf:
         return "0 / 0: there is nothing to see"
-    return f"exp({scores[j]:.2f} - {top:.2f}) / {np.exp(scores - top).sum():.2f}"
+    one, what, largest = f"{scores[j]:.2f}", "the score", "the largest in its row"
+    if temperature is not None:
+        what += f" {given[j]:.4g} divided by the temperature {bare(temperature):g}"
+    where = f"{one} is {what}, {largest}"
+    if scores[j] < top:
+        where = f"{one} is {what} and {top:.2f} {largest}"
+    return f"exp({one} - {top:.2f}) / {np.exp(scores - top).sum():.2f}, where {where}"
 
 
 def wide(text):

@@ -101,6 +101,7 @@ def chromium(folder, width=1280, height=900):
         context = playwright.chromium.launch_persistent_context(
             str(folder / ".profile"),
             args=FLAGS,
+            ignore_default_args=["--hide-scrollbars"],  # as readers have them
             viewport={"width": width, "height": height},
             **found,
         )

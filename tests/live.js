@@ -18,7 +18,8 @@ live.values = (number, view = live.find(number)) => live.all(view, '.control').m
 });
 live.shown = (view) => ({
     values: live.values(null, view),
-    outputs: live.texts(view, 'output').map(Number),
+    outputs: live.texts(view, 'output').map((text) => (isNaN(text) ? text : Number(text))),
+    most: live.all(view, '[type=range]').map((e) => Number(e.max)),
     error: view.querySelector('.error').textContent,
     printed: view.querySelector('pre').textContent,
     caption: view.querySelector('.caption').textContent,
@@ -29,7 +30,8 @@ live.shown = (view) => ({
         columns: live.texts(panel, 'thead th:not(.corner)'),
         rows: live.texts(panel, 'tbody th'),
         cells: live.texts(panel, 'td'),
-        scale: live.texts(panel, '.key span:not(.bar)'),
+        scale: live.texts(panel, '.key > span:not(.bar, .legend)'),
+        legend: live.texts(panel, '.legend > span'),
     })),
     heads: live.all(view, '.head').map((e) => [e.textContent, e.ariaCurrent === 'true']),
 });
@@ -47,11 +49,15 @@ live.miscoloured = (view, figures) => live.all(view, '.panel, .head').map((box, 
     return [...atob(figures[k][1])].reduce((wrong, letter, at) => {
         const colour = letter.charCodeAt(0);
         if (canvas) return wrong + (pixels[at] !== (live.palette[colour] ?? 0xffffffff));
-        if (colour === 255) return wrong + !/none|sum/.test(cells[at].dataset.kind);
+        if (colour === 255) return wrong + !/none|sum|mark/.test(cells[at].dataset.kind);
         const shown = getComputedStyle(cells[at]).backgroundColor.match(/\d+/g);
         return wrong + (live.pixel(shown) !== live.palette[colour]);
     }, 0);
 });
+
+// the numbers of its tables: [text, whether there is a mark under it]
+live.numbers = (number) =>
+    live.all(live.find(number), 'td').map((e) => [e.textContent, e.matches('.changed')]);
 
 // Wait until a view shows what is right, as far as that says anything; what it shows
 // instead after twenty seconds, {what: [shown, right]}, or null.
@@ -114,9 +120,11 @@ live.spoiled = (number) => {
     const boxes = live.all(view, parts).filter((e) => !e.closest('.scroll > *, .vectors > *'))
         .map((e) => [e, e.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
     for (const [e, box] of boxes) {
-        const free = e.matches('.scroll') || !e.clientWidth;
+        const free = e.matches('.scroll, [type=text]') || !e.clientWidth;
         if (box.left < output.left - 1 || box.right > output.right + 1)
             wrong.push(`${name(e)} sticks out`);
+        const bar = e.offsetHeight - e.clientHeight; // that can be seen
+        if (e.matches('.scroll') && e.scrollWidth > e.clientWidth + 1 && bar < 8) wrong.push(`${name(e)} hides a part`);
         if (!free && e.scrollWidth > e.clientWidth + 1) wrong.push(`${name(e)} is cut off`);
         for (const [other, there] of boxes) {
             if (e === other || e.contains(other) || other.contains(e)) continue;
@@ -124,6 +132,46 @@ live.spoiled = (number) => {
             const high = Math.min(box.bottom, there.bottom) - Math.max(box.top, there.top);
             if (wide > 1 && high > 1) wrong.push(`${name(e)} over ${name(other)}`);
         }
+    }
+    return wrong;
+};
+
+// what keeps a view from being seen at once, without its code: too high, or blank bands in it
+live.unseen = (number) => {
+    const view = live.find(number), wrong = [], room = view.closest('.jp-WindowedPanel-outer');
+    const parts = 'fieldset *, .title, table, canvas, .vectors, .key, .head, .caption, .slot > *, pre';
+    const seen = live.all(view, parts).filter((e) => e.textContent || e.matches('input, canvas'))
+        .map((e) => e.getBoundingClientRect()).filter((box) => box.height)
+        .sort((a, b) => a.top - b.top);
+    const { top, bottom } = view.getBoundingClientRect();
+    if (bottom - top > room.clientHeight)
+        wrong.push(`${bottom - top} px high, ${room.clientHeight} can be seen`);
+    seen.reduce((low, box) => {
+        if (box.top - low > 16) wrong.push(`blank from ${low - top} to ${box.top - top}`);
+        return Math.max(low, box.bottom);
+    }, top);
+    return wrong;
+};
+// labels in a plane that stand elsewhere than at their points, or over each other
+live.stray = (number) => {
+    const wrong = [], boxes = [], view = live.find(number);
+    const [plane] = live.all(view, '.vectors').map((e) => e.getBoundingClientRect());
+    for (const head of live.all(view, '.vectors button')) {
+        const point = head.getBoundingClientRect();
+        const label = head.firstChild.getBoundingClientRect();
+        const [x, y] = [point.left + point.width / 2, point.top + point.height / 2];
+        const away = Math.hypot(
+            Math.max(label.left - x, 0, x - label.right),
+            Math.max(label.top - y, 0, y - label.bottom),
+        );
+        if (away > 14) wrong.push(`${head.textContent}: ${away} px off`);
+        if (label.left < plane.left - 1 || label.right > plane.right + 1
+            || label.top < plane.top - 1 || label.bottom > plane.bottom + 1)
+            wrong.push(`${head.textContent} is outside`);
+        const over = ([, b]) => Math.min(b.right, label.right) - Math.max(b.left, label.left) > 3
+            && Math.min(b.bottom, label.bottom) - Math.max(b.top, label.top) > 5;
+        for (const [other] of boxes.filter(over)) wrong.push(`${head.textContent} over ${other}`);
+        boxes.push([head.textContent, label]);
     }
     return wrong;
 };

@@ -77,6 +77,30 @@ def test_a_step_starts_at_its_beginning():
     assert control("step", (1, 9), lambda step=4: 0).spec["value"] == 4
 
 
+def test_a_step_has_the_names_it_is_given():
+    for short in (["project", "mask"], {"project": 7, "mask": 8}):
+        made = control("step", short, lambda step: 0)
+        assert made.spec | {"value": 0} == {
+            "name": "step", "kind": "stops", "value": 0, "labels": ["project", "mask"]
+        }  # fmt: skip
+        assert made.argument(1) == (short[1] if isinstance(short, list) else 8)
+    assert control("stage", ["project", "mask"], lambda stage: 0).kind == "choice"
+
+
+@pytest.mark.parametrize(
+    "short, wanted, most",
+    [
+        ((1, 12), 2, 2),
+        ((1, 12), 40, 12),
+        ((1, 12), 0, 1),
+        ((0, 9, 2), 5, 4),
+        ((0.0, 1.0), 0.35, 0.3),
+    ],
+)
+def test_a_slider_can_be_limited(short, wanted, most):
+    assert control("x", short, lambda x: 0).at_most(wanted) == pytest.approx(most)
+
+
 @pytest.mark.parametrize(
     "default, short, value",
     [

@@ -386,6 +386,37 @@ def test_what_the_function_prints_is_in_the_picture_only(capsys, change):
     assert capsys.readouterr().out == ""
 
 
+# --- what a control may do ---
+
+
+def test_no_slider_goes_beyond_what_has_a_meaning(change):
+    def heads(many, head, step):
+        limits = {"step": 2 * many, "of nothing": 5}
+        return View([[head]], heads=[[[0.0]]] * many, head=min(head, many) - 1, limits=limits)
+
+    widget = explore(heads, many=[1, 2, 4], head=(1, 12), step=(0, 9))
+    assert state(widget)["most"] == {"head": 1, "step": 2}
+    assert state(widget)["values"] == {"many": 0, "head": 1, "step": 0}
+    assert change(widget, many=2)["most"] == {"head": 4, "step": 8}
+    assert change(widget, head=4, step=7)["values"] == {"many": 2, "head": 4, "step": 7}
+    assert change(widget, many=1)["values"] == {"many": 1, "head": 2, "step": 4}
+    several = explore(lambda x: {"a": View([[1]], limits={"x": 3}), "b": View([[1]])}, x=(0, 9))
+    assert state(several)["most"] == {"x": 3}
+    assert state(explore(show, x=(0, 9)))["most"] == {}
+
+
+def test_marked_cells_and_fixed_points_travel(answer):
+    view = View(
+        np.eye(2), row_sums=True, marked={"masked": [[0, 0], [1, 0]], "dropped": [[0, 1], [0, 0]]},
+        points={"q": (1, 0.5)}, explain=lambda i, j: "so",
+    )  # fmt: skip
+    widget = explore(lambda: view)
+    (panel,) = state(widget)["panels"]
+    assert panel["marked"] == [["masked", [3]], ["dropped", [1]]]
+    assert panel["points"] == [["q", 1, 0.5]]
+    assert [answer(widget, {"cell": [0, 1, j]})["text"] for j in (0, 1)] == ["", "so"]
+
+
 # --- patches ---
 
 
@@ -719,6 +750,18 @@ def test_a_cell_that_runs_again_closes_what_it_made_before(cell, told):
     gc.collect()
     assert not any(one() for one in made), "nobody keeps what is closed"
     assert len(set(registry._instances) - before) == 2 * 3, "and the layout of each"
+
+
+def test_the_first_cell_that_shows_something_says_how_to_read_it(cell):
+    cell("one")
+    first, also = explore(show, x=(0, 5)), explore(show, x=(0, 5))
+    cell("two")
+    second = explore(show, x=(0, 5))
+    cell("one")
+    again = explore(show, x=(0, 5))
+    for words in ("your last move changed", "Tab", "reset"):
+        assert all(words in widget.help for widget in (first, also, again))
+    assert second.help == ""
 
 
 def test_without_a_notebook_nothing_is_closed(cell, monkeypatch):

@@ -18,6 +18,7 @@ from PIL import Image
 from playwright.sync_api import expect
 from replay import quick
 
+LARGE = "large", "resized", "sixteen", "heads by hand", "vectors"  # extra views, for no projector
 THEMES = ["JupyterLab Dark", "JupyterLab Light"]
 HIGH = 1300
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640
@@ -101,6 +102,14 @@ NOTEBOOKS |= {"views_in_Notebook_7": ("notebooks", None)}
 everywhere = pytest.mark.parametrize("notebook", NOTEBOOKS, indirect=True)
 every_notebook = pytest.mark.parametrize("notebook", [*NOTEBOOKS][:-1], indirect=True)
 each_theme = pytest.mark.parametrize("theme", THEMES, indirect=True)
+# by what it stands for: the size of the window, whether the file browser is open
+SIZES = {
+    "projector": (1280, 720, False),
+    "projector at 150 %": (853, 480, False),
+    "200 %": (640, 650, False),
+    "file browser": (800, 720, True),
+}
+each_size = pytest.mark.parametrize("size", SIZES, indirect=True)
 each_width = pytest.mark.parametrize("width", [WIDE, ZOOMED], indirect=True)
 extra_views = pytest.mark.parametrize("notebook", ["views"], indirect=True)
 
@@ -214,6 +223,12 @@ class LiveView:
                 return
         raise AssertionError(f"Tab does not reach {self.title}")
 
+    def reset(self):
+        """Back to the start, which each view with controls has a button for."""
+        if self.controls:
+            self.find("fieldset button", has_text="reset").click()
+        assert self.right() == {c["name"]: c["value"] for c in self.controls}
+
     def focused(self, what):
         """A property of what has the focus, None if that is outside the view."""
         script = "([number, what]) => live.focused(number)?.[what] ?? null"
@@ -226,17 +241,36 @@ class LiveView:
 
     def operate_slider(self):
         low, high, by = map(float, map(self.focused, ("min", "max", "step")))
-        for key, end in [("Home", low), ("End", high)]:
+        ten = min(low + 10 * by, high), max(high - 10 * by, low)
+        up, down = [("Home", low), ("PageUp", ten[0])], [("End", high), ("PageDown", ten[1])]
+        for key, end in [*down, *up, ("End", high)]:
             self.press(key)
-            assert abs(float(self.focused("value")) - end) < by
-            if key == "End" or len(self.controls) < 6:
+            assert abs(float(self.focused("value")) - end) < by, key
+            if key == "Home" and len(self.controls) < 6:
                 self.right()
-        self.press("ArrowLeft")  # the next thing is right only if this came to be
+        self.right()
+        self.move("ArrowLeft")
         assert float(self.focused("value")) < high
+
+    def move(self, key):
+        """Press a key that moves a control: a mark stands under a number if and only if this
+        changed it."""
+        before = self.ask("numbers")
+        self.press(key)
+        self.right()
+        now = self.ask("numbers")
+        same_size = len(before) == len(now)
+        changed = [
+            same_size and old != new for (old, _), (new, _) in zip(before, now, strict=False)
+        ]
+        assert [mark for _, mark in now] == changed or not same_size, self.title
 
     def operate_choice(self):
         self.press("Home")
         count = self.page.evaluate("document.activeElement.options.length")
+        for key, k in [("PageDown", min(10, count - 1)), ("PageUp", 0)]:
+            self.press(key)
+            assert self.focused("value") == str(k), key
         for k in range(count):
             assert self.focused("value") == str(k)
             if count < 6 or k in (0, count - 1):
@@ -246,9 +280,8 @@ class LiveView:
     def operate_checkbox(self):
         for _ in range(2):
             before = self.focused("checked")
-            self.press("Space")
+            self.move("Space")
             assert self.focused("checked") is not before
-            self.right()
 
     def operate_text(self):
         before, keys = self.focused("value"), "abmdd x"
@@ -274,6 +307,9 @@ class LiveView:
         self.press(*["ArrowUp"] * 3)
         assert self.focused("ariaLabel") != before
         self.right()
+        before = self.focused("ariaLabel")
+        self.press("PageDown", "PageUp")
+        assert self.focused("ariaLabel") == before
 
     def operate_table(self):
         """From corner to corner, also against the edges; what is a switch is switched."""
@@ -299,6 +335,14 @@ class LiveView:
 # --- what Python says ---
 
 
+def number(text):
+    """What a slider says beside it, a step also a name."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def two_digits(numbers):
     return np.round(numbers, 2).tolist()
 
@@ -306,12 +350,14 @@ def two_digits(numbers):
 def expected(controls, picture, why, cell):
     """What the page should show of a picture while a cell (panel, row, column) is pointed at,
     and why it is what it is; after an error, whatever it showed before."""
-    as_shown, outputs = [], []
+    as_shown, outputs, most = [], [], []
     for control, value in zip(controls, picture["values"].values(), strict=True):
         as_shown.append(two_digits(value) if control["kind"] == "plane" else value)
         if control["kind"] in ("slider", "stops"):
-            outputs.append(float(control["labels"][value]) if "labels" in control else value)
-    shown = {"values": as_shown, "outputs": outputs, "error": picture["error"]}
+            end = len(control["labels"]) - 1 if "labels" in control else control["high"]
+            most.append(picture["most"].get(control["name"], end))
+            outputs.append(number(control["labels"][value]) if "labels" in control else value)
+    shown = {"values": as_shown, "outputs": outputs, "most": most, "error": picture["error"]}
     if picture["error"]:
         return shown
     small = [panel for panel in picture["panels"] if "small" in panel]
@@ -328,14 +374,16 @@ def expected(controls, picture, why, cell):
 
 def texts(panel):
     """A table has its names in its header, a canvas in the title."""
-    table, axes = bool(panel["cells"]), f"{panel['axes'][0]} ↓  {panel['axes'][1]} →"
+    table, (down, across) = bool(panel["cells"]), panel["axes"]
+    axes, corner = f"{down} ↓  {across} →", [f"{down} ↓" * bool(down), f"{across} →" * bool(across)]
     return {
         "title": panel["title"] if table else ": ".join(filter(None, [panel["title"], axes])),
-        "corner": axes if table else "",
+        "corner": "\n".join(filter(None, corner)) if table else "",
         "columns": panel["columns"] if table else [],
         "rows": panel["rows"] if table else [],
         "cells": panel["cells"],
         "scale": panel["scale"],
+        "legend": [word for word, _ in panel["marked"]],
     }
 
 
@@ -350,8 +398,12 @@ def status(controls, picture, why, cell):
         on = picture["values"][control["name"]]
         if control["kind"] == "cells" and i < len(on) and j < len(on[0]):
             state = f", {control['name'].replace('_', ' ')} {'on' if on[i][j] else 'off'}"
-    number = panel["cells"][i * len(columns) + j] if panel["cells"] else why[0]
-    text = f"{rows[i]} · {columns[j]}{state}: {number or 'not computed yet'}"
+    shown = panel["cells"][i * len(columns) + j] if panel["cells"] else why[0]
+    for word, places in panel["marked"]:
+        state += f": {word}" if i * len(columns) + j in places else ""
+    names = [f"row {rows[i]}" * bool(rows[i]), f"column {columns[j]}" * bool(columns[j])]
+    place = ", ".join(filter(None, names)) + state
+    text = f"{place}{',' if ': ' in state else ':'} {shown or 'not computed yet'}"
     return " = ".join(filter(None, [text, why[1]]))
 
 
@@ -382,9 +434,13 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
             assert view.page.evaluate("live.notebook()") == before, f"heard a key of {view.title}"
             view.press("Tab")
         view.unmoved()
+        view.reset()
         assert view.page.locator(".explore-still:visible").count() == 0, "beside the live one"
         # all that the mouse can use was reached
-        wanted = view.find("input, select, .control button").count() + view.find(".panel").count()
+        wanted = (
+            view.find("input:enabled, select, fieldset button").count()
+            + view.find(".panel").count()
+        )
         assert len([k for k in kinds if k not in ("word", "head", "point", "scroll")]) == wanted
 
 
@@ -435,11 +491,7 @@ def test_every_view_is_operated_with_the_mouse(views):
             head.click()
             expect(head).to_have_attribute("aria-current", "true")
             view.right()
-        for button in view.find(".control button", has_text="reset").all():
-            button.click()
-            values = view.right()
-            (matrix,) = (c for c in view.controls if c["kind"] in ("cells", "plane"))
-            assert values[matrix["name"]] == matrix["value"]
+        view.reset()
         view.unmoved()
 
 
@@ -492,12 +544,26 @@ def say_an_error(view):
         expect(view.find(".error")).to_contain_text("no such word")
 
 
-@each_width
+@pytest.fixture
+def size(views, request):
+    page = views[0].page
+    width, height, browser = SIZES[request.param]
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate(f"jupyterapp.shell.{'expand' if browser else 'collapse'}Left()")
+    yield request.param
+    page.evaluate("jupyterapp.shell.collapseLeft()")
+    page.set_viewport_size({"width": WIDE, "height": HIGH})
+
+
+@each_size
 @every_notebook
-def test_nothing_is_cut_off_or_covered(views, width):
+def test_nothing_is_cut_off_or_covered_and_a_projector_shows_it_at_once(views, size):
     for view in views:
         say_an_error(view)
         assert view.ask("spoiled") == [], view.title
+        assert view.ask("stray") == [], view.title
+        if size.startswith("projector") and view.title not in LARGE:
+            assert view.ask("unseen") == [], view.title
 
 
 def axe_finds_nothing(views, options):

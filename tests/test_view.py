@@ -51,7 +51,9 @@ def test_every_colour_leaves_a_contrast_of_at_least_4_5_for_its_number():
     [
         ([0.0, 0.5, 1.0], None, [0, 127, 254]),
         ([-3.0, 0.0, 3.0], None, [0, 127, 254]),
-        ([1.0, 2.0], (1, 1.5), [0, 254]),
+        ([1.0, 2.0], (1, 3), [0, 127]),
+        ([0.0, 1.0, 2.0], (0, 1), [0, 127, 254]),  # 2 is not as dark as 1
+        ([-2.0, 0.0], (0, 2), [0, 127]),
         ([np.nan, np.inf, -np.inf, 0], None, [NONE, 254, 0, 0]),
         *(([high, -high, 0], None, [254, 0, 127]) for high in (1.7e308, 1e-300, 5e-324)),
     ],
@@ -59,6 +61,29 @@ def test_every_colour_leaves_a_contrast_of_at_least_4_5_for_its_number():
 def test_the_darkest_cell_is_the_largest_number(matrix, scale, colours):
     found = View([matrix], scale=scale).colours()
     assert (found.tolist(), found.dtype) == ([colours], np.uint8)
+
+
+def test_a_scale_may_be_too_narrow_on_purpose():
+    view = View([[-1.0, 0.0, 1.0, 9.0]], scale=(0, 1), clip=True)
+    assert view.scale == (0, 1) and view.colours().tolist() == [[0, 0, 254, 254]]
+    assert View([[0.5]], heads=[[[0.5]], [[4.0]]], scale=(0, 1)).scale == (0, 4)
+
+
+def test_marked_cells_have_their_word_no_colour_and_no_part_in_the_scale():
+    hidden, gone = np.triu(np.ones((2, 2)), 1), np.array([[0, 0], [1, 0]])
+    view = View([[1, 9], [3, 2]], marked={"masked": hidden, "dropped": gone}, row_sums=True)
+    assert view.scale == (0, 2)
+    assert view.colours().tolist() == [[127, NONE], [NONE, 254]]
+    assert [view.mark(*at) for at in np.ndindex(2, 2)] == ["", "masked", "dropped", ""]
+    assert view.text() == View([[1, 9], [3, 2]], row_sums=True).text()
+    assert view.part(1).marked["masked"].tolist() == [[False]]
+    hidden[0, 1] = 0
+    assert view.mark(0, 1) == "masked", "its own"
+
+
+def test_limits_and_points_are_plain_numbers():
+    view = View([[1]], limits={"step": torch.tensor(3)}, points={"q": torch.tensor([1.0, 2.0])})
+    assert view.limits == {"step": 3} and view.points == {"q": [1, 2]}
 
 
 def test_what_is_not_computed_yet_has_no_colour_no_number_and_does_not_count():
@@ -183,7 +208,9 @@ def test_matrices_side_by_side_have_one_scale_and_views_their_own():
         ({"a": [[0.5]], "b": [[1]]}, [(0, 1), (0, 1)]),
     ]:
         assert [view.scale for _, view in side_by_side(both)] == scales
-    assert [view.scale for _, view in side_by_side({1: low, 2: high}, scale=(0, 3))] == [(0, 3)] * 2
+    for clip, scale in [(True, (0, 3)), (False, (-2, 6))]:
+        views = side_by_side({1: low, 2: high}, scale=(0, 3), clip=clip)
+        assert [view.scale for _, view in views] == [scale] * 2
     view = View(low)
     ((title, copy),) = side_by_side({5: view})
     assert (title, copy.text()) == ("5", view.text()) and copy is not view
@@ -221,10 +248,23 @@ def test_softmax_in_full_gives_the_weight():
     scores = torch.tensor([0.95, 1.50, -torch.inf, 2.75])
     for j, weight in enumerate(torch.softmax(scores, dim=-1).tolist()):
         score, top, total = re.fullmatch(
-            r"exp\((\S+) - (\S+)\) / (\S+)", softmax_in_full(scores, j)
+            r"exp\((\S+) - (\S+)\) / (\S+), where .*", softmax_in_full(scores, j)
         ).groups()
         assert math.exp(float(score) - float(top)) / float(total) == pytest.approx(weight, abs=2e-3)
     assert softmax_in_full([-np.inf, -np.inf], 0) == "0 / 0: there is nothing to see"
+
+
+def test_softmax_in_full_says_what_its_numbers_are():
+    end = "/ 1.43, where 70.70 is the score 0.707 divided by the temperature 0.01"
+    assert softmax_in_full([0.707, 0.7154], 0, temperature=0.01) == (
+        f"exp(70.70 - 71.54) {end} and 71.54 the largest in its row"
+    )
+    assert softmax_in_full([0.95, 1.5], 0).endswith(
+        "where 0.95 is the score and 1.50 the largest in its row"
+    )
+    assert softmax_in_full([0.95, 1.5], 1).endswith(
+        "where 1.50 is the score, the largest in its row"
+    )
 
 
 # --- what it takes ---
@@ -325,6 +365,13 @@ REFUSED = [
     (dict(heads=HEADS, head=2), "head is 2; one of 2 heads, counted from 0, or None is expected"),
     *((dict(heads=HEADS, head=x), f"head is {x}; one of 2 heads") for x in (-1, True, "1")),
     (dict(head=0), "head is 0; one of 0 heads"),
+    (dict(marked=HEADS[0]), "up to 3 matrices, as in {'masked': mask}, are expected"),
+    (dict(marked=dict.fromkeys("abcd", HEADS[0])), "up to 3 matrices"),
+    (dict(marked={"masked": [[1]]}), "masked has the shape (1, 1), the matrix (3, 3)"),
+    (dict(marked={"masked": "all"}), "masked is str ('all')"),
+    (dict(clip="yes"), "clip is no switch; True or False is expected"),
+    *((dict(limits=x), "name: number") for x in (5, {"step": "a"}, {"step": [1]})),
+    *((dict(points=x), "name: (x, y)") for x in ([[1, 2]], {"q": 1}, {"q": (1, np.nan)})),
 ]
 
 
