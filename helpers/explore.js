@@ -175,7 +175,7 @@ const marks = ({ marked = [] }) =>
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
-  let cells = [], texts = [], kinds = [], changed = [], heads = [], sides = [], corner, named = "", held = 0, width = 0;
+  let cells = [], shown = [], heads = [], sides = [], corner, named = "", held = 0, width = 0;
   box.append(table);
 
   function build({ rows, columns }) {
@@ -188,11 +188,8 @@ function makeTable(palette, { look, press, choose }) {
     sides = rows.map(header("row"));
     width = columns.length;
     held = 0;
-    changed = [];
-    texts = [];
-    kinds = [];
     cells = rows.flatMap((_row, i) => columns.map((_column, j) => {
-      const cell = make("td", { tabIndex: i || j ? -1 : 0 });
+      const cell = make("td", { tabIndex: i || j ? -1 : 0 }, "");
       cell.addEventListener("focus", () => {
         cells[held].tabIndex = -1;
         cell.tabIndex = 0;
@@ -203,6 +200,7 @@ function makeTable(palette, { look, press, choose }) {
       cell.addEventListener("click", () => { look(i, j); press(i, j); });
       return cell;
     }));
+    shown = cells.map(() => ({}));
     table.className = [width > 8 ? "dense" : "", rows.length > 9 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
@@ -218,7 +216,7 @@ function makeTable(palette, { look, press, choose }) {
     if (step) cells[inside(i + step[0], 0, sides.length - 1) * width + inside(j + step[1], 0, width - 1)].focus();
   });
 
-  function draw(panel, places) {
+  function draw(panel) {
     const { rows, columns, size, axes } = panel;
     const built = heads.length !== columns.length || sides.length !== rows.length, words = String([rows, columns]);
     // no picture becomes narrower, or all that is beside it would jump
@@ -243,22 +241,17 @@ function makeTable(palette, { look, press, choose }) {
     });
     const lit = new Set(panel.lit), marked = marks(panel);
     cells.forEach((cell, place) => {
+      const was = shown[place], text = panel.cells[place], colour = panel.colours[place];
       const sum = Math.floor(place / width) >= size[0] || place % width >= size[1];
-      const colour = panel.colours[place], plain = colour === NONE ? "none" : colour >= whiteFrom ? "white" : "";
+      const plain = colour === NONE ? "none" : colour >= whiteFrom ? "white" : "";
       const kind = (sum ? "sum" : marked.get(place)?.kind ?? plain) + (lit.has(place) ? " lit" : "");
-      if (kinds[place] !== kind) cell.dataset.kind = kinds[place] = kind;
+      const changed = !built && was.text !== text; // by the last move: if and only if, a mark stands under it
+      if (was.kind !== kind) cell.dataset.kind = kind;
+      if (was.colour !== colour) cell.style.backgroundColor = colour === NONE ? "" : colours[colour];
+      if (was.text !== text) cell.firstChild.data = text;
+      if (was.changed !== changed) cell.classList.toggle("changed", changed);
+      shown[place] = { text, colour, kind, changed };
     });
-    changed.forEach((cell) => cell.classList.remove("changed"));
-    changed = [];
-    for (const place of built ? cells.keys() : places) {
-      const cell = cells[place], colour = panel.colours[place], text = panel.cells[place];
-      cell.style.backgroundColor = colour === NONE ? "" : colours[colour];
-      if (texts[place] === text) continue;
-      cell.textContent = texts[place] = text;
-      if (built) continue;
-      cell.classList.add("changed"); // a mark stands under a number if the last move changed it
-      changed.push(cell);
-    }
   }
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
@@ -553,6 +546,12 @@ function makeView(model, picture) {
     return `${words}${state}: ${mark ? `${mark.word}, ` : ""}${number === "" ? "not computed yet" : number ?? "…"}`;
   }
 
+  // places that were kept are those of another size of the page
+  let wide = 0;
+  new ResizeObserver(([{ contentRect: { width } }]) => {
+    if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
+    wide = width;
+  }).observe(root);
   const probe = () => send({ whole: 1 }); // the connection was lost, or is back
   model.on("comm_live_update", probe);
   // where the page knows its kernel (JupyterLab, Notebook 7) it is told when that ends
