@@ -189,7 +189,7 @@ function makeTable(palette, { look, press, choose }) {
     width = columns.length;
     held = 0;
     cells = rows.flatMap((_row, i) => columns.map((_column, j) => {
-      const cell = make("td", { tabIndex: i || j ? -1 : 0 }, "");
+      const cell = make("td", { tabIndex: i || j ? -1 : 0 });
       cell.addEventListener("focus", () => {
         cells[held].tabIndex = -1;
         cell.tabIndex = 0;
@@ -248,7 +248,7 @@ function makeTable(palette, { look, press, choose }) {
       const changed = !built && was.text !== text; // by the last move: if and only if, a mark stands under it
       if (was.kind !== kind) cell.dataset.kind = kind;
       if (was.colour !== colour) cell.style.backgroundColor = colour === NONE ? "" : colours[colour];
-      if (was.text !== text) cell.firstChild.data = text;
+      if (was.text !== text) cell.textContent = text;
       if (was.changed !== changed) cell.classList.toggle("changed", changed);
       shown[place] = { text, colour, kind, changed };
     });
