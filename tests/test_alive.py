@@ -260,7 +260,7 @@ def test_words_of_the_reader_are_text_and_stay_inside_the_page(page, shared):
         says(caption, kind)
         assert caption.text_content() == view.locator(".title").first.text_content() == kind
         axis = View([[0.1]], axes=(kind[:200], "")).axes[0]  # on one line
-        assert view.locator("th.corner").first.text_content() == f"{axis} ↓  {axis} →"
+        assert view.locator("th.corner").first.text_content() == f"{axis} ↓\n{axis} →"
         view.locator("td").first.hover()
         says(view.locator(".cell"), f" = {kind}")
         assert view.evaluate(wider) <= 1, f"{kind[:20]} makes the view wider"
