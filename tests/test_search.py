@@ -31,7 +31,11 @@ TRIPLES = 30
 
 
 def in_stages(exercise):
-    return [m for m in exercise.all_mistakes if m.choices and not (m.detect or m.counterfactual)]
+    return [
+        m
+        for m in exercise.all_mistakes
+        if m.choices and not (m.detect or m.counterfactual or m.alone)
+    ]
 
 
 def each(exercises):
@@ -98,7 +102,7 @@ def explains(exercise, names, code):
             give_the_same(exercise, way, code) for way in ways
         ):
             return True
-    choices = [[choice for mistake in some for choice in mistake.variants] for some in named]
+    choices = [[choice for mistake in some for choice in mistake.choices] for some in named]
     return any(
         apart(*chosen) and give_the_same(exercise, answer(exercise, chosen), code)
         for chosen in product(*choices)

@@ -44,10 +44,10 @@ def is_gone(seen, found, name, before):
 
 def _would_show(seen, found, mistake):
     """Would the numbers be others if this mistake were there besides those that are found?"""
-    if not mistake.variants or not all(m.variants for m in found):
+    if not mistake.choices or not all(m.choices for m in found):
         return False
     case = _Case(seen)
-    sets = product(*(m.variants for m in found), mistake.variants)
+    sets = product(*(m.choices for m in found), mistake.choices)
     return not any(case.fits(seen.exercise.pipeline.replace(*s)) for s in sets if apart(*s))
 
 
@@ -183,8 +183,8 @@ class _Case:
 
     def is_made_by(self, mistake):
         """Does one of the ways to make this mistake fit?"""
-        replaced = (self.exercise.pipeline.replace(choice) for choice in mistake.variants)
-        return any(map(self.fits, replaced)) or any(map(self.fits, mistake.codes))
+        ways, pipeline = mistake.ways, self.exercise.pipeline
+        return any(self.fits(pipeline.replace(w) if isinstance(w, dict) else w) for w in ways)
 
     def explanation(self, limit=LIMIT):
         """The declared mistake, or the smallest set, that gives these results; () if none
@@ -249,6 +249,6 @@ def _in_order(exercise, *mistakes):
     stages = list(exercise.pipeline.stages) if exercise.pipeline else []
 
     def place(mistake):
-        return min((stages.index(s) for choice in mistake.variants for s in choice), default=-1)
+        return min((stages.index(s) for choice in mistake.choices for s in choice), default=-1)
 
     return tuple(sorted(mistakes, key=place))
