@@ -4,7 +4,6 @@ that an experiment shows."""
 from dataclasses import replace
 from itertools import combinations, product
 
-from .counterfactual import Both
 from .exercise import IN_PLACE, returned
 from .pipeline import Pipeline
 from .results import attempt, call_ours, same
@@ -105,7 +104,7 @@ def _together(seen):
 def _matters(seen, world):
     """Is anything else in this world, but for what becomes of the arguments?"""
     first = sorted(range(len(seen.mine)), key=lambda k: k not in seen.wrong)
-    return not all(same(seen.in_world(world, k).unchanged, seen.mine[k].unchanged) for k in first)
+    return not all(same(seen.in_worlds(k, world).unchanged, seen.mine[k].unchanged) for k in first)
 
 
 def _in_worlds(seen, *pairs):
@@ -115,8 +114,7 @@ def _in_worlds(seen, *pairs):
     """
     worlds, mistakes = zip(*pairs, strict=True)
     # What changes in place there may be an argument.
-    there = seen.all_in(worlds[0] if len(worlds) == 1 else Both(worlds))
-    results = [result.unchanged for result in there]
+    results = [result.unchanged for result in seen.all_in(*worlds)]
     if all(seen.is_right(k, result) for k, result in enumerate(results)):
         return _in_order(seen.exercise, *mistakes)
     numbers = [result.numbers for result in results if result.numbers is not None]
