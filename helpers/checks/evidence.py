@@ -74,14 +74,14 @@ class Evidence:
         rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
         return Evidence(self.exercise, self.answer, self.call, *rows)
 
-    def ask(self, k, worlds=(), **changes):
+    def ask(self, k, *worlds, **changes):
         """The Result of the answer on probe k with these changes, in these worlds at once."""
-        return attempt(self.answer, replace(self.probes[k], **changes), self.call, worlds)
+        return attempt(self.answer, replace(self.probes[k], **changes), self.call, *worlds)
 
     def in_worlds(self, k, *worlds):
         """The Result of probe k in these worlds."""
         if (worlds, k) not in self._worlds:
-            self._worlds[worlds, k] = self.ask(k, worlds)
+            self._worlds[worlds, k] = self.ask(k, *worlds)
         return self._worlds[worlds, k]
 
     def all_in(self, *worlds):

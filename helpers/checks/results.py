@@ -64,7 +64,7 @@ def was_stopped(outcome):
     return isinstance(outcome.error, TimeoutError) and outcome.error.__traceback__ is None
 
 
-def attempt(answer, probe, call, worlds=()):
+def attempt(answer, probe, call, *worlds):
     """The Result of calling an answer on a copy of the probe's arguments.
 
     call: guard.call, or call_ours for code that cannot do harm.  worlds: what is otherwise
