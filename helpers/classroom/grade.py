@@ -32,6 +32,8 @@ def main(arguments=None):
         "--seconds", type=int, default=120, help="for each notebook, default %(default)s"
     )
     options = parser.parse_args(arguments)
+    if options.seconds < 1:
+        parser.error(f"--seconds is 1 or more, not {options.seconds}")
     folder, shown = options.folder, clean(options.folder)
     # A name that the encoding does not know must not end the program.
     sys.stdout.reconfigure(errors="backslashreplace")
