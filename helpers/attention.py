@@ -153,7 +153,10 @@ class SelfAttentionLinear(nn.Module):
     def weights(self, inputs):
         """inputs: (..., n, d_in).  Returns the attention weights (..., n, n)."""
         _expect_width(inputs, self.W_query.in_features)
-        return attention_weights(scaled_scores(self.W_query(inputs), self.W_key(inputs)))
+        return self._weights_of(self.W_query(inputs), self.W_key(inputs))
+
+    def _weights_of(self, queries, keys):
+        return attention_weights(scaled_scores(queries, keys))
 
     def forward(self, inputs):
         return self.weights(inputs) @ self.W_value(inputs)
@@ -233,12 +236,7 @@ class CausalAttention(SelfAttentionLinear):
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mask", causal_mask(context_length))
 
-    def weights(self, inputs):
-        """inputs: (..., n, d_in), n <= context_length.  Returns the weights (..., n, n)."""
-        _expect_width(inputs, self.W_query.in_features)
-        return self._of_the_past(self.W_query(inputs), self.W_key(inputs))
-
-    def _of_the_past(self, queries, keys):
+    def _weights_of(self, queries, keys):
         n, most = keys.shape[-2], len(self.mask)
         if n > most:
             raise InputError(
@@ -256,29 +254,27 @@ class CausalAttention(SelfAttentionLinear):
 def split_heads(x, num_heads):
     """Give each head its own part of every token's numbers.
 
-    x: (b, n, d_out), d_out divisible by num_heads.
-    Returns (b, num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
+    x: (..., n, d_out), d_out divisible by num_heads.
+    Returns (..., num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
     first head_dim numbers of each token.
     """
-    b, n, d_out = x.shape
-    head_dim = _expect_head_dim(d_out, num_heads)
-    return x.view(b, n, num_heads, head_dim).transpose(1, 2)
+    head_dim = _expect_head_dim(x.shape[-1], num_heads)
+    return x.unflatten(-1, (num_heads, head_dim)).transpose(-3, -2)
 
 
 def merge_heads(x):
     """Put the parts of the heads side by side again: the inverse of split_heads.
 
-    x: (b, num_heads, n, head_dim).  Returns (b, n, num_heads * head_dim).
+    x: (..., num_heads, n, head_dim).  Returns (..., n, num_heads * head_dim).
     """
-    b, _, n, _ = x.shape
-    return x.transpose(1, 2).contiguous().view(b, n, -1)
+    return x.transpose(-3, -2).flatten(-2)
 
 
 def multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-    """Causal multi-head attention on a batch.
+    """Causal multi-head attention.
 
-    inputs: (b, n, d_in).  W_query, W_key, W_value: (d_in, d_out), d_out divisible by
-    num_heads.  W_out: (d_out, d_out).  b_out: (d_out,).  Returns (b, n, d_out).
+    inputs: (..., n, d_in).  W_query, W_key, W_value: (d_in, d_out), d_out divisible by
+    num_heads.  W_out: (d_out, d_out).  b_out: (d_out,).  Returns (..., n, d_out).
     """
     queries, keys, values = (split_heads(inputs @ W, num_heads) for W in (W_query, W_key, W_value))
     weights = causal_weights(queries @ keys.transpose(-2, -1), keys.shape[-1])
@@ -331,8 +327,8 @@ class MultiHeadAttention(CausalAttention):
     """Causal multi-head attention in one module: one projection for all heads, then split.
 
     d_out: width of all heads together, divisible by num_heads; a head is
-    head_dim = d_out / num_heads wide.  The other arguments are those of CausalAttention;
-    inputs are (b, n, d_in).
+    head_dim = d_out / num_heads wide.  The other arguments are those of CausalAttention.
+    weights(inputs): (..., num_heads, n, n).
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -341,11 +337,8 @@ class MultiHeadAttention(CausalAttention):
         self.num_heads = num_heads
         self.out_proj = nn.Linear(d_out, d_out)
 
-    def weights(self, inputs):
-        """inputs: (b, n, d_in), n <= context_length.  Returns (b, num_heads, n, n)."""
-        _expect_width(inputs, self.W_query.in_features, batch=True)
-        projected = self.W_query(inputs), self.W_key(inputs)
-        return self._of_the_past(*(split_heads(x, self.num_heads) for x in projected))
+    def _weights_of(self, queries, keys):
+        return super()._weights_of(*(split_heads(x, self.num_heads) for x in (queries, keys)))
 
     def forward(self, inputs):
         weights = self.dropout(self.weights(inputs))
@@ -512,12 +505,9 @@ def _expect_head_dim(d_out, num_heads):
     return d_out // num_heads
 
 
-def _expect_width(inputs, d_in, batch=False):
-    ends = f"(b, n, {d_in})" if batch else f"(n, {d_in}) or (b, n, {d_in})"
-    fits = inputs.dim() == 3 if batch else inputs.dim() >= 2
-    if not fits or inputs.shape[-1] != d_in:
-        advice = " For a single sentence: inputs[None]." if batch and inputs.dim() == 2 else ""
+def _expect_width(inputs, d_in):
+    if inputs.dim() < 2 or inputs.shape[-1] != d_in:
         raise InputError(
-            f"the inputs have the shape {tuple(inputs.shape)}; {ends} is expected, because the "
-            f"module was created with d_in = {d_in}.{advice}"
+            f"the inputs have the shape {tuple(inputs.shape)}; (n, {d_in}) or (b, n, {d_in}) is "
+            f"expected, because the module was created with d_in = {d_in}."
         )

@@ -42,13 +42,10 @@ def rows_of(file, holds, or_else=""):
     advice = f"Restore it with: git checkout data/{file.name}{or_else}"
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"data/{file.name} cannot be read ({type(error).__name__}). {advice}"
-        ) from None
-    try:
         yield csv.reader(line for line in lines if not line.startswith("#"))
+        return
+    except OSError as error:
+        why = f"cannot be read ({type(error).__name__})"
     except (ValueError, LookupError, csv.Error) as error:
-        raise InputError(
-            f"data/{file.name} should hold {holds} ({str(error)[:80]}). {advice}"
-        ) from None
+        why = f"should hold {holds} ({str(error)[:80]})"
+    raise InputError(f"data/{file.name} {why}. {advice}") from None

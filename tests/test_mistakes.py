@@ -14,7 +14,7 @@ from helpers import guard
 from helpers.checks import check
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours
-from helpers.checks.texts import all_texts, contents, text_of
+from helpers.checks.texts import contents, text_of
 from helpers.checks.verdict import forget
 
 EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]
@@ -117,7 +117,7 @@ def test_what_an_exercise_leaves_out_or_renames_is_offered_by_a_stage_and_has_a_
 
 def test_every_text_has_a_name():
     names = {mistake.name for e in EXERCISES for mistake in e.all_mistakes}
-    for name, entry in all_texts().items():
+    for name, entry in contents("mistakes.toml").items():
         assert name in names, f"mistakes.toml speaks of '{name}', which no exercise declares."
         for other in entry.get("instead", ()):
             for exercise in other["in"]:

@@ -131,7 +131,7 @@ class TwoInputs(Right):
         (("SelfAttention", lambda d_in, d_out: 1), "a class is expected, this is a function"),
         (("SelfAttention",), "a class is expected, this is None"),
         (("SelfAttention", torch.ones(6)), "a class is expected, this is a Tensor"),
-        (("SelfAttention", dict), "your class dict is no nn.Module"),
+        (("SelfAttention", dict), "your class dict is not an nn.Module"),
         (("SelfAttention", Foreign), "Write class Foreign(nn.Module): and call super()"),
         (("SelfAttention", attention.CausalAttention), "takes (d_in, d_out, context_length, d"),
         (("CausalAttention", Dots), "write def __init__(self, d_in, d_out, context_length):"),

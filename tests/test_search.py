@@ -31,7 +31,11 @@ TRIPLES = 30
 
 
 def in_stages(exercise):
-    return [m for m in exercise.all_mistakes if m.choices and not (m.detect or m.counterfactual)]
+    return [
+        m
+        for m in exercise.all_mistakes
+        if m.choices and not (m.detect or m.counterfactual or m.alone)
+    ]
 
 
 def each(exercises):
@@ -98,7 +102,7 @@ def explains(exercise, names, code):
             give_the_same(exercise, way, code) for way in ways
         ):
             return True
-    choices = [[choice for mistake in some for choice in mistake.variants] for some in named]
+    choices = [[choice for mistake in some for choice in mistake.choices] for some in named]
     return any(
         apart(*chosen) and give_the_same(exercise, answer(exercise, chosen), code)
         for chosen in product(*choices)
@@ -199,15 +203,23 @@ def changed_and_unscaled(inputs, W_query, W_key, W_value):
     return torch.softmax(queries @ keys.T, dim=-1) @ values
 
 
+def infinite_and_turned(scores, d_k, window):
+    """Each of the two experiments alone shows nothing but NaN; both at once show a right answer."""
+    ones = torch.ones_like(scores)
+    hidden = (ones.triu(1) + ones.tril(window)) > 0
+    return (scores / d_k**0.5).masked_fill(hidden, torch.inf).softmax(-1)
+
+
 @pytest.mark.parametrize(
     "exercise, code, names",
     [
         ("SelfAttention", FrozenAndOverQueries, ("requires_grad=False left", OVER_QUERIES)),
         ("qkv_attention", changed_and_unscaled, ("input changed in place", "no scaling")),
+        ("window_weights", infinite_and_turned, ("+inf", "sign of the diagonal")),
     ],
-    ids=["04-class", "04-function"],
+    ids=["04-class", "04-function", "05-two-experiments"],
 )
-def test_beside_what_is_no_stage_a_wrong_stage_is_named(exercise, code, names):
+def test_beside_what_is_no_wrong_number_another_mistake_is_named(exercise, code, names):
     assert check(exercise, code).mistakes == names
 
 

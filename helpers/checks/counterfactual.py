@@ -2,8 +2,6 @@
 there, then that thing was what was wrong with it."""
 
 import math
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -18,20 +16,6 @@ class World(TorchFunctionMode):
     def call(self, func, name, args, kwargs):
         """name: of the function, be it a method or not."""
         return func(*args, **kwargs)
-
-
-@dataclass(frozen=True)
-class Both:
-    """Several worlds at once: called like one of them."""
-
-    worlds: tuple
-
-    @contextmanager
-    def __call__(self):
-        with ExitStack() as stack:
-            for world in self.worlds:
-                stack.enter_context(world())
-            yield
 
 
 class EmptyIsZero(World):

@@ -4,7 +4,6 @@ that an experiment shows."""
 from dataclasses import replace
 from itertools import combinations, product
 
-from .counterfactual import Both
 from .exercise import IN_PLACE, returned
 from .pipeline import Pipeline
 from .results import attempt, call_ours, same
@@ -44,10 +43,10 @@ def is_gone(seen, found, name, before):
 
 def _would_show(seen, found, mistake):
     """Would the numbers be others if this mistake were there besides those that are found?"""
-    if not mistake.variants or not all(m.variants for m in found):
+    if not mistake.choices or not all(m.choices for m in found):
         return False
     case = _Case(seen)
-    sets = product(*(m.variants for m in found), mistake.variants)
+    sets = product(*(m.choices for m in found), mistake.choices)
     return not any(case.fits(seen.exercise.pipeline.replace(*s)) for s in sets if apart(*s))
 
 
@@ -105,7 +104,7 @@ def _together(seen):
 def _matters(seen, world):
     """Is anything else in this world, but for what becomes of the arguments?"""
     first = sorted(range(len(seen.mine)), key=lambda k: k not in seen.wrong)
-    return not all(same(seen.in_world(world, k).unchanged, seen.mine[k].unchanged) for k in first)
+    return not all(same(seen.in_worlds(k, world).unchanged, seen.mine[k].unchanged) for k in first)
 
 
 def _in_worlds(seen, *pairs):
@@ -115,8 +114,7 @@ def _in_worlds(seen, *pairs):
     """
     worlds, mistakes = zip(*pairs, strict=True)
     # What changes in place there may be an argument.
-    there = seen.all_in(worlds[0] if len(worlds) == 1 else Both(worlds))
-    results = [result.unchanged for result in there]
+    results = [result.unchanged for result in seen.all_in(*worlds)]
     if all(seen.is_right(k, result) for k, result in enumerate(results)):
         return _in_order(seen.exercise, *mistakes)
     numbers = [result.numbers for result in results if result.numbers is not None]
@@ -183,8 +181,8 @@ class _Case:
 
     def is_made_by(self, mistake):
         """Does one of the ways to make this mistake fit?"""
-        replaced = (self.exercise.pipeline.replace(choice) for choice in mistake.variants)
-        return any(map(self.fits, replaced)) or any(map(self.fits, mistake.codes))
+        ways, pipeline = mistake.ways, self.exercise.pipeline
+        return any(self.fits(pipeline.replace(w) if isinstance(w, dict) else w) for w in ways)
 
     def explanation(self, limit=LIMIT):
         """The declared mistake, or the smallest set, that gives these results; () if none
@@ -249,6 +247,6 @@ def _in_order(exercise, *mistakes):
     stages = list(exercise.pipeline.stages) if exercise.pipeline else []
 
     def place(mistake):
-        return min((stages.index(s) for choice in mistake.variants for s in choice), default=-1)
+        return min((stages.index(s) for choice in mistake.choices for s in choice), default=-1)
 
     return tuple(sorted(mistakes, key=place))

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -75,19 +74,19 @@ class Evidence:
         rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
         return Evidence(self.exercise, self.answer, self.call, *rows)
 
-    def ask(self, k, world=nullcontext, **changes):
-        """The Result of the answer on probe k with these changes, in this world."""
-        return attempt(self.answer, replace(self.probes[k], **changes), self.call, world)
+    def ask(self, k, *worlds, **changes):
+        """The Result of the answer on probe k with these changes, in these worlds at once."""
+        return attempt(self.answer, replace(self.probes[k], **changes), self.call, *worlds)
 
-    def in_world(self, world, k):
-        """The Result of probe k in this world."""
-        if (world, k) not in self._worlds:
-            self._worlds[world, k] = self.ask(k, world)
-        return self._worlds[world, k]
+    def in_worlds(self, k, *worlds):
+        """The Result of probe k in these worlds."""
+        if (worlds, k) not in self._worlds:
+            self._worlds[worlds, k] = self.ask(k, *worlds)
+        return self._worlds[worlds, k]
 
-    def all_in(self, world):
-        """The Results of all probes in this world."""
-        return [self.in_world(world, k) for k in range(len(self.mine))]
+    def all_in(self, *worlds):
+        """The Results of all probes in these worlds."""
+        return [self.in_worlds(k, *worlds) for k in range(len(self.mine))]
 
     def cured_by(self, world):
         """Is everything right in this world that is not right in ours, whatever becomes of the
@@ -96,7 +95,7 @@ class Evidence:
         fine = {k: self.is_right(k, result.unchanged) for k, result in enumerate(self.mine)}
         wrong_first = sorted(fine, key=fine.get)
         return not all(fine.values()) and all(
-            self.is_right(k, self.in_world(world, k).unchanged) for k in wrong_first
+            self.is_right(k, self.in_worlds(k, world).unchanged) for k in wrong_first
         )
 
     @property

@@ -63,83 +63,59 @@ class Probe:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One way to find a mistake; a name may have several.
+    """Ways to make a mistake, and how it is found: by the numbers that they give, where nothing
+    else is said. A name may have several of these.
 
-    codes: functions called like the exercise, each of which makes the mistake.
-    choices: variants of stages that make it, each a dict from stage to variant.
-    alone: more of these, which are never looked for together with other mistakes.
-    detect: takes the evidence.Evidence, returns a bool; for what no single code can say. Used
-        in place of the numbers, like counterfactual.
+    ways: functions called like the exercise, and choices: dicts from stage to variant.
+    name: that of the table where it stands.
+    alone: are they never looked for together with other mistakes?
+    detect: takes the evidence.Evidence, returns a bool; for what no single code can say.
     counterfactual: a world (see counterfactual.py) in which this mistake does no harm.
     on: takes a Probe, returns another one; this mistake is found there only, because on the
         probes themselves it raises what others raise too.
     """
 
-    name: str
-    codes: tuple = ()
-    choices: tuple = ()
-    alone: tuple = ()
+    ways: tuple
+    name: str = ""
+    alone: bool = False
     detect: Callable | None = None
     counterfactual: Callable | None = None
     on: Callable | None = None
 
     @property
-    def variants(self):
-        """All its choices."""
-        return (*self.choices, *self.alone)
-
-
-@dataclass(frozen=True)
-class Ways:
-    """Ways to make a mistake that are not found by their numbers alone: see Mistake."""
-
-    ways: tuple
-    alone: bool = False
-    found: Mapping = field(default_factory=dict)
+    def choices(self):
+        return tuple(way for way in self.ways if isinstance(way, dict))
 
 
 def alone(*ways):
     """Ways that are never looked for together with other mistakes."""
-    return Ways(ways, alone=True)
+    return Mistake(ways, alone=True)
 
 
 def detected(detect, *ways):
     """Ways that are found by detect(evidence)."""
-    return Ways(ways, found={"detect": detect})
+    return Mistake(ways, detect=detect)
 
 
 def cured(world, *ways):
     """Ways that do no harm in this world, and are found by that."""
-    return Ways(ways, found={"counterfactual": world})
+    return Mistake(ways, counterfactual=world)
 
 
 def seen_on(change, *ways):
     """Ways that are found on other probes, change(probe)."""
-    return Ways(ways, found={"on": change})
+    return Mistake(ways, on=change)
 
 
 def mistakes_in(table, stage=None):
     """The Mistakes of a table; of the table of a stage, if one is given."""
     for name, ways in table.items():
-        plain = []
-        for way in ways if isinstance(ways, tuple) else (ways,):
-            if isinstance(way, Ways) and way.found:
-                yield _mistake(name, stage, [Ways(way.ways)], **way.found)
-            else:
-                plain.append(way)
-        if plain:
-            yield _mistake(name, stage, plain)
-
-
-def _mistake(name, stage, ways, **found):
-    parts = {"codes": [], "choices": [], "alone": []}
-    for one in ways:
-        one = one if isinstance(one, Ways) else Ways((one,))
-        for way in one.ways:
-            way = {stage: way} if stage and not isinstance(way, dict) else way
-            kind = "codes" if not isinstance(way, dict) else "alone" if one.alone else "choices"
-            parts[kind].append(way)
-    return Mistake(name, **{kind: tuple(ways) for kind, ways in parts.items()}, **found)
+        ways = ways if isinstance(ways, tuple) else (ways,)
+        found = [way for way in ways if isinstance(way, Mistake)]
+        plain = tuple(way for way in ways if not isinstance(way, Mistake))
+        for one in (Mistake(plain), *found) if plain else found:
+            given = [{stage: w} if stage and not isinstance(w, dict) else w for w in one.ways]
+            yield replace(one, name=name, ways=tuple(given))
 
 
 # --- exercises ---
@@ -205,21 +181,16 @@ class Exercise:
             for mistake in mistakes_in(wrong, stage):
                 if mistake.name in without:
                     continue
-                possible = {
-                    kind: tuple(c for c in getattr(mistake, kind) if self.pipeline.has(c))
-                    for kind in ("choices", "alone")
-                }
-                if mistake.name in alone:
-                    possible = {"choices": (), "alone": sum(possible.values(), ())}
-                if any(possible.values()):
+                ways = tuple(choice for choice in mistake.ways if self.pipeline.has(choice))
+                if ways:
                     name = names.get(mistake.name, mistake.name)
-                    yield replace(mistake, name=name, **possible)
+                    by_itself = mistake.alone or mistake.name in alone
+                    yield replace(mistake, name=name, ways=ways, alone=by_itself)
 
     def answers(self, mistake):
         """Every answer that makes this mistake here."""
-        yield from mistake.codes
-        for choice in mistake.variants:
-            yield self.makes(self.pipeline.replace(choice))
+        for way in mistake.ways:
+            yield self.makes(self.pipeline.replace(way)) if isinstance(way, dict) else way
 
     @property
     def is_class(self):

@@ -93,7 +93,7 @@ def _of_class(exercise, cls):
         )
     if not issubclass(cls, nn.Module):
         return (
-            f"{name}: your class {own} is no nn.Module.",
+            f"{name}: your class {own} is not an nn.Module.",
             f"Write class {own}(nn.Module): and call super().__init__() first.",
         )
     wanted = _required(exercise.reference)

@@ -37,7 +37,7 @@ def moves_of(exercise):
     return [
         Move(mistake, choice)
         for mistake in exercise.all_mistakes
-        if not (mistake.counterfactual or mistake.detect)
+        if not (mistake.counterfactual or mistake.detect or mistake.alone)
         for choice in mistake.choices
     ]
 

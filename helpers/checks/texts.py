@@ -27,17 +27,12 @@ def contents(name):
         raise InputError(f"{name}: {error}") from None
 
 
-def all_texts():
-    """What mistakes.toml holds: a dict for each name, "instead" a list in it."""
-    return contents("mistakes.toml")
-
-
 def text_of(name, exercise):
     """The Text on the mistake called name, in the exercise called exercise.
 
     Raises InputError if it is not there, or not whole.
     """
-    entry = all_texts().get(name, {})
+    entry = contents("mistakes.toml").get(name, {})
     for key in ("try", "seen"):
         if key not in entry:
             raise InputError(f"mistakes.toml has no {key} for '{name}' ({exercise}).")

@@ -19,9 +19,7 @@ from pathlib import Path
 
 from ..checks.verdict import MIME
 from .run_notebook import run
-from .table import clean, lessons, report, signs_for
-
-SECONDS = 120
+from .table import clean, lessons, report
 
 
 def main(arguments=None):
@@ -31,77 +29,50 @@ def main(arguments=None):
     )
     parser.add_argument("folder", type=Path, help="the folder with the notebooks of the class")
     parser.add_argument(
-        "--seconds", type=seconds, default=SECONDS, help=f"for each notebook, default {SECONDS}"
+        "--seconds", type=int, default=120, help="for each notebook, default %(default)s"
     )
     options = parser.parse_args(arguments)
+    if options.seconds < 1:
+        parser.error(f"--seconds is 1 or more, not {options.seconds}")
+    folder, shown = options.folder, clean(options.folder)
     # A name that the encoding does not know must not end the program.
     sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        folder = _usable(options.folder)
-        notebooks, left_out = find(folder)
-        if not notebooks:
-            left_out.append(f"There is no notebook (.ipynb) to run in {clean(options.folder)}.")
-    except ValueError as error:
-        notebooks, left_out = [], [str(error)]
+    if Path(tempfile.gettempdir()).resolve().is_relative_to(folder.resolve()):
+        why = "and nothing may be written there: name the folder of the class itself."
+        print(f"Temporary files of this computer lie in {shown}, {why}", file=sys.stderr)
+        return 2
+    notebooks, left_out = find(folder)
+    if not (notebooks or left_out):
+        left_out.append(f"There is no notebook (.ipynb) to run in {shown}.")
     runs = []
     for number, (student, path) in enumerate(notebooks, start=1):
         name = clean(path.relative_to(folder))
         print(f"{number} of {len(notebooks)}: {name}", file=sys.stderr, flush=True)
         runs.append((student, name, run(path, MIME, options.seconds)))
     if runs:
-        print("\n".join(report(runs, signs_for(sys.stdout.encoding))))
+        print("\n".join(report(runs)))
     for sentence in left_out:
         print(sentence, file=sys.stderr)
     return 2 if left_out else 0
 
 
-def seconds(text):
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise ValueError
-    return seconds
-
-
-def _usable(folder):
-    """Its path, or ValueError with a sentence."""
-    if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise ValueError(f"{clean(folder)} {what}.")
-    folder = folder.resolve()
-    if Path(tempfile.gettempdir()).resolve().is_relative_to(folder):
-        raise ValueError(
-            f"Temporary files of this computer lie in {clean(folder)}, and nothing may be "
-            "written there: name the folder of the class itself."
-        )
-    return folder
-
-
 def find(folder):
-    """([(student, path)] sorted, [a sentence for each link out of the folder]).
+    """([(student, path)] sorted, [a sentence for each link, and folder that cannot be read]).
 
     Hidden files and folders are left out (copies that Jupyter keeps, leftovers of a Mac).
     """
     notebooks, left_out = [], []
 
-    def is_inside(path):
-        try:
-            if path.resolve().is_relative_to(folder):
-                return True
-        except (OSError, RuntimeError):  # links in a circle
-            pass
-        name = clean(path.relative_to(folder))
-        left_out.append(f"{name} is a link out of the folder: it was not followed.")
-
     def unreadable(error):
-        left_out.append(f"{clean(Path(error.filename).relative_to(folder))} cannot be read.")
+        left_out.append(f"{clean(error.filename)} cannot be read: {error.strerror}.")
 
     for place, folders, files in os.walk(folder, onerror=unreadable):
-        place = Path(place)
-        shown = [n for n in folders if not n.startswith(".") and n != "__MACOSX"]
-        folders[:] = [n for n in shown if is_inside(place / n)]
-        for name in files:
-            path = place / name
-            if name.lower().endswith(".ipynb") and name[0] != "." and is_inside(path):
+        folders[:] = [n for n in folders if not n.startswith(".") and n != "__MACOSX"]
+        found = [n for n in files if n.lower().endswith(".ipynb") and n[0] != "."]
+        for path in (Path(place, name) for name in folders + found):
+            if path.is_symlink():
+                left_out.append(f"{clean(path)} is a link: it was not followed.")
+            elif path.name in found:
                 notebooks.append((student_of(path.relative_to(folder)), path))
     return sorted(notebooks, key=lambda found: (found[0].casefold(), found)), sorted(left_out)
 

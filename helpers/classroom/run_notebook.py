@@ -62,7 +62,7 @@ def run(path, mime, seconds):
             **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL),
         )
         in_time = _end_within(process, name, seconds)
-        return _read(log, f"took longer than {seconds:g} seconds" if not in_time else "")
+        return _read(log, f"took longer than {seconds} seconds" if not in_time else "")
 
 
 def _environment(folder):

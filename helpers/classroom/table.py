@@ -1,7 +1,5 @@
 """The tables of a class: students by exercises, a letter for each mistake, the most common one."""
 
-import json
-import re
 import textwrap
 import unicodedata
 from collections import Counter, defaultdict
@@ -9,23 +7,12 @@ from itertools import chain, count, product
 from statistics import multimode
 from string import ascii_lowercase
 
-from ..checks.exercises import CHECKED
+from ..checks.exercises import CHECKED, LESSON_OF
+from ..checks.message import WIDTH
 from .run_notebook import ROOT
 
-WIDTH = 98
 LONGEST_NAME = 40
-SIGNS = {"right": "✔", "open": "…", "wrong": "✘"}
-PLAIN_SIGNS = {"right": "ok", "open": "..", "wrong": "x"}
-OTHER = "other exercises"
-
-
-def signs_for(encoding):
-    """SIGNS, or plain ones where the encoding (a name, or None) does not know them."""
-    try:
-        "".join(SIGNS.values()).encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return PLAIN_SIGNS
-    return SIGNS
+RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
 
 
 def clean(text):
@@ -42,25 +29,20 @@ def lessons():
 
 def exercises_by_lesson():
     """Name of the lesson -> names of its exercises, both in their order."""
-    by_lesson = {}
-    for path in lessons():
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
-        checked = re.findall(r"\bcheck\(\s*[\"'](\w+)[\"']", code)
-        by_lesson[path.stem] = [name for name in CHECKED if name in checked]
-    known = set().union(*by_lesson.values())
-    by_lesson[OTHER] = [name for name in CHECKED if name not in known]
-    return by_lesson
+    return {
+        path.stem: [name for name in CHECKED if path.stem.startswith(LESSON_OF[name])]
+        for path in lessons()
+    }
 
 
-def report(runs, signs=SIGNS):
+def report(runs):
     """Lines to print.  runs: [(student, name of the notebook, Run)]."""
     answers = best(runs)
     lines = []
     for lesson, exercises in exercises_by_lesson().items():
         here = {name: its for name, its in answers.items() if not its.keys().isdisjoint(exercises)}
         if here:
-            lines += [lesson, "=" * len(lesson), "", *table(here, exercises, signs), ""]
+            lines += [lesson, "=" * len(lesson), "", *table(here, exercises), ""]
     return [*lines, *notes(runs)]
 
 
@@ -76,7 +58,7 @@ def best(runs):
     return answers
 
 
-def table(answers, exercises, signs):
+def table(answers, exercises):
     """Lines: students by exercises, a legend, and the most common mistake of each exercise.
 
     answers: student -> exercise -> (passed, mistakes), of which each student has one at least.
@@ -93,14 +75,14 @@ def table(answers, exercises, signs):
             return "-"
         passed, names = its[exercise]
         if passed is not False:
-            return signs["right" if passed else "open"]
-        return " ".join([signs["wrong"], *([letters[name] for name in names] or "?")])
+            return RIGHT if passed else OPEN
+        return " ".join([WRONG, *([letters[name] for name in names] or "?")])
 
     rows = {student: [cell(its, name) for name in exercises] for student, its in answers.items()}
     return [
         *_grid(rows, exercises),
-        f"{signs['right']} right   {signs['open']} not written   - not in the notebook   "
-        f"{signs['wrong']} ? wrong, no cause established",
+        f"{RIGHT} right   {OPEN} not written   - not in the notebook   "
+        f"{WRONG} ? wrong, no cause established",
         *_wrapped(f"{letter} = {name}" for name, letter in letters.items()),
         "",
         "Most common mistake",

@@ -93,8 +93,9 @@ def _no_input():
     raise RuntimeError("nobody can type here: take the value as an argument instead of input()")
 
 
-# What a reader's function gets in place of these: they end the process, wait for somebody who
-# is not asked, or take away what stops a recursion before the memory of the stack is used up.
+# What a reader's function gets in place of these: they end the process (as exit() of IPython
+# does by ask_exit), wait for somebody who is not asked, or take away what stops a recursion
+# before the memory of the stack is used up.
 INSTEAD = {
     (os, "_exit"): _end,
     (os, "abort"): _end,
@@ -116,21 +117,6 @@ def _for_others(instead, genuine):
     return function
 
 
-def _keep_kernel():
-    """exit() asks IPython to end the kernel; from a reader's function it only ends the call."""
-    shell = get_ipython()
-    ask = getattr(shell, "ask_exit", None)
-    if ask is None or ask.__name__ == "ask_exit_unless_called":
-        return
-
-    def ask_exit_unless_called():
-        if threading.current_thread() in _buffers:
-            raise SystemExit
-        ask()
-
-    shell.ask_exit = ask_exit_unless_called
-
-
 def get_ipython():
     """The shell, or None. Not imported for this: where there is a shell, it is there already."""
     ipython = sys.modules.get("IPython")
@@ -139,6 +125,8 @@ def get_ipython():
 
 def _listen(thread, buffer):
     """Take what this thread will print into the buffer, and keep it from ending the process."""
+    shell = get_ipython()
+    asked = {(shell, "ask_exit"): _end} if hasattr(shell, "ask_exit") else {}
     with _lock:
         _buffers[thread] = buffer
         # A new router each time: whoever captures output meanwhile (as %%capture does)
@@ -146,7 +134,7 @@ def _listen(thread, buffer):
         for name in ("stdout", "stderr"):
             if not isinstance(getattr(sys, name), _Router):
                 setattr(sys, name, _Router(getattr(sys, name)))
-        for (place, name), instead in INSTEAD.items():
+        for (place, name), instead in (INSTEAD | asked).items():
             known = _genuine.get((place, name))
             genuine = getattr(place, name)
             if known is None or genuine is not known[1]:
@@ -207,7 +195,6 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
         finally:
             running.release()
 
-    _keep_kernel()
     # A lock, because join() is Python, and fn may have taken away what that needs.
     running = threading.Lock()
     running.acquire()

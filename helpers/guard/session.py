@@ -29,7 +29,10 @@ def untouched(answer):
     replaced = genuine.take_away()
     with ExitStack() as stack:  # undone from the last to the first
         stack.callback(genuine.put, replaced)
-        stack.callback(_remember(answer))
+        functions = own_functions(answer)
+        # The variables of the cells, what they hold, and what belongs to the answer.
+        spaces = [f.__globals__ for f in functions]
+        stack.callback(snapshot.remember(spaces, answer, *functions))
         stack.callback(random.setstate, random.getstate())
         stack.callback(numpy.random.set_state, numpy.random.get_state())
         stack.callback(_set, _settings())
@@ -134,10 +137,3 @@ def own_functions(answer):
     found = [inspect.unwrap(f) for f in found if callable(f)]
     found = [f for f in found if hasattr(f, "__code__")]
     return [f for f in found if "site-packages" not in f.__code__.co_filename]
-
-
-def _remember(answer):
-    """Returns a function that gives variables their values back: the global variables of a
-    function, or those of a class's methods, what they hold, and what belongs to the answer."""
-    functions = own_functions(answer)
-    return snapshot.remember([f.__globals__ for f in functions], answer, *functions)
