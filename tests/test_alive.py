@@ -346,8 +346,8 @@ def test_a_kernel_lost_in_a_drag_is_said_and_the_cell_run_again_is_live(page, br
     alive(view)
     left, top, width, height = slider.bounding_box().values()
     for event, script in {
-        "restarted": f"void {SESSION}.kernel.restart()",
-        "shut down": f"void {SESSION}.shutdown()",
+        "restarted": f"void (window.done = {SESSION}.kernel.restart())",
+        "shut down": f"void (window.done = {SESSION}.shutdown())",
         "killed": None,
     }.items():
         process = psutil.Process(in_kernel(page, "__import__('os').getpid()"))
@@ -360,6 +360,7 @@ def test_a_kernel_lost_in_a_drag_is_said_and_the_cell_run_again_is_live(page, br
                 page.evaluate(script) if script else process.kill()
         page.mouse.up()
         expect(error, event).to_contain_text(NOT_LIVE)  # at the latest when an answer is overdue
+        page.evaluate("window.done")  # after a restart JupyterLab connects once more
         if event == "shut down":
             page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.startKernel()")
         else:

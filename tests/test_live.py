@@ -575,7 +575,12 @@ def axe_finds_nothing(views, options):
                 // JupyterLab's body has no height, and axe takes all in it for hidden
                 document.body.style.height = '100vh';
                 const output = e.closest('.jp-OutputArea');
-                const { violations, passes } = await axe.run(output, options);
+                let { violations, passes } = await axe.run(output, options);
+                // while the styles of a theme are still loaded, there is no colour to look at
+                for (let k = 0; k < 20 && !passes.length && !violations.length; k++) {
+                    await new Promise((done) => setTimeout(done, 250));
+                    ({ violations, passes } = await axe.run(output, options));
+                }
                 const say = (node) => node.html.slice(0, 150) + node.failureSummary;
                 return [violations.map(({ id, nodes }) => [id, nodes.map(say)]), passes.length];
             }""",

@@ -16,7 +16,11 @@ from .results import rows_close
 
 LIMIT = 3  # wrong stages in one answer
 # What no later stage looks at.
-DONE_WITH = {"scale": ("queries", "keys"), "normalise": ("scores",), "blend": ("weights", "values")}
+DONE_WITH = {
+    "scale": ("queries", "keys"),
+    "normalise": ("scores", "exp"),
+    "blend": ("weights", "values"),
+}
 
 
 @dataclass(frozen=True)
@@ -154,9 +158,10 @@ def _taken(batch, rows, chosen, name, variant):
         return []
     state = SimpleNamespace()
     take(state, name, new)
+    fixed = dict(batch.fixed)
     for done in DONE_WITH.get(name, ()):
         made.pop(done, None)
-    fixed = dict(batch.fixed)
+        fixed.pop(done, None)
     for key, x in vars(state).items():
         (made if torch.is_tensor(x) else fixed)[key] = x
     return [_Batch(chosen, made, fixed)]
