@@ -267,6 +267,8 @@ def _after(error, seen):
         return "write | for or, & for and: `or`, `and` and `if` want one truth, a tensor has many."
     if "masked_fill" in str(error) and "bool" in str(error):
         return "add .bool() to the mask: masked_fill needs True and False."
+    if "tuple of ints,but got float" in str(error):
+        return "write // for /: a size is a whole number."
     if seen.only_first:
         return FIXED_SIZES
     return "run that line by itself and print what goes into it, the shapes first."
