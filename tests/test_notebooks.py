@@ -354,11 +354,10 @@ NUMBERS = {
     "09_multi_head_module": """
         [-0.4519, 0.2216, 0.4772, 0.1063]|[0.3190, 0.4858]|2,362,368""",
     "10_learned_attention": """
-        the nearest noun 0.50|right 0.14, weight 0.18|right 1.00, weight 0.99
+        the nearest noun 0.50|right 1.00, weight 0.99
         the right colour 0.00 the colour of the other noun 1.00
         even weights ■■■■■■■■■■■■■■■■■■■■ right 0.5
-        even, with networks ■■■■■■■■■■■■■■■■■■■■ right 1.00
-        each of five seeds more than 0.5 and less than 0.9: True""",
+        even, with networks ■■■■■■■■■■■■■■■■■■■■ right 1.00""",
     "11_what_weights_explain": """
         seed 4, row of the second colour even: right 0.6|no scaling right 1.0
         seed 4, row of the pronoun even: right 1.0 seed 1, row of the pronoun even: right 0.5
