@@ -268,7 +268,10 @@ def test_every_live_view_answers_over_its_whole_range(path):
             for value in whole_range(control):
                 picture = view.compute({control["name"]: value})
                 assert picture["error"] == "" and picture["printed"] == "", (control, value)
-                assert picture["values"][control["name"]] == value
+                # some settings give a slider less room, and it says so
+                most = picture["most"].get(control["name"])
+                right = value if most is None else min(value, most)
+                assert picture["values"][control["name"]] == right
                 assert picture["panels"] and picture["caption"]
             view.compute({control["name"]: control["value"]})
 
