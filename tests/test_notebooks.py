@@ -6,6 +6,7 @@ import copy
 import io
 import itertools
 import re
+import tomllib
 from pathlib import Path
 
 import nbformat
@@ -112,6 +113,26 @@ def test_no_name_gets_a_second_meaning(path):
                 found.append(node.name)
             for name in found:
                 assert first.setdefault(name, number) == number, f"{name} in cell {number}"
+
+
+CLAIMS = tomllib.loads((Path(__file__).parent / "claims.toml").read_text(encoding="utf-8"))["claim"]
+
+
+@each_lesson
+def test_what_is_said_of_seeds_and_of_others_has_a_cell_or_a_source(path):
+    claims = [claim for claim in CLAIMS if claim["lesson"] == path.stem]
+    cells = {cell.id: cell for cell in code_cells(path)}
+    prose = [cell.source for cell in markdown_cells(path)]
+    for claim in claims:
+        assert any(claim["says"] in text for text in prose), claim
+        if "source" in claim:
+            assert any(claim["source"] in text for text in prose), claim
+        else:
+            cell = cells[claim["shown"]]
+            assert cell.outputs and ("seed" in cell.source or not claim.get("seeds")), claim
+    for text in prose:
+        if re.search(r"five seeds|\b(19|20)\d\d\)", text.split("## Where to go next")[0]):
+            assert any(claim["says"] in text for claim in claims), f"not in claims.toml: {text}"
 
 
 @each_notebook
