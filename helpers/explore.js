@@ -124,7 +124,7 @@ function makeControl(control, changed, busy, hint) {
   const digits = labels ? 0 : Math.max(...[low, high, by].map((x) => (String(x).split(".")[1] ?? "").length));
   const input = make("input", { id, type: "range", min: low, max: high, step: by });
   const output = make("output", { htmlFor: id });
-  if (labels) output.style.minWidth = `${Math.max(...labels.map((label) => label.length))}ch`; // what is beside it stays
+  if (labels) output.style.minWidth = `${Math.max(...labels.map((text) => text.length))}ch`; // what is beside it stays
   const show = (value) => {
     const words = labels ? labels[value] : Number(value).toFixed(digits);
     input.value = value;
@@ -219,8 +219,8 @@ function makeTable(palette, { look, press, choose }) {
   function draw(panel) {
     const { rows, columns, size, axes } = panel;
     const built = heads.length !== columns.length || sides.length !== rows.length, words = String([rows, columns]);
-    // no picture becomes narrower, or all that is beside it would jump
-    if (built && cells.length) box.style.minWidth = `min(100cqw, ${box.offsetWidth}px)`;
+    // no picture becomes smaller, or all that is beside it and below would jump
+    if (built && cells.length) Object.assign(box.style, { minWidth: `min(100cqw, ${box.offsetWidth}px)`, minHeight: `${box.offsetHeight}px` });
     if (built) build(panel);
     else if (named !== words) {
       // nor a column
@@ -450,7 +450,7 @@ function makeView(model, picture) {
     shows[which](value);
   }
   function reset() {
-    for (const stop of stops) stop();
+    for (const free of [...stops, ...Object.values(limits)]) free(); // the start may lie beyond a limit of now
     for (const { name, value } of list) put(name, value);
     ask();
   }
@@ -542,8 +542,8 @@ function makeView(model, picture) {
     const on = switches && values[switches.name][i]?.[j];
     const state = on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
     const words = [["row", panel.rows[i]], ["column", panel.columns[j]]].filter(([, name]) => name).map((pair) => pair.join(" ")).join(", ");
-    const mark = i < panel.size[0] && j < panel.size[1] && marks(panel).get(i * panel.columns.length + j);
-    return `${words}${state}: ${mark ? `${mark.word}, ` : ""}${number === "" ? "not computed yet" : number ?? "…"}`;
+    const found = i < panel.size[0] && j < panel.size[1] && marks(panel).get(i * panel.columns.length + j);
+    return `${words}${state}: ${found ? `${found.word}, ` : ""}${number === "" ? "not computed yet" : number ?? "…"}`;
   }
 
   // places that were kept are those of another size of the page

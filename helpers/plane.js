@@ -7,18 +7,20 @@ const beside = (wide) => [
   [-wide / 2, -26], [-wide / 2, 9], [6, -23], [6, 6], [-6 - wide, -23], [-6 - wide, 6],
 ];
 
+// How much two lengths have in common, each from its low end on.
+const common = (low, long, other, length) => Math.max(0, Math.min(low + long, other + length) - Math.max(low, other));
+const addUp = (sizes) => sizes.reduce((total, size) => total + size, 0);
+
 // The place of each label [left, top], where it covers the fewest labels and points; a point
 // is [left, top, width of its label], in a square that has this side.
 function placeLabels(points, side) {
   const taken = [], high = 17;
-  const common = (low, long, other, length) => Math.max(0, Math.min(low + long, other + length) - Math.max(low, other));
   const overlap = (x, y, wide, [left, top, width, height]) => common(x, wide, left, width) * common(y, high, top, height);
-  const sum = (sizes) => sizes.reduce((total, size) => total + size, 0);
   return points.map(([left, top, wide], k) => {
     const cost = ([x, y]) =>
       (x < 0 || y < 0 || x + wide > side || y + high > side ? 10000 : 0)
-      + 3 * sum(taken.map((box) => overlap(x, y, wide, box)))
-      + sum(points.map(([a, b], other) => (other === k ? 0 : overlap(x, y, wide, [a - 6, b - 6, 12, 12]))));
+      + 3 * addUp(taken.map((box) => overlap(x, y, wide, box)))
+      + addUp(points.map(([a, b], other) => (other === k ? 0 : overlap(x, y, wide, [a - 6, b - 6, 12, 12]))));
     const places = beside(wide).map(([x, y]) => [left + x, top + y]), costs = places.map(cost);
     const best = places[costs.indexOf(Math.min(...costs))];
     taken.push([...best, wide, high]);
@@ -34,9 +36,9 @@ function ticksUpTo(limit) {
 }
 
 function makeTicks(limit) {
+  const part = (y) => inside(50 + y / limit * 50, 2, 97); // those at the edges stay inside
   return ticksUpTo(limit).flatMap((size) => [-size, size]).flatMap((x) => [[x, 0], [0, x]].map(([right, up]) => {
     const tick = make("span", { className: right ? "tick" : "tick upright", textContent: x });
-    const part = (y) => inside(50 + y / limit * 50, 2, 97); // those at the edges stay inside
     Object.assign(tick.style, right ? { left: `${part(right)}%` } : { top: `${part(-up)}%` });
     return tick;
   }));

@@ -29,11 +29,10 @@ def test_heads_share_keys_and_values_evenly_and_every_model_has_its_source():
 
 def test_the_lesson_prints_the_counts_of_the_course():
     text = " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
-    for n, again, cached in ((3, 14, 6), (6, 91, 21), (4096, 22914881536, 8390656)):
-        assert f"{n} words: {again:,} or {cached:,}, {(2 * n + 1) / 3:.1f} x" in text
-    assert "the value of the first word True" in text and "the right context True" in text
+    assert "512 words: 44,870,400 scores or 131,328, 342 times as many" in text
+    assert "is_causal: the first value True" in text
     assert "lower right one: True, step: True" in text and "no mask one: False" in text
-    assert "32,768 numbers, 488.0 GiB kept 576 numbers" in text and "57 times as many" in text
+    assert "cache 2.00 GiB, parameters 13 GiB" in text
     assert "4,096 words: 14%" in text and "half at 24,704 words" in text
 
 
@@ -50,7 +49,7 @@ def test_word_by_word_counts_every_score(own):
 def test_the_masks_of_the_lesson_are_those_that_it_names(own):
     masks = own["masks"]
     assert torch.equal(masks["lower right"], attention.cache_mask(4, 2))
-    options = [dict(is_causal=True), dict(attn_mask=masks["upper left"])]
+    options = [dict(is_causal=True), dict(attn_mask=masks["is_causal"])]
     queries, keys, values = (own[name] for name in ("queries", "keys", "values"))
     contexts = [
         torch.nn.functional.scaled_dot_product_attention(queries[4:], keys, values, **one)
@@ -64,7 +63,7 @@ def test_the_published_models_show_what_the_lesson_says(own):
     models = cost.load_models()
     names = [m.model for m in models]
     for n in (1024, 131072):
-        gib = published(n=n, number=2).matrix
+        gib = published(n=n).matrix
         for m, row in zip(models, gib, strict=True):
             size = attention.cache_bytes(n, m.layers, m.num_kv_heads, m.head_dim, 2, 1)
             assert row[1] == pytest.approx(size / 2**30)
@@ -76,7 +75,5 @@ def test_the_published_models_show_what_the_lesson_says(own):
         assert 0.98 < of["Llama 3.1 405B"] / of["Llama 2 7B"] < 1
         assert of["Falcon 7B"] < of["GPT-2 small"]
     assert (gib[:, 1] < 80).all() and (gib[:, 0] > 80).all()
-    large = published(n=131072, number=2)
+    large = published(n=131072)
     assert large.highlights == {(i, 0) for i in range(len(models))}
-    gib = dict(zip(names, published(n=4096, number=2).matrix[:, 1], strict=True))
-    assert gib["Llama 2 70B"] == 1.25

@@ -11,6 +11,8 @@ from pathlib import Path
 from execute import lessons
 from replay import run
 
+from helpers.explore import Explore
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -74,10 +76,12 @@ def test_the_code_is_linted_and_formatted():
         assert done.returncode == 0, done.stdout
 
 
-def test_the_script_of_the_page_is_linted():
+def test_the_script_of_the_page_is_linted(tmp_path):
+    """As it is sent to the page: of several files one."""
+    (tmp_path / "page.js").write_text(Explore._esm, encoding="utf-8")
     oxlint = shutil.which("oxlint", path=Path(sys.executable).parent)
-    command = [oxlint, "--deny=correctness", "--deny=suspicious", "--deny-warnings", "helpers"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    command = [oxlint, "--deny=correctness", "--deny=suspicious", "--deny-warnings", "page.js"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert "on 1 file" in done.stdout
 

@@ -247,15 +247,18 @@ def _calls(seen, k):
     if mine.instead:
         yield Fact(f"it returned {mine.instead}.", "return numbers only.", asked)
     if mine.observed is not None:
-        yield Fact(
-            "what it does is not what is asked for.",
-            "look at the line of your code that decides the first of these facts.",
-        )
+        yield Fact("what it does is not what is asked for.", _to_see(mine.observed))
     if mine.numbers.shape != seen.right[k].numbers.shape:
         advice = FIXED_SIZES if seen.only_first else "print the shape after each step."
         if mine.numbers.dim() == 0:
             advice = "see whether `return` is inside the loop, or everything is summed."
         yield Fact("wrong shape.", advice, asked)
+
+
+def _to_see(facts):
+    if "matrices to train" in facts and not any(facts.values()):
+        return "write self. before each matrix in __init__: only then the module keeps it."
+    return "look at the line of your code that decides the first of these facts."
 
 
 def _after(error, seen):
@@ -267,6 +270,12 @@ def _after(error, seen):
         return "write | for or, & for and: `or`, `and` and `if` want one truth, a tensor has many."
     if "masked_fill" in str(error) and "bool" in str(error):
         return "add .bool() to the mask: masked_fill needs True and False."
+    if "tuple of ints,but got float" in str(error):
+        return "write // for /: a size is a whole number."
+    if seen.exercise.is_class and isinstance(error, NameError):
+        return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
+    if seen.exercise.is_class and "shapes cannot be multiplied" in str(error):
+        return "is self. missing in that line? Else print the shapes of what goes into it."
     if seen.only_first:
         return FIXED_SIZES
     return "run that line by itself and print what goes into it, the shapes first."

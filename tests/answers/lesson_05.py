@@ -227,6 +227,25 @@ class Doubles(Parameters):
         super().__init__(d_in, d_out)
 
 
+class WithoutSelf(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        W_query, W_key, W_value = (nn.Parameter(torch.rand(d_in, d_out)) for _ in range(3))
+
+
+FROM_A_CELL_ABOVE = torch.rand(3, 2)
+
+
+class MatrixOfACellAbove(Parameters):
+    def forward(self, x):
+        return x @ FROM_A_CELL_ABOVE
+
+
+class SizeOfInit(Parameters):
+    def forward(self, x):
+        return super().forward(x) / d_out  # noqa: F821
+
+
 UNKNOWN = {
     "linear": [
         (lambda x, w, b: 2 * (x @ w.T + b), "always 2 times"),
@@ -240,6 +259,9 @@ UNKNOWN = {
         (lambda w, wanted: loss_by_loop(w, wanted) ** 2, "numbers are wrong"),
     ],
     "SelfAttention": [
+        (WithoutSelf, "Try: Write self. before each matrix"),
+        (MatrixOfACellAbove, "Try: Is self. missing"),
+        (SizeOfInit, "Try: Is it known in __init__ only?"),
         (TwoMatrices, "matrices to train: yours 2, right 3"),
         (after(lambda contexts: contexts / 2), "numbers are wrong"),
         (after(lambda contexts: contexts + torch.randn(len(contexts), 1)), "numbers are wrong"),

@@ -75,6 +75,10 @@ UNKNOWN = {
         (lambda x, h: torch.stack(x.chunk(h, -1), 1).flip(1), "numbers are wrong"),
         (lambda x, h: torch.stack(x.chunk(h, dim=1), 1), "wrong shape"),
         (lambda x, h: x.view(len(x), h, -1), "wrong shape"),
+        (
+            lambda x, h: x.view(*x.shape[:2], h, x.shape[2] / h).transpose(1, 2),
+            "Try: Write // for /",
+        ),
     ],
     "merge_heads": [
         (lambda x: merged(x.flip(1)), "numbers are wrong"),

@@ -231,6 +231,7 @@ AS_WRITTEN = {
             lambda d, out, h, bias: 4 * out * out + out + 3 * out * bias,
             "d_in and d_out taken for equal",
         ),
+        (lambda d, out, h, bias: 4 * d * d + d + 3 * d * bias, "d_in and d_out taken for equal"),
         (
             lambda d, out, h, bias: h * (3 * d * out + 3 * out * bias + out * out + out),
             "counted for each head",

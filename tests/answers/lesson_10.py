@@ -151,6 +151,14 @@ def erase_in_two_brackets(weights, queries, keys):
     return erased / erased.sum(-1, keepdim=True)
 
 
+def erase_then_softmax(weights, queries, keys):
+    erased = weights.clone()
+    for k in range(len(weights)):
+        erased[k, queries[k], keys[k]] = 0
+        erased[k, queries[k]] = erased[k, queries[k]].softmax(-1)
+    return erased
+
+
 AS_WRITTEN = {
     "weight_between": [
         (
@@ -174,6 +182,7 @@ AS_WRITTEN = {
     "erase": [
         (erase_without_copy, "input changed in place"),
         (erase_in_two_brackets, "nothing taken away"),
+        (erase_then_softmax, "softmax twice"),
     ],
 }
 

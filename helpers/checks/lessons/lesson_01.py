@@ -64,6 +64,7 @@ ALL_SCORES = Exercise(
             lambda inputs: inputs * inputs,
             lambda inputs: inputs[:, None] * inputs,
         ),
+        "* in place of @": lambda inputs: inputs * inputs.T,
         "only the diagonal": (
             lambda inputs: (inputs * inputs).sum(-1),
             lambda inputs: (inputs @ inputs.T).diag().diag(),

@@ -11,7 +11,7 @@ from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_ROWS, exp_is, n
 from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline
-from ..probes import numbers, of_inputs, of_query
+from ..probes import exact, numbers, of_inputs, of_query
 from ..results import close, is_one_row, is_prefix
 
 SCALED_ALREADY = (by_root, by(lambda s: 3**0.5))
@@ -73,7 +73,8 @@ CONTEXT = Exercise(
     "context_vector(inputs, i) -> (d,)",
     "context",
     attention.context_vector,
-    of_query,
+    # Wider than the sentence has words: six zeros to add to are too few there.
+    lambda: [*of_query(), Probe("3 words of 7 numbers, i = 1", (exact(3, 7, step=5), 1))],
     CONTEXT_PIPELINE,
     variants={
         **OF_ONE_WORD,

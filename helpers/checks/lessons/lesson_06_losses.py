@@ -67,6 +67,10 @@ LOSSES = Exercise(
         "each word predicts the one before it": _at(BUT_FIRST, lambda words: words[:-1]),
         "the last word predicts the first": _at(ALL, lambda words: words.roll(-1)),
         "the next number instead of the next word": _at(BUT_LAST, lambda words: words[:-1] + 1),
+        "every row with every next word": (
+            lambda scores, words: _losses(soft(scores)[:-1, words[1:]]),
+            lambda scores, words: _losses(soft(scores)[:-1, words[1:]]).mean(-1),
+        ),
         "words not used": (
             lambda scores, words: _losses(soft(scores)[:-1].diagonal(1)),
             lambda scores, words: _losses(soft(scores).diagonal(1)),

@@ -73,8 +73,10 @@ COUNTING = Exercise(
         "biases as long as the inputs": _counted(
             lambda d, out, h, bias: 3 * (d * out + d * bool(bias)) + out * out + out
         ),
-        "d_in and d_out taken for equal": _counted(
-            lambda d, out, h, bias: 3 * (out * out + bias) + out * out + out
+        "d_in and d_out taken for equal": (
+            _counted(lambda d, out, h, bias: 3 * (out * out + bias) + out * out + out),
+            _counted(lambda d, out, h, bias: 3 * (d * d + d * bool(bias)) + d * d + d),
+            _counted(lambda d, out, h, bias: 3 * (d * d + bias) + d * d + out),
         ),
     },
     first_is_tensor=False,

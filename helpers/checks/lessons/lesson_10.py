@@ -211,6 +211,13 @@ def _softmax_of_hidden(weights, queries, keys):
     return hidden.softmax(-1)
 
 
+def _softmax_of_the_row(weights, queries, keys):
+    changed, k = weights.clone(), _sentences(weights)
+    changed[k, queries, keys] = 0
+    changed[k, queries] = changed[k, queries].softmax(-1)
+    return changed
+
+
 ERASE = Exercise(
     "erase",
     "erase(weights, queries, keys) -> (b, n, n)",
@@ -223,7 +230,11 @@ ERASE = Exercise(
     ],
     mistakes={
         "not divided by the sum": _erased(_here, lambda changed: changed),
-        "softmax twice": (_softmax_of_hidden, _erased(_here, lambda changed: changed.softmax(-1))),
+        "softmax twice": (
+            _softmax_of_hidden,
+            _softmax_of_the_row,
+            _erased(_here, lambda changed: changed.softmax(-1)),
+        ),
         "nothing taken away": lambda weights, queries, keys: weights.clone(),
         "taken away in every row": _erased(lambda k, i, j: (k, ALL, j)),
         "every sentence with every pair": _erased(lambda k, i, j: (ALL, i, j)),

@@ -152,6 +152,13 @@ def _misfit(change):
     return in_batch, lambda *args: _in_one_row(*change(*_with_new(*args)))
 
 
+def _written_after(rows, new):
+    """Raises: there is no row at len(rows)."""
+    rows = rows.clone()
+    rows[len(rows)] = new
+    return rows
+
+
 IN_CACHE = Stage(
     _taking(),
     {
@@ -186,6 +193,7 @@ NEXT = Exercise(
         "keys and values swapped": _misfit(lambda q, k, v: (q, v, k)),
         "own value not added": _misfit(lambda q, k, v: (q, k, v[:-1])),
         "own key not added": _misfit(lambda q, k, v: (q, k[:-1], v)),
+        "written after the last row": lambda q, k, v, K, V: _written_after(K, k),
         "concatenated along the numbers": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
         "key not made a row": (
             lambda q, k, v, K, V: torch.cat([K, k]),
@@ -231,6 +239,8 @@ MASK = Exercise(
         "the future not hidden": lambda cached, new: torch.ones(new, cached + new),
         "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
         "one step too generous": lambda cached, new: _sees(cached, new, 1),
+        "always 4 words in the cache": lambda cached, new: _sees(cached, new, 4 - cached),
+        "new in place of cached": lambda cached, new: _sees(cached, new, new - cached),
         "the past hidden instead": (
             _blocks(torch.ones, lambda *sizes: torch.ones(*sizes).triu()),
             lambda cached, new: torch.ones(new, cached + new).triu(cached),
