@@ -181,7 +181,7 @@ def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
 @each_lesson
 def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
     verdicts = [value for value in replay(path)[1] if hasattr(value, "passed")]
-    assert len(verdicts) >= 2
+    assert len(verdicts) >= 3 - (path.stem[:2] in ("11", "12"))  # two long ones each
     for (name, code), verdict in zip(exercises(path), verdicts, strict=True):
         if name in BROKEN:
             assert (verdict.passed, verdict.mistakes) == (False, BROKEN[name])
