@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from replay import quick
 
 LARGE = "large", "resized", "sixteen", "heads by hand", "vectors"  # extra views, for no projector
-GROWING = "resized", "one query"  # pictures that get more rows
+GROWING = "resized", "one query", "two marks"  # pictures that get more rows, or longer names
 THEMES = ["JupyterLab Dark", "JupyterLab Light"]
 HIGH = 1300
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640

@@ -181,7 +181,7 @@ def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
 @each_lesson
 def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
     verdicts = [value for value in replay(path)[1] if hasattr(value, "passed")]
-    assert len(verdicts) >= 2
+    assert len(verdicts) >= 3 - (path.stem[:2] in ("11", "12"))  # two long ones each
     for (name, code), verdict in zip(exercises(path), verdicts, strict=True):
         if name in BROKEN:
             assert (verdict.passed, verdict.mistakes) == (False, BROKEN[name])
@@ -289,10 +289,8 @@ def test_every_live_view_answers_over_its_whole_range(path):
             for value in whole_range(control):
                 picture = view.compute({control["name"]: value})
                 assert picture["error"] == "" and picture["printed"] == "", (control, value)
-                # some settings give a slider less room, and it says so
-                most = picture["most"].get(control["name"])
-                right = value if most is None else min(value, most)
-                assert picture["values"][control["name"]] == right
+                most = picture["most"].get(control["name"], value)  # see limits of View
+                assert picture["values"][control["name"]] == min(value, most)
                 assert picture["panels"] and picture["caption"]
             view.compute({control["name"]: control["value"]})
 
@@ -383,10 +381,10 @@ NUMBERS = {
         even weights ■■■■■■■■■■■■■■■■■■■■ right 0.5
         even, with networks ■■■■■■■■■■■■■■■■■■■■ right 1.00""",
     "11_what_weights_explain": """
-        seed 4, row of the second colour even: right 0.6|no scaling right 1.0
-        seed 4, row of the pronoun even: right 1.0 seed 1, row of the pronoun even: right 0.5
-        layers: 1, right 0.3|layers: 2, right 1.0|layer 1 even: right 0.3 layer 2 even: right 0.3
-        nothing added right 0.50|positions right 1.00|causal, 2 layers right 1.00""",
+        seed 4, row of the second colour even: right 0.6|HiddenWithZero right 1.0
+        seed 4, row of the pronoun even: right 1.0|seed 1, row of the pronoun even: right 0.5
+        layers: 1, right 0.3|layers: 2, right 1.0
+        layer 1 even: right 0.3 layer 2 even: right 0.3""",
 }
 
 

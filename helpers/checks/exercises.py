@@ -20,15 +20,3 @@ _FOUND = tuple(_found())
 # With the code to be repaired, which is checked like the exercise of the same answer.
 CHECKED = {name: exercise for _, name, exercise in _FOUND}
 LESSON_OF = {name: lesson for lesson, name, _ in _FOUND}
-
-
-def made_wrongly(name, mistake):
-    """An answer that makes a mistake, to try out what that does.
-
-    made_wrongly("multi_head", "no scaling") is multi_head without the root.
-    name: of the exercise.  mistake: its name, as a verdict tells it.
-    Raises KeyError if there is no such exercise, or it does not know the mistake.
-    """
-    exercise = CHECKED[name]
-    known = {one.name: one for one in reversed(exercise.all_mistakes)}
-    return next(exercise.answers(known[mistake]))

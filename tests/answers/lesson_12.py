@@ -175,6 +175,17 @@ def whole_blocks(query, keys, values, block_size):
     return from_the_first_block(query, keys[:count], values[:count], block_size)
 
 
+def only_whole_blocks(query, keys, values, block_size):
+    """Without a whole block nothing has been read: 0 / 0."""
+    if block_size > len(keys):
+        return values[0] * torch.nan
+    return whole_blocks(query, keys, values, block_size)
+
+
+def merged_from_the_first(maxima, sums, blends):
+    return merged_by_loop(*(torch.cat([x[:1], x]) for x in (maxima, sums, blends)))
+
+
 def merged_without_the_last(maxima, sums, blends):
     return merged_by_loop(maxima[:-1], sums[:-1], blends[:-1])
 
@@ -195,6 +206,7 @@ AS_WRITTEN = {
         (updated_too_early, "old blocks not rescaled"),
         (blocks(step=1), "blocks overlap"),
         (whole_blocks, "incomplete last block dropped"),
+        (only_whole_blocks, "incomplete last block dropped"),
         (lambda *args: next(each_block_alone(*args))[1], "only the first block"),
         (lambda *args: [*each_block_alone(*args)][-1][1], "only the last block"),
         (
@@ -212,6 +224,7 @@ AS_WRITTEN = {
         ),
         (lambda m, s, o: (o / s[:, None]).mean(0), "each block normalised by itself"),
         (lambda m, s, o: m.softmax(0) @ o, "blend not divided by the sum"),
+        (merged_from_the_first, "the first block counted twice"),
     ],
 }
 

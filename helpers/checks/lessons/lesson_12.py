@@ -177,8 +177,9 @@ BLOCKS = Exercise(
     variants={
         "scale": {"scaled by the size of a block": by_count(lambda s: s.block_size)},
         "mask": {
-            "incomplete last block dropped": _hide_places(
-                lambda place, n, size: place >= max(n - n % size, min(n, size))
+            "incomplete last block dropped": (
+                _hide_places(lambda place, n, size: place >= max(n - n % size, min(n, size))),
+                _hide_places(lambda place, n, size: place >= n - n % size),
             ),
             "only the last block": _hide_places(
                 lambda place, n, size: place < (n - 1) // size * size
@@ -266,6 +267,10 @@ def _large(maxima):
     return (maxima.max() - maxima).exp()
 
 
+def _with_the_first_twice(*parts):
+    return attention.merge_blocks(*(torch.cat([part[:1], part]) for part in parts))
+
+
 def _means(sums, blends):
     """What each block gives by itself."""
     return blends / sums[:, None]
@@ -302,6 +307,7 @@ MERGE = Exercise(
         "sums left out of the shares": (
             lambda maxima, sums, blends: torch.softmax(maxima, dim=0) @ _means(sums, blends)
         ),
+        "the first block counted twice": _with_the_first_twice,
         "only the first block": lambda maxima, sums, blends: _means(sums, blends)[0],
         "only the last block": lambda maxima, sums, blends: _means(sums, blends)[-1],
         "only the block with the largest score": (
