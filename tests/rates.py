@@ -54,16 +54,27 @@ def main(exercises):
         if answer.right is False and not wrong and verdict.mistakes:
             count["named"] += 1
         if wrong or every:
-            print(f"--- {answer.exercise} | {kind}: {answer.what} | expected: {answer.names} | {wrong.upper() or 'fine'} | {seconds:.2f} s")
+            print(
+                f"--- {answer.exercise} | {kind}: {answer.what} | expected: {answer.names} | {wrong.upper() or 'fine'} | {seconds:.2f} s"
+            )
             if every or verdict.mistakes:
                 print(answer.code.strip())
             print(verdict.message)
-    print(f"{count['right'] - count['right, and rejected']} of {count['right']} right answers accepted")
-    print(f"{count['wrong'] - count['wrong, and accepted']} of {count['wrong']} wrong answers rejected")
-    print(f"{count['named']} of them named, {count['named wrongly']} wrongly, {count['not named']} without the name that they should have")
+    print(
+        f"{count['right'] - count['right, and rejected']} of {count['right']} right answers accepted"
+    )
+    print(
+        f"{count['wrong'] - count['wrong, and accepted']} of {count['wrong']} wrong answers rejected"
+    )
+    print(
+        f"{count['named']} of them named, {count['named wrongly']} wrongly, {count['not named']} without the name that they should have"
+    )
     if times:
         print(f"a verdict: median {median(times):.3f} s, worst {max(times):.2f} s")
-    return any(count[k] for k in ("right, and rejected", "wrong, and accepted", "named wrongly", "not named"))
+    return any(
+        count[k]
+        for k in ("right, and rejected", "wrong, and accepted", "named wrongly", "not named")
+    )
 
 
 if __name__ == "__main__":

@@ -57,6 +57,8 @@ def _alone(seen):
     """A mistake that explains everything; or one that is detected, and what else is wrong."""
     case = _Case(seen)
     for mistake in seen.exercise.all_mistakes:
+        if seen.contradicts(mistake):
+            continue
         if mistake.detect:
             if mistake.detect(seen):
                 return (mistake, *_beside(seen, mistake))
@@ -188,6 +190,8 @@ class _Case:
         """The declared mistake, or the smallest set, that gives these results; () if none
         does."""
         for mistake in self.exercise.all_mistakes:
+            if self.seen.contradicts(mistake):
+                continue
             found_by_numbers = not (mistake.detect or mistake.counterfactual or mistake.on)
             if found_by_numbers and self.is_made_by(mistake):
                 return (mistake,)
@@ -227,6 +231,8 @@ def _first_that_fits(seen, sets, fits):
     """The mistakes of the first of these sets of positions of moves that fits."""
     for chosen in sets:
         moves = [seen.search.moves[m] for m in chosen]
+        if any(seen.contradicts(move.mistake) for move in moves):
+            continue
         if fits(seen.exercise.pipeline.replace(*(move.choice for move in moves))):
             return _in_order(seen.exercise, *(move.mistake for move in moves))
     return ()

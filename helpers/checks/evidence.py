@@ -1,16 +1,19 @@
 """What is known of an answer, and what else can be asked of it. Others get it as `seen`."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
 
+from ..guard.session import code_of
 from .counterfactual import EmptyIsZero
 from .exercise import returned
 from .results import Result, attempt, call_ours, close, divides_zero_by_zero, factor, same
 from .search import Search
+from .texts import text_of
 
 
 @dataclass
@@ -58,6 +61,19 @@ class Evidence:
     def search(self):
         """The search for wrong stages on these probes."""
         return Search(self.exercise, self.probes)
+
+    # --- the student's code ---
+
+    @cached_property
+    def code(self):
+        """The student's code as text, without comments, written as ast.unparse does; "" if it
+        cannot be read."""
+        return code_of(self.answer)
+
+    def contradicts(self, mistake):
+        """Does the code show that this mistake was not made?"""
+        pattern = text_of(mistake.name, self.exercise.texts or self.exercise.name).code
+        return bool(pattern and self.code) and not re.search(pattern, self.code)
 
     # --- counterfactuals, and other arguments ---
 

@@ -11,11 +11,13 @@ from ..guard import InputError
 @dataclass(frozen=True)
 class Text:
     """why: sentences, may be empty.  advice: a sentence, what to try.  seen: where the mistake
-    was seen, or why it is made."""
+    was seen, or why it is made.  code: a regular expression; where the student's code can be
+    read and has nothing like it, the mistake was not made, whatever the numbers are."""
 
     why: str
     advice: str
     seen: str
+    code: str = ""
 
 
 @cache
@@ -38,7 +40,7 @@ def text_of(name, exercise):
             raise InputError(f"mistakes.toml has no {key} for '{name}' ({exercise}).")
     instead = (other for other in entry.get("instead", ()) if exercise in other["in"])
     entry = {**entry, **_whole(next(instead, {}))}
-    return Text(entry.get("why", ""), entry["try"], entry["seen"])
+    return Text(entry.get("why", ""), entry["try"], entry["seen"], entry.get("code", ""))
 
 
 def _whole(other):

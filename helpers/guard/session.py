@@ -1,10 +1,12 @@
 """Leaves the student's session as it was: a check may be run at any time, any number of times."""
 
+import ast
 import inspect
 import locale
 import os
 import random
 import sys
+import textwrap
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -137,3 +139,22 @@ def own_functions(answer):
     found = [inspect.unwrap(f) for f in found if callable(f)]
     found = [f for f in found if hasattr(f, "__code__")]
     return [f for f in found if "site-packages" not in f.__code__.co_filename]
+
+
+def code_of(answer):
+    """What cells of the notebook say of an answer, and of the functions of other cells that it
+    names: see Evidence.code. What stands in a file is not the student's."""
+    todo, seen, texts = own_functions(answer), set(), []
+    while todo:
+        function = todo.pop()
+        code = function.__code__
+        if code in seen or os.path.exists(code.co_filename):
+            continue
+        seen.add(code)
+        try:
+            texts.append(ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(code)))))
+        except (OSError, SyntaxError, ValueError):
+            return ""  # a part of it would prove nothing
+        named = (function.__globals__.get(name) for name in code.co_names)
+        todo += [f for f in named if inspect.isfunction(f)]
+    return "\n".join(texts)
