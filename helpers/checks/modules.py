@@ -12,9 +12,10 @@ from itertools import permutations
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets
-from .exercise import detected
+from .counterfactual import NothingDropped, NotesWhatIsDrawn, NotesWhatMeets
+from .exercise import cured, detected
 from .results import Observed, close, numbers_of
 
 # --- building it ---
@@ -62,16 +63,32 @@ def orders(found):
 
 
 def put(module, found, order, matrices):
-    """Put ours into the matrices found, and zeros into what is added."""
+    """Put ours into the matrices found, and zeros into the biases."""
     with torch.no_grad():
-        for x in module.parameters():
-            if x.dim() and x.numel() == max(x.shape):
-                x.zero_()
+        for x in filter(lambda x: is_bias(x, matrices[0].shape), module.parameters()):
+            x.zero_()
         for (_, memory), k in zip(found, order, strict=True):
             memory.copy_(matrices[k])
 
 
+def is_bias(x, sizes):
+    """May it be added to queries, keys, values, or to all of them at once?"""
+    return bool(x.dim()) and x.numel() == max(x.shape) and x.numel() % sizes[1] == 0
+
+
+def _seeded(module, inputs):
+    """Its outputs after the same seed: then what still differs is not chance alone."""
+    torch.default_generator.manual_seed(0)
+    return numbers_of(module(inputs))
+
+
 # --- measuring: see exercise.Probe ---
+
+CHANGES = "a call changes what others give"
+LIKE_TRAINING = "the same numbers in training"
+KEPT = "numbers kept after a call, and after one more"
+BESIDE = "numbers to train besides the matrices"
+ALIKE = "two modules begin with the same matrices"
 
 
 def keeping(cls, inputs, sizes, matrices):
@@ -100,7 +117,12 @@ def outputs_like(reference):
             return Observed({"matrices to train": len(found)})
         first, *others = orders(found)
         put(module, found, first, matrices)
-        result = numbers_of(module(inputs))
+        result = _seeded(module.eval(), inputs)
+        trained = _seeded(module.train(), before.clone())
+        if not close(result, trained):
+            again = close(result, _seeded(module.eval(), before.clone()))
+            return Observed({LIKE_TRAINING: False} if again else {CHANGES: True})
+        module.eval()
         wanted = outputs(reference, before, sizes, matrices) if others else result
         for order in () if close(result, wanted) else others:
             put(module, found, order, matrices)
@@ -130,29 +152,55 @@ def drawn_after(cls, inputs, sizes, seed):
     return numbers_of(build(cls, sizes, seed)(inputs))
 
 
-def training(cls, inputs, sizes, matrices):
-    """Whether it can be used and trained like any other module."""
-    before = inputs.clone()
-    module = build(cls, sizes)
+def training(cls, inputs, sizes, matrices, biases=False):
+    """Whether it can be used and trained like any other module. biases: may it have them?"""
+    module, fresh = build(cls, sizes), build(cls, sizes)
     found = blocks(module.named_parameters(), sizes)
     if len(found) != 3:
         return Observed({"matrices to train": len(found)})
-    put(module, found, orders(found)[0], matrices)
+    for each in (module, fresh):
+        its_own = blocks(each.named_parameters(), sizes)
+        put(each, its_own, orders(its_own)[0], matrices)
+    trained = [x for x in module.parameters() if x.requires_grad]
+    if biases:
+        trained = [x for x in trained if not is_bias(x, sizes)]
     # Before the first call: what forward makes anew is not left behind.
     stayed = [x for _, x in _plain(module) if x.dim()]
     moved = [*module.parameters(), *module.buffers(), inputs]
+    other = inputs / 2 + 0.25
     with torch.enable_grad():
+        words = inputs.clone().requires_grad_()
+        moved.append(words)
         with NotesWhatMeets(moved, stayed) as world:
-            first = module(inputs)
-        second = module(before.clone())
-        learning = _learning(module, first, sizes)
+            first = module(words)
+        before = numbers_of(first)
+        learning, reached = _learning(module, first, words, sizes)
+        changes = not close(*(numbers_of(each(other.clone())) for each in (module, fresh)))
+    kept = _kept(module)
+    module(other.clone())
     return Observed(
         {
-            "a second call gives the same": close(numbers_of(first), numbers_of(second)),
+            CHANGES: changes or not close(numbers_of(first), before),
+            KEPT: "as many" if _kept(module) == kept else "more",
+            BESIDE: sum(x.numel() for x in trained) - sum(x.numel() for x in matrices),
             "matrices that learn": learning,
+            "a gradient reaches the words": reached,
             "tensors that .to() leaves behind": len(stayed) if world.met else 0,
+            **birth(cls, inputs, sizes),
         }
     )
+
+
+def birth(cls, inputs, sizes, *_):
+    """Whether chance decides anew on the matrices of each module. The first one and the calls
+    may have set a seed; matrices of one number only are no seed's."""
+    build(cls, sizes)(inputs)
+    one = cls(*sizes)
+    one(inputs)
+    named = (module.named_parameters() for module in (one, cls(*sizes)))
+    pairs = zip(*(blocks(each, sizes) for each in named), strict=False)
+    alike = (torch.equal(x, y) and bool((x != x[0, 0]).any()) for (_, x), (_, y) in pairs)
+    return Observed({ALIKE: any(alike)})
 
 
 def drawing(cls, inputs, sizes, matrices):
@@ -162,16 +210,6 @@ def drawing(cls, inputs, sizes, matrices):
     with NotesWhatIsDrawn() as world, suppress(Exception):
         module(inputs)
     return Observed({"matrices drawn in forward": _count(world.drawn, sizes)})
-
-
-def seeding(cls, inputs, sizes, seed):
-    """Whether it sets the seed itself: then the next random numbers do not depend on ours."""
-
-    def state(own):
-        build(cls, sizes, own)
-        return torch.get_rng_state()
-
-    return Observed({"sets the seed": torch.equal(state(seed), state(seed + 1))})
 
 
 # --- looking inside ---
@@ -204,16 +242,31 @@ def _listed(module):
                     yield from x.named_parameters()
 
 
-def _learning(module, output, sizes):
-    """How many matrices get a gradient that is not zero everywhere."""
+def _kept(module):
+    """How many numbers and other things it and its class keep, for as long as they live."""
+    parts = [x for part in module.modules() for x in (part, type(part))]
+    return sum(_many(dict(vars(x))) for x in parts)
+
+
+def _many(x):
+    if isinstance(x, dict):
+        x = list(x.values())
+    if isinstance(x, list | tuple | set):
+        return len(x) + sum(map(_many, x))
+    return x.numel() if torch.is_tensor(x) else 0
+
+
+def _learning(module, output, words, sizes):
+    """How many matrices get a gradient that is not zero everywhere, and whether the words do."""
     if isinstance(output, list | tuple):
         output = torch.stack(list(output))
     if not (torch.is_tensor(output) and output.requires_grad):
-        return 0
+        return 0, False
     parameters = [x for x in module.parameters() if x.requires_grad]
     loss = output.square().sum()
-    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-    return _count((g for g in gradients if g is not None), sizes, lambda g: bool(g.any()))
+    *gradients, reached = torch.autograd.grad(loss, [*parameters, words], allow_unused=True)
+    learning = _count((g for g in gradients if g is not None), sizes, lambda g: bool(g.any()))
+    return learning, reached is not None and bool(reached.any())
 
 
 # --- mistakes ---
@@ -293,6 +346,41 @@ def keeping_mistakes(formula):
         def forward(self, inputs):
             return formula(inputs, self.W_query.data, self.W_key.data, self.W_value)
 
+    class CutBefore(Module):
+        def forward(self, inputs):
+            return super().forward(inputs.detach())
+
+    class Seeding(Module):
+        def __init__(self, *sizes):
+            torch.default_generator.manual_seed(0)
+            super().__init__(*sizes)
+
+    class More(Module):
+        def __init__(self, d_in, d_out, *more):
+            super().__init__(d_in, d_out, *more)
+            self.unused = nn.Linear(d_out, d_out)
+
+    class FirstKept(Module):
+        def forward(self, inputs):
+            if not hasattr(self, "contexts"):
+                self.contexts = super().forward(inputs)
+            return self.contexts
+
+    class Growing(Module):
+        def forward(self, inputs):
+            self.all = [*getattr(self, "all", ()), inputs]
+            return super().forward(inputs)
+
+    class Halved(Module):
+        def forward(self, inputs):
+            return super().forward(inputs) * (0.5 if self.training else 1)
+
+    class Dropping(Module):
+        def forward(self, inputs):
+            return formula(
+                inputs, self.W_query, self.W_key, F.dropout(self.W_value, training=self.training)
+            )
+
     return {
         "super().__init__() forgotten": detected(
             lambda seen: seen.raises(AttributeError, "before Module.__init__() call"),
@@ -306,6 +394,25 @@ def keeping_mistakes(formula):
             lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")), Drawing
         ),
         "gradient cut": detected(
-            lambda seen: seen.fact("matrices that learn") in (0, 1, 2), Cut, CutInside
+            lambda seen: (
+                seen.fact("matrices that learn") in (0, 1, 2)
+                or seen.fact("a gradient reaches the words") is False
+            ),
+            Cut,
+            CutInside,
+            CutBefore,
+        ),
+        "dropout that is not asked for": cured(NothingDropped, Dropping),
+        "other numbers in training": detected(
+            lambda seen: seen.fact(LIKE_TRAINING) is False, Halved
+        ),
+        "changed by the calls before": detected(lambda seen: bool(seen.fact(CHANGES)), FirstKept),
+        "more kept at each call": detected(lambda seen: seen.fact(KEPT) == "more", Growing),
+        "more to train than is asked for": detected(
+            lambda seen: (seen.fact(BESIDE) or 0) > 0 or (seen.fact("matrices to train") or 0) > 3,
+            More,
+        ),
+        "the same matrices in every module": detected(
+            lambda seen: bool(seen.measured(birth, ALIKE)), Seeding
         ),
     }
