@@ -194,7 +194,6 @@ def _built():
             (sentence(), (3, 2), 123),
             measure=drawn_after,
         ),
-        Probe("a module to be trained", (inputs, sizes, matrices), measure=training, if_right=True),
         Probe("one word", (inputs[:1], sizes, matrices), measure=outputs, if_right=True),
         Probe(
             "40 words, d_in = 5, d_out = 3",
@@ -202,6 +201,7 @@ def _built():
             measure=outputs,
             if_right=True,
         ),
+        Probe("a module to be trained", (inputs, sizes, matrices), measure=training, if_right=True),
     ]
 
 

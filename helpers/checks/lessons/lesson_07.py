@@ -105,18 +105,18 @@ def class_probes():
             measure=outputs,
         ),
         Probe(
-            "a module to be trained",
-            (drawn(2, 3, 4), _SIZES, matrices),
-            measure=_training,
-            if_right=True,
-        ),
-        Probe(
             "a batch of one word", (short[1:, 2:], _SIZES, matrices), measure=outputs, if_right=True
         ),
         Probe(
-            "a batch of 3 sentences of 9 words, d_in = 5, d_out = 3, context_length = 12",
-            (exact(3, 9, 5), (5, 3, 12), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
+            "a batch of 3 sentences of 9 words, d_in = 5, d_out = 3, context_length = 11",
+            (exact(3, 9, 5), (5, 3, 11), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
             measure=outputs,
+            if_right=True,
+        ),
+        Probe(
+            "a module to be trained",
+            (drawn(2, 3, 4), _SIZES, matrices),
+            measure=_training,
             if_right=True,
         ),
     ]
