@@ -90,6 +90,8 @@ def class_probes():
     long[0, 0] *= 40
     short[0, 0] *= 1000
     short[1, 1] = 0  # scores of exactly 0
+    # As many sentences as no other size has.
+    short = torch.cat([short, *(short[1:] * by for by in (0.25, 0.5, -0.5, -1))])
     outputs = outputs_like(_Right)
     return [
         Probe(
@@ -99,13 +101,16 @@ def class_probes():
         ),
         Probe("a batch of two sentences of 7 words", (long, _SIZES, matrices), measure=outputs),
         Probe(
-            "a batch of two sentences of 3 words",
+            "a batch of 6 sentences of 3 words",
             (short, _SIZES, matrices),
             may_fail=True,
             measure=outputs,
         ),
         Probe(
-            "a batch of one word", (short[1:, 2:], _SIZES, matrices), measure=outputs, if_right=True
+            "a batch of one word",
+            (short[1:2, 2:], _SIZES, matrices),
+            measure=outputs,
+            if_right=True,
         ),
         Probe(
             "a batch of 3 sentences of 9 words, d_in = 5, d_out = 3, context_length = 11",
