@@ -57,5 +57,10 @@ def answers():
             what, _, names = what.partition("; named: ")
             right = {"right": True, "wrong": False, "debatable": None}[judged]
             yield Answer(
-                path.name.split(".")[0], right, what, tuple(filter(None, names.split(" or "))), before, code
+                path.name.split(".")[0],
+                right,
+                what,
+                tuple(filter(None, names.split(" or "))),
+                before,
+                code,
             )
