@@ -17,9 +17,11 @@ def established(seen):
 
     seen: the Evidence on a wrong answer.
     """
+    found = _alone(seen)
+    if found or seen.probes[seen.wrong[0]].if_right:
+        return found  # no stage is wrong where all that goes before is right
     return (
-        _alone(seen)
-        or _together(seen)
+        _together(seen)
         or _on_other_probes(seen)
         # Had torch.empty given zeros: such as a loop that stops one early.
         or (_Case(seen, seen.without_empty).explanation() if seen.without_empty else ())

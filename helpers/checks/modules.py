@@ -12,9 +12,10 @@ from itertools import permutations
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets
-from .exercise import detected
+from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
+from .exercise import cured, detected
 from .results import Observed, close, numbers_of
 
 # --- building it ---
@@ -62,16 +63,26 @@ def orders(found):
 
 
 def put(module, found, order, matrices):
-    """Put ours into the matrices found, and zeros into what is added."""
+    """Put ours into the matrices found, and zeros into the biases."""
     with torch.no_grad():
-        for x in module.parameters():
-            if x.dim() and x.numel() == max(x.shape):
-                x.zero_()
+        for x in filter(lambda x: is_bias(x, matrices[0].shape), module.parameters()):
+            x.zero_()
         for (_, memory), k in zip(found, order, strict=True):
             memory.copy_(matrices[k])
 
 
+def is_bias(x, sizes):
+    """May it be added to queries, keys, values, or to all of them at once?"""
+    return bool(x.dim()) and x.numel() == max(x.shape) and x.numel() % sizes[1] == 0
+
+
 # --- measuring: see exercise.Probe ---
+
+CHANGES = "a call changes what others give"
+LIKE_TRAINING = "the same numbers in training"
+GROWS = "more is kept after each call"
+BESIDE = "numbers to train besides the matrices"
+ALIKE = "two modules begin with the same matrices"
 
 
 def keeping(cls, inputs, sizes, matrices):
@@ -87,6 +98,23 @@ def keeping(cls, inputs, sizes, matrices):
     return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
 
 
+def _outputs(module, inputs, seed=0):
+    """The outputs in evaluation; facts, where they change in training, or at another call."""
+
+    def called(mode, inputs):
+        # After the same seed: then what still differs is not chance alone.
+        torch.default_generator.manual_seed(seed)
+        return numbers_of(module.train(mode)(inputs))
+
+    before = inputs.clone()
+    result, trained = called(False, inputs), called(True, before.clone())
+    again = result if close(result, trained) else called(False, before)
+    module.eval()
+    if not close(result, again):
+        return Observed({CHANGES: True})
+    return result if close(result, trained) else Observed({LIKE_TRAINING: False})
+
+
 def outputs_like(reference):
     """The outputs. reference: the class whose outputs decide where names do not say which
     matrix is which."""
@@ -100,7 +128,9 @@ def outputs_like(reference):
             return Observed({"matrices to train": len(found)})
         first, *others = orders(found)
         put(module, found, first, matrices)
-        result = numbers_of(module(inputs))
+        result = _outputs(module, inputs)
+        if isinstance(result, Observed):
+            return result
         wanted = outputs(reference, before, sizes, matrices) if others else result
         for order in () if close(result, wanted) else others:
             put(module, found, order, matrices)
@@ -127,32 +157,71 @@ def formula_args(probe):
 
 def drawn_after(cls, inputs, sizes, seed):
     """The outputs with its own matrices, drawn after this seed."""
-    return numbers_of(build(cls, sizes, seed)(inputs))
+    return _outputs(build(cls, sizes, seed), inputs, seed)
 
 
-def training(cls, inputs, sizes, matrices):
-    """Whether it can be used and trained like any other module."""
-    before = inputs.clone()
-    module = build(cls, sizes)
-    found = blocks(module.named_parameters(), sizes)
-    if len(found) != 3:
-        return Observed({"matrices to train": len(found)})
-    put(module, found, orders(found)[0], matrices)
-    # Before the first call: what forward makes anew is not left behind.
-    stayed = [x for _, x in _plain(module) if x.dim()]
-    moved = [*module.parameters(), *module.buffers(), inputs]
+def training(cls, inputs, sizes, matrices, biases=False):
+    """Whether it can be used and trained like any other module. biases: may it have them?"""
+    number = len(blocks(build(cls, sizes).named_parameters(), sizes))
+    if number != 3:
+        return Observed({"matrices to train": number})
+
+    def made():
+        module = build(cls, sizes)
+        found = blocks(module.named_parameters(), sizes)
+        put(module, found, orders(found)[0], matrices)
+        return module
+
+    fresh, module = made(), made()
+    # Before the first call: what forward makes anew is not left behind, and not trained.
+    stayed = [x for _, x in _plain(fresh) if x.dim()]
+    trained = [x for x in fresh.parameters() if x.requires_grad]
     with torch.enable_grad():
-        with NotesWhatMeets(moved, stayed) as world:
-            first = module(inputs)
-        second = module(before.clone())
-        learning = _learning(module, first, sizes)
+        words = inputs.clone().requires_grad_()
+        with NotesWhatMeets([*fresh.parameters(), *fresh.buffers(), words], stayed) as world:
+            first = fresh(words)
+        *gradients, reached = _gradients(first, [*trained, words])
+    learning = _count((g for g in gradients if g is not None), sizes, lambda g: bool(g.any()))
+    beside = [
+        x
+        for x, gradient in zip(trained, gradients, strict=True)
+        if not (biases and is_bias(x, sizes)) or gradient is None
+    ]
+    # The first call has a smaller batch and a shorter sentence than the others.
+    other = inputs / 2 + 0.25
+    returned = module(other[tuple(slice(n - 1) for n in inputs.shape[:-1])].clone())
+    before, kept, alike = numbers_of(returned), [], False
+    with suppress(Exception):  # no first call raises
+        alike = close(numbers_of(module(inputs.clone())), numbers_of(first))
+        kept.append(_kept(module))
+        alike &= close(numbers_of(module(other.clone())), numbers_of(made()(other.clone())))
+        kept.append(_kept(module))
+        while kept[-2] < kept[-1] and len(kept) < 50:  # some keep the last few
+            module(other.clone())
+            kept.append(_kept(module))
     return Observed(
         {
-            "a second call gives the same": close(numbers_of(first), numbers_of(second)),
+            CHANGES: not (alike and close(numbers_of(returned), before)),
+            GROWS: kept[-1:] > kept[-2:-1],
+            BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
             "matrices that learn": learning,
+            "a gradient reaches the words": reached is not None and bool(reached.any()),
             "tensors that .to() leaves behind": len(stayed) if world.met else 0,
+            **birth(cls, inputs, sizes),
         }
     )
+
+
+def birth(cls, inputs, sizes, *_):
+    """Whether chance decides anew on the matrices of each module. The first one and the calls
+    may have set a seed; matrices of one number only are no seed's."""
+    build(cls, sizes)(inputs)
+    one = cls(*sizes)
+    one(inputs)
+    named = (module.named_parameters() for module in (one, cls(*sizes)))
+    pairs = zip(*(blocks(each, sizes) for each in named), strict=False)
+    alike = (torch.equal(x, y) and bool((x != x[0, 0]).any()) for (_, x), (_, y) in pairs)
+    return Observed({ALIKE: any(alike)})
 
 
 def drawing(cls, inputs, sizes, matrices):
@@ -162,16 +231,6 @@ def drawing(cls, inputs, sizes, matrices):
     with NotesWhatIsDrawn() as world, suppress(Exception):
         module(inputs)
     return Observed({"matrices drawn in forward": _count(world.drawn, sizes)})
-
-
-def seeding(cls, inputs, sizes, seed):
-    """Whether it sets the seed itself: then the next random numbers do not depend on ours."""
-
-    def state(own):
-        build(cls, sizes, own)
-        return torch.get_rng_state()
-
-    return Observed({"sets the seed": torch.equal(state(seed), state(seed + 1))})
 
 
 # --- looking inside ---
@@ -204,16 +263,27 @@ def _listed(module):
                     yield from x.named_parameters()
 
 
-def _learning(module, output, sizes):
-    """How many matrices get a gradient that is not zero everywhere."""
+def _kept(module):
+    """How many numbers and other things it and its class keep, for as long as they live."""
+    parts = [x for part in module.modules() for x in (part, type(part))]
+    return sum(_many(dict(vars(x))) for x in parts)
+
+
+def _many(x):
+    if isinstance(x, dict):
+        x = list(x.values())
+    if isinstance(x, list | tuple | set):
+        return len(x) + sum(map(_many, x))
+    return x.numel() if torch.is_tensor(x) else 0
+
+
+def _gradients(output, parameters):
+    """None for each that none reaches."""
     if isinstance(output, list | tuple):
         output = torch.stack(list(output))
     if not (torch.is_tensor(output) and output.requires_grad):
-        return 0
-    parameters = [x for x in module.parameters() if x.requires_grad]
-    loss = output.square().sum()
-    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-    return _count((g for g in gradients if g is not None), sizes, lambda g: bool(g.any()))
+        return [None] * len(parameters)
+    return torch.autograd.grad(output.square().sum(), parameters, allow_unused=True)
 
 
 # --- mistakes ---
@@ -230,6 +300,13 @@ def module_of(reference, formula):
 
     Module.formula = staticmethod(formula)
     return Module
+
+
+def _differs_in_training(seen):
+    """Without dropout, too?"""
+    return seen.fact(LIKE_TRAINING) is False and any(
+        LIKE_TRAINING in (result.observed or ()) for result in seen.all_in(NothingDropped)
+    )
 
 
 def _has(fact):
@@ -293,6 +370,41 @@ def keeping_mistakes(formula):
         def forward(self, inputs):
             return formula(inputs, self.W_query.data, self.W_key.data, self.W_value)
 
+    class CutBefore(Module):
+        def forward(self, inputs):
+            return super().forward(inputs.detach())
+
+    class Seeding(Module):
+        def __init__(self, *sizes):
+            torch.default_generator.manual_seed(0)
+            super().__init__(*sizes)
+
+    class More(Module):
+        def __init__(self, d_in, d_out, *more):
+            super().__init__(d_in, d_out, *more)
+            self.unused = nn.Linear(d_out, d_out)
+
+    class FirstKept(Module):
+        def forward(self, inputs):
+            if not hasattr(self, "contexts"):
+                self.contexts = super().forward(inputs)
+            return self.contexts
+
+    class Growing(Module):
+        def forward(self, inputs):
+            self.all = [*getattr(self, "all", ()), inputs]
+            return super().forward(inputs)
+
+    class Halved(Module):
+        def forward(self, inputs):
+            return super().forward(inputs) * (0.5 if self.training else 1)
+
+    class Dropping(Module):
+        def forward(self, inputs):
+            return formula(
+                inputs, self.W_query, self.W_key, F.dropout(self.W_value, training=self.training)
+            )
+
     return {
         "super().__init__() forgotten": detected(
             lambda seen: seen.raises(AttributeError, "before Module.__init__() call"),
@@ -306,6 +418,23 @@ def keeping_mistakes(formula):
             lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")), Drawing
         ),
         "gradient cut": detected(
-            lambda seen: seen.fact("matrices that learn") in (0, 1, 2), Cut, CutInside
+            lambda seen: (
+                seen.fact("matrices that learn") in (0, 1, 2)
+                or seen.fact("a gradient reaches the words") is False
+            ),
+            Cut,
+            CutInside,
+            CutBefore,
+        ),
+        "dropout that is not asked for": cured(NothingDropped, Dropping),
+        "other numbers in training": detected(_differs_in_training, Halved),
+        "changed by the calls before": detected(lambda seen: bool(seen.fact(CHANGES)), FirstKept),
+        "more kept at each call": detected(lambda seen: bool(seen.fact(GROWS)), Growing),
+        "more to train than is asked for": detected(
+            lambda seen: (seen.fact(BESIDE) or 0) > 0 or (seen.fact("matrices to train") or 0) > 3,
+            More,
+        ),
+        "the same matrices in every module": detected(
+            lambda seen: bool(seen.measured(birth, ALIKE)), Seeding
         ),
     }

@@ -66,7 +66,7 @@ textbook = partial(changed, Textbook)  # textbook(hide=...) hides in another way
 
 
 class Dropout(Textbook):
-    """With dropout, which does nothing in evaluation."""
+    """With dropout, which nobody asked for."""
 
     def __init__(self, *sizes):
         super().__init__(*sizes)
@@ -235,7 +235,6 @@ STYLES = {
     ],
     "CausalAttention": [
         Textbook,
-        Dropout,
         Fused,
         FusedParameter,
         TwoFused,
@@ -293,6 +292,7 @@ AS_WRITTEN = {
         (lambda w, p, training: F.dropout1d(w[None], p, training)[0], "whole rows dropped"),
     ],
     "CausalAttention": [
+        (Dropout, "dropout that is not asked for"),
         (PlainMask, "mask not registered"),
         (TrainedMask, "mask to be trained"),
         (changed(PlainMask, weigh=unscaled), "no scaling"),

@@ -1,4 +1,5 @@
-"""Answers as people write them, from an exercise's text alone: a file EXERCISE.txt for each.
+"""Answers as people write them, from an exercise's text alone: a file EXERCISE.txt for each,
+and EXERCISE.more.txt.
 
 A file begins with what a notebook has defined above the exercise. Then the answers follow, each
 after a line that judges it:
@@ -56,5 +57,10 @@ def answers():
             what, _, names = what.partition("; named: ")
             right = {"right": True, "wrong": False, "debatable": None}[judged]
             yield Answer(
-                path.stem, right, what, tuple(filter(None, names.split(" or "))), before, code
+                path.name.split(".")[0],
+                right,
+                what,
+                tuple(filter(None, names.split(" or "))),
+                before,
+                code,
             )

@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 
 from ... import attention
 from ..catalogue.whole import ATTENTION, IN_FORMULA
-from ..exercise import Exercise, Probe, detected
+from ..exercise import Exercise, Probe
 from ..modules import (
     drawn_after,
     formula_args,
@@ -16,7 +16,6 @@ from ..modules import (
     keeping_mistakes,
     module_of,
     outputs_like,
-    seeding,
     training,
 )
 from ..probes import exact, sentence
@@ -176,12 +175,6 @@ class _WithBias(attention.SelfAttentionLinear):
         super().__init__(d_in, d_out, qkv_bias=True)
 
 
-class _SeedInside(attention.SelfAttention):
-    def __init__(self, d_in, d_out):
-        torch.default_generator.manual_seed(0)
-        super().__init__(d_in, d_out)
-
-
 def _built():
     # With this seed, the long word below has a positive score with itself only.
     generator = torch.Generator().manual_seed(1568)
@@ -192,17 +185,21 @@ def _built():
     strong = inputs.clone()
     strong[0] *= 40  # exp of its score with itself overflows
     sizes, matrices = (4, 5), tuple(matrices)
+    outputs = outputs_like(attention.SelfAttention)
     return [
         Probe("a module with d_in = 4, d_out = 5", (inputs, sizes, matrices), measure=keeping),
-        Probe(
-            "7 words, d_in = 4, d_out = 5",
-            (strong, sizes, matrices),
-            measure=outputs_like(attention.SelfAttention),
-        ),
+        Probe("7 words, d_in = 4, d_out = 5", (strong, sizes, matrices), measure=outputs),
         Probe(
             "the sentence, after torch.manual_seed(123)",
             (sentence(), (3, 2), 123),
             measure=drawn_after,
+        ),
+        Probe("one word", (inputs[:1], sizes, matrices), measure=outputs, if_right=True),
+        Probe(
+            "40 words, d_in = 5, d_out = 3",
+            (exact(40, 5), (5, 3), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
+            measure=outputs,
+            if_right=True,
         ),
         Probe("a module to be trained", (inputs, sizes, matrices), measure=training, if_right=True),
     ]
@@ -218,10 +215,6 @@ SELF_CLASS = Exercise(
     variants=IN_FORMULA,
     mistakes={
         **keeping_mistakes(ATTENTION),
-        "another seed": detected(
-            lambda seen: seen.wrong == [2] and seen.measured(seeding, "sets the seed", k=2),
-            _SeedInside,
-        ),
         "matrices created in another order (k,q,v)": _created("key", "query", "value"),
         "matrices created in another order": (
             _created("value", "key", "query"),

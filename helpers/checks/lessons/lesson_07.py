@@ -1,5 +1,6 @@
 """Lesson 07: causal attention as a module."""
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -19,6 +20,7 @@ from ..modules import (
     outputs_like,
     training,
 )
+from ..probes import exact
 from ..results import close
 
 
@@ -68,7 +70,7 @@ _SIZES = (4, 5, 7)
 
 def _training(cls, inputs, sizes, matrices):
     """What training says, and how many masks would be trained too."""
-    facts = training(cls, inputs, sizes, matrices)
+    facts = training(cls, inputs, sizes, matrices, biases=True)
     trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
     facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
     return facts
@@ -88,6 +90,8 @@ def class_probes():
     long[0, 0] *= 40
     short[0, 0] *= 1000
     short[1, 1] = 0  # scores of exactly 0
+    # As many sentences as no other size has.
+    short = torch.cat([short, *(short[1:] * by for by in (0.25, 0.5, -0.5, -1))])
     outputs = outputs_like(_Right)
     return [
         Probe(
@@ -97,10 +101,22 @@ def class_probes():
         ),
         Probe("a batch of two sentences of 7 words", (long, _SIZES, matrices), measure=outputs),
         Probe(
-            "a batch of two sentences of 3 words",
+            "a batch of 6 sentences of 3 words",
             (short, _SIZES, matrices),
             may_fail=True,
             measure=outputs,
+        ),
+        Probe(
+            "a batch of one word",
+            (short[1:2, 2:], _SIZES, matrices),
+            measure=outputs,
+            if_right=True,
+        ),
+        Probe(
+            "a batch of 3 sentences of 9 words, d_in = 5, d_out = 3, context_length = 11",
+            (exact(3, 9, 5), (5, 3, 11), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
+            measure=outputs,
+            if_right=True,
         ),
         Probe(
             "a module to be trained",
@@ -117,9 +133,9 @@ def _one_sentence_works(seen):
     if seen.mine[k].outcome.error is None or seen.probes[k].args[0].dim() != 3:
         return False
     inputs, *rest = seen.probes[k].args
-    alone = seen.ask(k, args=(inputs[1], *rest)).numbers
+    alone = seen.ask(k, args=(inputs[-1], *rest)).numbers
     right = seen.right[k].numbers
-    return alone is not None and right is not None and close(alone, right[1])
+    return alone is not None and right is not None and close(alone, right[-1])
 
 
 def _full_length_works(seen):
@@ -149,15 +165,25 @@ CAUSAL_CLASS = Exercise(
         "normalise": {"softmax over the batch": over(0)},
     },
     mistakes={
+        "mask to be trained": detected(lambda seen: bool(seen.fact("masks to train")), _Trained),
         **keeping_mistakes(CAUSAL_ATTENTION),
         "mask not registered": detected(
             lambda seen: bool(seen.fact("tensors that .to() leaves behind")), _Unregistered
         ),
-        "mask to be trained": detected(lambda seen: bool(seen.fact("masks to train")), _Trained),
         "sequence length fixed": detected(_full_length_works, _Long),
         "one sentence only": detected(_one_sentence_works, module_of(_Right, _two_sizes)),
     },
     makes=partial(module_of, _Right),
     formula_args=formula_args,
 )
-REPAIR_CAUSAL = CAUSAL_CLASS.called("repair_causal")
+
+
+def _repair_probes():
+    """One sentence alone too: there the code to be repaired is right."""
+    *probes, last = class_probes()
+    inputs, *rest = last.args
+    alone = replace(last, label="one sentence of 9 words, alone", args=(inputs[0], *rest))
+    return [*probes, last, alone]
+
+
+REPAIR_CAUSAL = replace(CAUSAL_CLASS.called("repair_causal"), probes=_repair_probes)
