@@ -87,9 +87,6 @@ STYLES = {
         deleted,
         masked_fill,
         loop_others,
-        renormalised,
-        renormalised_floats,
-        taken_out,
         lambda x, i: (
             numpy_softmax(np.delete(x.numpy(), i, 0) @ x[i].numpy()) @ np.delete(x.numpy(), i, 0)
         ),
@@ -133,6 +130,11 @@ def four_mistakes(inputs):
 
 
 UNKNOWN = {
+    "context_of_others": [  # where a word looks at itself only, nothing is left to divide by
+        (renormalised, "3 of 3 numbers are NaN"),
+        (renormalised_floats, "it raised ZeroDivisionError"),
+        (taken_out, "3 of 3 numbers are NaN"),
+    ],
     "context_vector": [
         (lambda x, i: 1.5 * x.amax(0), "it ignores i"),
         (lambda x, i: x.cos().mean(0), "it ignores i."),
