@@ -159,7 +159,7 @@ def words(*names):
 
     def make(sizes, step):
         rows = _drawn(names, sizes, step)
-        rows[..., min(1, len(rows) - 1), :] *= sizes["far"]
+        rows[..., min(1, rows.shape[-2] - 1), :] *= sizes["far"]
         return rows
 
     return make
@@ -174,7 +174,7 @@ def rows_apart(*names):
     """Scores that differ little in a row, and much from row to row."""
 
     def make(sizes, step):
-        rows = _drawn(names, sizes, step)
+        rows = 4 * _drawn(names, sizes, step)
         return rows + (sizes["far"] - 1) / 4 * torch.arange(len(rows))[:, None]
 
     return make

@@ -130,11 +130,6 @@ def four_mistakes(inputs):
 
 
 UNKNOWN = {
-    "context_of_others": [  # where a word looks at itself only, nothing is left to divide by
-        (renormalised, "3 of 3 numbers are NaN"),
-        (renormalised_floats, "it raised ZeroDivisionError"),
-        (taken_out, "3 of 3 numbers are NaN"),
-    ],
     "context_vector": [
         (lambda x, i: 1.5 * x.amax(0), "it ignores i"),
         (lambda x, i: x.cos().mean(0), "it ignores i."),
@@ -152,6 +147,10 @@ UNKNOWN = {
         (four_mistakes, "outside the range"),
     ],
     "context_of_others": [
+        # Where a word looks at itself only, nothing is left to divide by.
+        (renormalised, "3 of 3 numbers are NaN"),
+        (renormalised_floats, "it raised ZeroDivisionError"),
+        (taken_out, "3 of 3 numbers are NaN"),
         (lambda x, i: x.median(0).values, "it ignores i"),
         (lambda x, i: attention.context_of_others(x, i) - x[i], "outside"),
         (lambda x, i: torch.zeros(x.shape[1]), "it ignores inputs"),

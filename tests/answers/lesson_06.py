@@ -218,7 +218,6 @@ def either(scores, d_k, window):
 
 
 UNKNOWN = {
-    "window_weights": [(renormalised, "numbers are NaN")],
     "causal_weights": [
         # Where what is hidden is far larger, nothing is left to divide by.
         (renormalised, "numbers are NaN"),
@@ -241,6 +240,7 @@ UNKNOWN = {
         (lambda s, d_k: attention.causal_weights(s + 1 / (s + 9), d_k), "wrong"),
     ],
     "window_weights": [
+        (renormalised, "numbers are NaN"),
         (either, "Try: Write | for or"),
         (lambda s, d_k, w: attention.window_weights(s, d_k, w + 2), "numbers are wrong"),
         (lambda s, d_k, w: attention.window_weights(s, d_k, 2), "it ignores window"),

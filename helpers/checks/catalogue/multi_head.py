@@ -18,10 +18,10 @@ from .softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, global_max, naive,
 def _strong_matrices():
     """4 heads of 4 numbers, so that the roots of head_dim and of d_out are exact."""
     query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
-    for matrix, row in ((query, 0), (key, 1)):
-        matrix[:, ::4] = 0
-        matrix[:2] = 0
-        matrix[row, ::4] = 1
+    for W, row in ((query, 0), (key, 1)):
+        W[:, ::4] = 0
+        W[:2] = 0
+        W[row, ::4] = 1
     value[:2] = 0
     return query, key, value, exact(16, 16, step=5).double(), exact(16, step=3).double()
 

@@ -105,10 +105,10 @@ def _strong():
         exact(n, 16, step=s) for n, s in ((4, 5), (16, 3), (16, 7), (16, 5))
     )
     inputs[:, :2] = torch.tensor([[1.0, 4000.0], [-1.0, 4001.0], [0.125, 3999.0], [1.0, 4002.0]])
-    for matrix, row in ((query, 0), (key, 1)):
-        matrix[:2] = 0
-        matrix[:, 0] = 0
-        matrix[row, 0] = 1
+    for W, row in ((query, 0), (key, 1)):
+        W[:2] = 0
+        W[:, 0] = 0
+        W[row, 0] = 1
     value[1] = 0
     return tuple(x.double() for x in (inputs, query, key, value))
 

@@ -10,7 +10,7 @@ from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
 from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Stage
-from ..probes import any_size, exact, matrix, scoring, seeded, sentence, wide, words
+from ..probes import exact, matrix, scoring, seeded, sentence, wide, words
 
 # --- cache_bytes ---
 
@@ -94,6 +94,11 @@ def _then_new(query, keys, values):
     return query, keys[-1], values[-1], keys[:-1], values[:-1]
 
 
+def _own_key(sizes, step):
+    """The query, longer: the word that asks has the largest score."""
+    return matrix("d_k")(sizes, 3) * sizes["far"] ** 1.5
+
+
 def _caches():
     return [
         Probe("step, with the 5 words before it", _new_word()),
@@ -106,7 +111,7 @@ def _caches():
             "the first word of a text: an empty cache, a score of -1000",
             _then_new(*scoring([-1000.0])),
         ),
-        *wide(matrix("d_k"), any_size("d_k"), matrix("d_v"), words("n", "d_k"), matrix("n", "d_v")),
+        *wide(matrix("d_k"), _own_key, matrix("d_v"), words("n", "d_k"), matrix("n", "d_v")),
     ]
 
 
