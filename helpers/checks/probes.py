@@ -180,11 +180,11 @@ def rows_apart(*names):
     return make
 
 
-def shares(*names):
+def shares(*names, spread=2):
     """Weights, those of the last column exactly 0 where there is another one."""
 
     def make(sizes, step):
-        scores = 2 * _drawn(names, sizes, step)
+        scores = spread * _drawn(names, sizes, step)
         scores[..., 1:][..., -1:] = -torch.inf
         return scores.softmax(-1)
 

@@ -85,7 +85,7 @@ def _wishes():
         ),
         Probe("4 x 4 weights, wanted 2 0 2 1", (square.softmax(-1), _at(2, 0, 2, 1))),
         Probe("5 x 7 weights, wanted 4 1 1 0 3", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
-        *wide(shares("n", "m"), places("n", "m")),
+        *wide(shares("n", "m", spread=16), places("n", "m")),
     ]
 
 
