@@ -53,7 +53,11 @@ def _examine(exercise, fn, call_safely):
         return outcome
 
     seen = Evidence(exercise, fn, call)
-    for probe in exercise.probes():
+    probes = exercise.probes()
+    # What is kept from one call to the next shows on other arguments of the same size, and on the
+    # same ones after others.
+    after = () if exercise.is_class else (probes[0].backwards(), probes[0].again())
+    for probe in (*probes, *after):
         if probe.if_right and seen.wrong:
             break
         result = attempt(fn, probe, call)

@@ -57,6 +57,16 @@ class Evidence:
         """Does the second call give what the first one gave?"""
         return all(same(result, self.mine[0]) for result in self.again)
 
+    def is_first_again(self, k):
+        """Is probe k the first one again, after others?"""
+        return k > 0 and self.probes[k].args is self.probes[0].args
+
+    def as_before(self, k):
+        """The label of another probe on which it gave the same numbers as on probe k, and where
+        they were right; None if there is none."""
+        alike = (j for j in range(k) if j not in self.wrong and same(self.mine[j], self.mine[k]))
+        return next((self.probes[j].label for j in alike), None)
+
     @cached_property
     def search(self):
         """The search for wrong stages on these probes."""

@@ -51,6 +51,14 @@ class Probe:
         """The arguments again, so that no call sees what another did to them."""
         return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
 
+    def backwards(self):
+        """The same tensors, backwards in all their dimensions."""
+        args = (x.flip(tuple(range(x.dim()))) if torch.is_tensor(x) else x for x in self.args)
+        return replace(self, label=f"{self.label}, backwards", args=tuple(args), if_right=True)
+
+    def again(self):
+        return replace(self, label=f"{self.label}, after other arguments", if_right=True)
+
     def single(self):
         """The same with float32 in place of float64; None where nothing is float64."""
         double = [torch.is_tensor(x) and x.dtype == torch.float64 for x in self.args]

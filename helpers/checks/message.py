@@ -113,7 +113,7 @@ def failure(seen, found, gone=()):
 def _evidence(seen, k):
     """(a sentence or "", a Table or None) that show what is wrong on probe k."""
     label, mine, right = seen.probes[k].label, seen.mine[k], seen.right[k]
-    if not (seen.repeats or mine.changed):
+    if not (seen.repeats or mine.changed or seen.is_first_again(k)):
         label = f"{seen.probes[0].label}, called once more"
         mine, right = seen.again[0], seen.right[0]
     said, numbers = difference(label, mine, right)
@@ -221,6 +221,7 @@ class Fact(NamedTuple):
 
 
 # A place to look, no cause: the probes differ in more than their sizes.
+KEPT = "see what is kept from one call to the next, and which names of other cells are used."
 FIXED_SIZES = "look for a 3 or a 6, or a name from a cell above, inside your function."
 
 
@@ -234,11 +235,15 @@ def _calls(seen, k):
     mine, asked = seen.mine[k], f"What is asked for: {seen.exercise.signature}."
     if mine.stopped:
         yield Fact("it takes too long.", "look for a loop that never ends.")
+    if seen.is_first_again(k):
+        yield Fact("the same arguments give something else after other ones.", KEPT)
     if not seen.repeats:
         yield Fact(
             "a second call with the same arguments gives something else.",
             "start what the function adds to inside the function, and draw nothing at random.",
         )
+    if seen.probes[k].if_right and (label := seen.as_before(k)):
+        yield Fact("it gives what it gave for other arguments.", KEPT, f"It did so on {label}.")
     error = mine.outcome.error
     if error is not None:
         yield Fact(f"it raised {type(error).__name__}.", _after(error, seen))

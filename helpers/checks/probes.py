@@ -3,6 +3,7 @@
 Numbers that float32 holds exactly, so that sums in another order are the same sums.
 """
 
+from itertools import count
 from math import prod
 
 import torch
@@ -36,15 +37,17 @@ def of_inputs(*last):
         Probe("the sentence", (sentence(),)),
         Probe("5 words with negative numbers", (mixed(),)),
         *last,
+        *wide(words("n", "d")),
     ]
 
 
-def of_query(large="large"):
+def of_query(large="large", least=1):
     """Probes for a function of inputs and i: a middle, the first and the last word."""
     return [
         Probe("the sentence, i = 1", (sentence(), 1)),
         Probe("5 words with negative numbers, i = 0", (mixed(), 0)),
         Probe("4 words with scores near 1000 and -1000, i = 3", (numbers(large), 3)),
+        *wide(words("n", "d"), "i", n=least),
     ]
 
 
@@ -54,6 +57,7 @@ def rows():
         Probe("scores with a 0 and negative ones", (mixed_table()[0],)),
         Probe("scores near 1000", (numbers("far_rows")[1],)),
         Probe("scores from -9000 to -1000", (numbers("low"),)),
+        *wide(any_size("n")),
     ]
 
 
@@ -62,17 +66,19 @@ def tables():
         Probe("the scores of the sentence", (attention.all_scores(sentence()),)),
         Probe("5 x 5 scores with a 0 and negative ones", (mixed_table(),)),
         Probe("a row of scores near 1000 and one from -9000 to -1000", (numbers("far_rows"),)),
+        *wide(any_size("n", "n")),
     ]
 
 
 def rows_with_temperature():
-    words, some, large, low = (probe.args[0] for probe in rows())
+    of_words, some, large, low, *_ = (probe.args[0] for probe in rows())
     return [
-        Probe("the scores of journey, temperature 2", (words, 2.0)),
+        Probe("the scores of journey, temperature 2", (of_words, 2.0)),
         Probe("scores with a 0 and negative ones, temperature 0.25", (some, 0.25)),
         Probe("scores near 500, temperature 0.5", (large / 2, 0.5)),
         # So near to 1 that a maximum is good enough here, be it the undivided one.
         Probe("scores from -9600 to -1000, temperature 1.0625", (1.0625 * low, 1.0625)),
+        *wide(any_size("n"), "temperature"),
     ]
 
 
@@ -99,6 +105,95 @@ def scoring(scores):
     keys = exact(len(scores), 4, step=3)
     keys[:, 0] = torch.tensor(scores)
     return query, keys, exact(len(scores), 3, step=7)
+
+
+# --- wide probes: no quantity is another one, nor the lesson's ---
+
+
+def wide(*args, **least):
+    """Probes that are looked at where all before them are right: many words, of which some are
+    equal; more, of which one is far longer; and one.
+
+    args: names of numbers in [wide] of probes.toml, or what one of the functions below returns.
+    least: sizes that are at least so large.
+    """
+    for sizes in contents("probes.toml")["wide"]:
+        sizes = sizes | {name: max(size, sizes[name]) for name, size in least.items()}
+        steps, used = count(3, 2), _Used(sizes)
+        made = tuple(x(used, next(steps)) if callable(x) else used[x] for x in args)
+        told = ", ".join(f"{name} = {used[name]}" for name in used.names if name != "far")
+        yield Probe(f"numbers with {told}", made, if_right=True)
+
+
+class _Used(dict):
+    """Sizes that know which of them were asked for."""
+
+    def __init__(self, sizes):
+        super().__init__(sizes)
+        self.names = {}
+
+    def __getitem__(self, name):
+        self.names[name] = True
+        return super().__getitem__(name)
+
+
+def _drawn(names, sizes, step):
+    """exact() with these sizes, the first three rows and columns once more at the end; where it
+    has rows, not contiguous, and double where no word is far longer."""
+    shape = [sizes[name] for name in names]
+    numbers = exact(*shape[:-2], *shape[:-3:-1], step=step, unit=4)
+    numbers[..., -3:] = numbers[..., :3].clone()
+    if len(shape) > 1:
+        numbers[..., -3:, :] = numbers[..., :3, :].clone()
+        numbers = numbers.mT
+    return numbers if sizes["far"] > 1 else numbers.double()
+
+
+def matrix(*names):
+    """Numbers around 0."""
+    return lambda sizes, step: _drawn(names, sizes, step)
+
+
+def words(*names):
+    """Rows of numbers, of which one is far longer."""
+
+    def make(sizes, step):
+        rows = _drawn(names, sizes, step)
+        rows[..., min(1, rows.shape[-2] - 1), :] *= sizes["far"]
+        return rows
+
+    return make
+
+
+def any_size(*names):
+    """Scores as far apart as scores can be."""
+    return lambda sizes, step: _drawn(names, sizes, step) * sizes["far"] ** 1.5 * 2
+
+
+def rows_apart(*names):
+    """Scores that differ little in a row, and much from row to row."""
+
+    def make(sizes, step):
+        rows = 4 * _drawn(names, sizes, step)
+        return rows + (sizes["far"] - 1) / 4 * torch.arange(len(rows))[:, None]
+
+    return make
+
+
+def shares(*names, spread=2):
+    """Weights, those of the last column exactly 0 where there is another one."""
+
+    def make(sizes, step):
+        scores = spread * _drawn(names, sizes, step)
+        scores[..., 1:][..., -1:] = -torch.inf
+        return scores.softmax(-1)
+
+    return make
+
+
+def places(count, below):
+    """Whole numbers, each twice in a row."""
+    return lambda sizes, step: torch.arange(sizes[count]) // 2 * step % max(1, sizes[below] - 1)
 
 
 # --- not probes, but what several lessons do wrong ---

@@ -87,9 +87,6 @@ STYLES = {
         deleted,
         masked_fill,
         loop_others,
-        renormalised,
-        renormalised_floats,
-        taken_out,
         lambda x, i: (
             numpy_softmax(np.delete(x.numpy(), i, 0) @ x[i].numpy()) @ np.delete(x.numpy(), i, 0)
         ),
@@ -150,6 +147,10 @@ UNKNOWN = {
         (four_mistakes, "outside the range"),
     ],
     "context_of_others": [
+        # Where a word looks at itself only, nothing is left to divide by.
+        (renormalised, "3 of 3 numbers are NaN"),
+        (renormalised_floats, "it raised ZeroDivisionError"),
+        (taken_out, "3 of 3 numbers are NaN"),
         (lambda x, i: x.median(0).values, "it ignores i"),
         (lambda x, i: attention.context_of_others(x, i) - x[i], "outside"),
         (lambda x, i: torch.zeros(x.shape[1]), "it ignores inputs"),

@@ -103,10 +103,8 @@ STYLES = {
     "causal_weights": [
         loop_weights,
         numpy_weights,
-        renormalised,
         in_place,
         by_index,
-        by_einsum,
         lambda s, d_k: torch.softmax(masked(s / d_k**0.5, -1e9), -1),
         lambda s, d_k: torch.softmax(masked(s, -1e9) / d_k**0.5, -1),
         lambda s, d_k: torch.softmax(masked(s * d_k**-0.5, torch.finfo(s.dtype).min), -1),
@@ -124,7 +122,6 @@ STYLES = {
     "window_weights": [
         loop_weights,
         numpy_weights,
-        renormalised,
         lambda s, d_k, w: torch.softmax(s.masked_fill(~band(s, w), -1e9) / d_k**0.5, -1),
         lambda s, d_k, w: torch.softmax(s / d_k**0.5 + band(s, w).double().log(), -1),
         lambda s, d_k, w: torch.softmax(s * d_k**-0.5 - 1e9 * ~band(s, w), -1),
@@ -222,6 +219,9 @@ def either(scores, d_k, window):
 
 UNKNOWN = {
     "causal_weights": [
+        # Where what is hidden is far larger, nothing is left to divide by.
+        (renormalised, "numbers are NaN"),
+        (by_einsum, "numbers are NaN"),
         (some_rows_nan, "numbers are NaN"),
         # What an experiment changes, or a hint names, is not what is wrong.
         (lambda s, d_k: masked(s) * torch.nan, "numbers are NaN"),
@@ -240,6 +240,7 @@ UNKNOWN = {
         (lambda s, d_k: attention.causal_weights(s + 1 / (s + 9), d_k), "wrong"),
     ],
     "window_weights": [
+        (renormalised, "numbers are NaN"),
         (either, "Try: Write | for or"),
         (lambda s, d_k, w: attention.window_weights(s, d_k, w + 2), "numbers are wrong"),
         (lambda s, d_k, w: attention.window_weights(s, d_k, 2), "it ignores window"),

@@ -16,11 +16,10 @@ from .parts import NEG_INF, changed, masked
 def loop_dropout(weights, p, training):
     if not training:
         return weights
-    result = weights.tolist()
-    for i, row in enumerate(result):
-        for j, weight in enumerate(row):
-            result[i][j] = 0.0 if random.random() < p else weight / (1 - p)
-    return torch.tensor(result)
+    result = weights.flatten().tolist()
+    for i, weight in enumerate(result):
+        result[i] = 0.0 if random.random() < p else weight / (1 - p)
+    return torch.tensor(result).reshape(weights.shape)
 
 
 def numpy_dropout(weights, p, training):

@@ -194,7 +194,6 @@ STYLES = {
         einsum_heads,
         of_heads(),
         of_heads(added_mask),
-        weighed(renormalised),
         masked_with(lambda n: torch.ones(n, n, dtype=torch.bool).tril()),
         partial(textbook, fill=-1e9),
         partial(textbook, fill=torch.finfo(torch.float32).min),
@@ -310,6 +309,7 @@ UNKNOWN = {
         (lambda W, k, h: W[:, 0], "wrong shape"),
     ],
     "multi_head": [
+        (weighed(renormalised), "numbers are NaN"),
         (of_heads(output=lambda x, W, b: merged(x.flip(1)) @ W + b), "numbers are wrong"),
         (of_heads(output=lambda x, W, b: merged(x) @ W + 2 * b), "numbers are wrong"),
         (of_heads(output=lambda x, W, b: (merged(x) + b) @ W), "numbers are wrong"),

@@ -15,11 +15,12 @@ from .parts import numpy_softmax
 
 
 def of_a_real_cache(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    dtype = {1: torch.int8, 2: torch.float16, 4: torch.float32}[bytes_per_number]
+    dtypes = {1: torch.int8, 2: torch.float16, 4: torch.float32, 8: torch.float64}
+    kind = {"dtype": dtypes[bytes_per_number], "device": "meta"}
     size = 0
     for _ in range(layers):
         for _ in ("keys", "values"):
-            kept = torch.zeros(batch, num_kv_heads, n, head_dim, dtype=dtype)
+            kept = torch.zeros(batch, num_kv_heads, n, head_dim, **kind)
             size += kept.numel() * kept.element_size()
     return size
 

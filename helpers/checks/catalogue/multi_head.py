@@ -6,7 +6,7 @@ from torch.nn.functional import multi_head_attention_forward
 from ... import attention
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Pipeline
-from ..probes import exact, numbers, sentence
+from ..probes import exact, matrix, numbers, sentence, wide, words
 from .blend import BLEND_OF_ROLES
 from .heads import MERGE, NO_OUTPUT, OUTPUT, SPLIT, merge_by, split_by
 from .mask import CAUSAL_MASK, LOW, hide, low_numbers, nothing_hidden, past, the_future
@@ -18,10 +18,10 @@ from .softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, global_max, naive,
 def _strong_matrices():
     """4 heads of 4 numbers, so that the roots of head_dim and of d_out are exact."""
     query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
-    for matrix, row in ((query, 0), (key, 1)):
-        matrix[:, ::4] = 0
-        matrix[:2] = 0
-        matrix[row, ::4] = 1
+    for W, row in ((query, 0), (key, 1)):
+        W[:, ::4] = 0
+        W[:2] = 0
+        W[row, ::4] = 1
     value[:2] = 0
     return query, key, value, exact(16, 16, step=5).double(), exact(16, step=3).double()
 
@@ -30,15 +30,15 @@ def _sentences():
     generator = torch.Generator().manual_seed(123)
     first = [torch.rand(3, 4, generator=generator) for _ in range(3)]
     second = (exact(7, 12, step=step).double() for step in (5, 7, 3))
-    words = exact(2, 5, 7, step=3, unit=4).double()
-    words[1, 2] = 0  # scores of exactly 0
+    some = exact(2, 5, 7, step=3, unit=4).double()
+    some[1, 2] = 0  # scores of exactly 0
     return [
         Probe(
             "the sentence, 2 heads", (sentence()[None], *first, exact(4, 4), exact(4, step=3), 2)
         ),
         Probe(
             "2 sentences of 5 words, 3 heads",
-            (words, *second, exact(12, 12).double(), exact(12, step=3).double(), 3),
+            (some, *second, exact(12, 12).double(), exact(12, step=3).double(), 3),
         ),
         Probe(
             "2 sentences, one with scores near 1000 and 4000000, 4 heads",
@@ -54,6 +54,13 @@ def _sentences():
                 exact(4, step=5),
                 2,
             ),
+        ),
+        *wide(
+            words("b", "n", "d_in"),
+            *(matrix("d_in", "d_out") for _ in range(3)),
+            matrix("d_out", "d_out"),
+            matrix("d_out"),
+            "num_heads",
         ),
     ]
 

@@ -20,7 +20,7 @@ from ..catalogue.softmax import naive, soft, stable
 from ..catalogue.whole import ATTENTION, IN_FORMULA
 from ..exercise import Exercise, Probe, alone, detected
 from ..pipeline import Pipeline
-from ..probes import exact, mixed, seeded, sentence, without_last
+from ..probes import exact, matrix, mixed, seeded, sentence, wide, without_last, words
 from ..results import is_one_row
 
 # --- scaled_scores ---
@@ -35,6 +35,7 @@ def _queries_and_keys():
             (exact(4, 3, step=5).double() * 4, exact(5, 3, step=7).double() * 4),
         ),
         Probe("3 queries and 4 keys of 4 numbers", (exact(3, 4, step=3), exact(4, 4, step=7))),
+        *wide(words("n", "d_k"), matrix("m", "d_k")),
     ]
 
 
@@ -104,25 +105,30 @@ def _strong():
         exact(n, 16, step=s) for n, s in ((4, 5), (16, 3), (16, 7), (16, 5))
     )
     inputs[:, :2] = torch.tensor([[1.0, 4000.0], [-1.0, 4001.0], [0.125, 3999.0], [1.0, 4002.0]])
-    for matrix, row in ((query, 0), (key, 1)):
-        matrix[:2] = 0
-        matrix[:, 0] = 0
-        matrix[row, 0] = 1
+    for W, row in ((query, 0), (key, 1)):
+        W[:2] = 0
+        W[:, 0] = 0
+        W[row, 0] = 1
     value[1] = 0
     return tuple(x.double() for x in (inputs, query, key, value))
 
 
 def _inputs_and_matrices():
-    words = mixed()
-    words[2] = 0  # scores of exactly 0
+    some = mixed()
+    some[2] = 0  # scores of exactly 0
     sizes = ((4, 3, 5), (4, 3, 7), (4, 6, 3))
     return [
         Probe("the sentence", (sentence(), *seeded())),
         Probe(
             "5 words, d_in = 4, d_k = 3, d_out = 6",
-            (words, *(exact(m, n, step=step).double() for m, n, step in sizes)),
+            (some, *(exact(m, n, step=step).double() for m, n, step in sizes)),
         ),
         Probe("4 words with scores near 1000, all matrices 16 x 16", _strong()),
+        *wide(
+            words("n", "d_in"),
+            *(matrix("d_in", "d_k") for _ in range(2)),
+            matrix("d_in", "d_v"),
+        ),
     ]
 
 

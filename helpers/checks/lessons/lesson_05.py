@@ -18,7 +18,7 @@ from ..modules import (
     outputs_like,
     training,
 )
-from ..probes import exact, sentence
+from ..probes import exact, matrix, places, sentence, shares, wide, words
 
 # --- linear ---
 
@@ -41,6 +41,7 @@ def _layers():
             "5 words, d_in = 2, d_out = 4",
             (exact(5, 2, step=7).double(), exact(4, 2).double(), exact(4, step=3).double()),
         ),
+        *wide(words("n", "d_in"), matrix("d_out", "d_in"), matrix("d_out")),
     ]
 
 
@@ -75,14 +76,15 @@ def _loss(weights, wanted):
 
 def _wishes():
     """The last column is wanted by none, so that each wish can be moved by one."""
-    square, wide = exact(4, 4, step=3), exact(5, 7, step=7).double()
+    square, oblong = exact(4, 4, step=3), exact(5, 7, step=7).double()
     return [
         Probe(
             "the weights of the sentence, wanted 4 4 4 2 0 1",
             (attention.attention_weights(attention.all_scores(sentence())), _at(4, 4, 4, 2, 0, 1)),
         ),
         Probe("4 x 4 weights, wanted 2 0 2 1", (square.softmax(-1), _at(2, 0, 2, 1))),
-        Probe("5 x 7 weights, wanted 4 1 1 0 3", (wide.softmax(-1), _at(4, 1, 1, 0, 3))),
+        Probe("5 x 7 weights, wanted 4 1 1 0 3", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
+        *wide(shares("n", "m", spread=16), places("n", "m")),
     ]
 
 

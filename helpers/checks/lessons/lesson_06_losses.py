@@ -5,7 +5,7 @@ import torch
 from ... import attention
 from ..catalogue.softmax import naive, soft
 from ..exercise import Exercise, Probe
-from ..probes import exact
+from ..probes import exact, places, rows_apart, wide
 
 # --- parts of wrong answers ---
 
@@ -49,6 +49,7 @@ def _texts():
             (exact(5, 9, step=4, unit=4, period=17).double(), torch.tensor([3, 7, 0, 7, 2])),
         ),
         Probe("4 words out of 5, scores near 1000", (near_1000, torch.tensor([2, 0, 3, 1]))),
+        *wide(rows_apart("n", "v"), places("n", "v"), n=2),
     ]
 
 

@@ -82,6 +82,12 @@ def _dropping():
         ),
         Probe("40 x 100 weights, p = 0.6, in training", (weights, 0.6, True), measure=dropping),
         Probe("40 x 100 weights, p = 0.6, in evaluation", (weights, 0.6, False), measure=dropping),
+        Probe(
+            "4 x 30 x 50 weights, p = 0.3, in training",
+            (weights.reshape(-1)[:1000].repeat(6).reshape(4, 30, 50), 0.3, True),
+            measure=dropping,
+            if_right=True,
+        ),
     ]
 
 

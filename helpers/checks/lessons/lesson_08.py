@@ -4,7 +4,7 @@ from ... import attention
 from ..catalogue import multi_head
 from ..catalogue.heads import WRONG_MERGES, WRONG_SPLITS, each_way
 from ..exercise import Exercise, Probe
-from ..probes import exact
+from ..probes import exact, wide, words
 
 # --- split_heads and merge_heads ---
 
@@ -23,6 +23,7 @@ SPLITTING = Exercise(
         Probe("a batch of 1, 6 words of 4 numbers, 2 heads", (_different(1, 6, 4), 2)),
         Probe("a batch of 2, 5 words of 12 numbers, 3 heads", (_different(2, 5, 12).double(), 3)),
         Probe("a batch of 3, 4 words of 6 numbers, 2 heads", (_different(3, 4, 6), 2)),
+        *wide(words("b", "n", "d_out"), "num_heads"),
     ],
     mistakes=WRONG_SPLITS,
 )
@@ -35,6 +36,7 @@ MERGING = Exercise(
         Probe("a batch of 1, 2 heads, 6 words of 2 numbers", (_different(1, 2, 6, 2),)),
         Probe("a batch of 2, 3 heads, 5 words of 4 numbers", (_different(2, 3, 5, 4).double(),)),
         Probe("a batch of 3, 2 heads, 4 words of 3 numbers", (_different(3, 2, 4, 3),)),
+        *wide(words("b", "num_heads", "n", "head_dim")),
     ],
     mistakes=each_way(lambda merge: lambda x: merge(x, len(x), x.shape[2]), WRONG_MERGES),
 )

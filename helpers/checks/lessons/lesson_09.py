@@ -5,7 +5,7 @@ import torch
 from ... import attention
 from ..catalogue import multi_head
 from ..exercise import Exercise, Probe
-from ..probes import exact
+from ..probes import exact, matrix, wide
 
 # --- head_parameters ---
 
@@ -20,6 +20,7 @@ def _sizes():
     return [
         Probe("d_in = 5, d_out = 12, 3 heads, no qkv_bias", (5, 12, 3, False)),
         Probe("d_in = 7, d_out = 44, 4 heads, with qkv_bias", (7, 44, 4, True)),
+        *wide("d_in", "d_out", "num_heads", "qkv_bias"),
     ]
 
 
@@ -96,6 +97,7 @@ def _outputs():
         Probe("12 x 12 numbers, head 2 of 4", (full(12, 7).double(), 2, 4)),
         Probe("6 x 6 numbers, head 0 of 3", (full(6, 3), 0, 3)),
         Probe("6 x 6 numbers, head 1 of 2", (full(6, 5), 1, 2)),
+        *wide(matrix("d_out", "d_out"), "head", "num_heads"),
     ]
 
 

@@ -6,6 +6,7 @@ from torch.nn.functional import pad
 from ... import attention
 from ..catalogue.softmax import divided
 from ..exercise import Exercise, Probe
+from ..probes import places, shares, wide
 
 # --- weight_between, exchange and erase ---
 
@@ -44,6 +45,7 @@ BETWEEN = Exercise(
         _batch(6, queries=[4, 3, 2], keys=[1, 2, 0]),
         _batch(5, torch.float64, queries=[3, 1], keys=[0, 3]),
         _batch(4, queries=[2], keys=[1]),
+        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2))),
     ],
     mistakes={
         "query and key exchanged": _read(lambda k, i, j: (k, j, i)),
@@ -133,6 +135,7 @@ EXCHANGE = Exercise(
         _batch(6, queries=[4, 3, 2], first=[1, 4, 0], second=[2, 0, 3]),
         _batch(5, torch.float64, queries=[3, 1], first=[0, 3], second=[2, 1]),
         _batch(4, queries=[2], first=[0], second=[1]),
+        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(3))),
     ],
     mistakes={
         "both weights are the same now": (
@@ -227,6 +230,7 @@ ERASE = Exercise(
         _batch(6, queries=[4, 3, 2], keys=[1, 4, 0]),
         _batch(5, torch.float64, queries=[3, 1], keys=[0, 2]),
         _batch(4, queries=[2], keys=[1]),
+        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2)), n=3),
     ],
     mistakes={
         "not divided by the sum": _erased(_here, lambda changed: changed),

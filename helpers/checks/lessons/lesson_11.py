@@ -7,7 +7,7 @@ from ... import attention
 from ..catalogue.softmax import divided
 from ..counterfactual import FillsInPlace, ZeroTimesInfinityIsZero, plus_is_minus
 from ..exercise import Exercise, Probe, cured
-from ..probes import without_last
+from ..probes import places, wide, without_last
 
 # --- uniform_causal ---
 
@@ -38,7 +38,7 @@ UNIFORM = Exercise(
     "uniform_causal(n) -> (n, n)",
     "weights",
     attention.uniform_causal,
-    lambda: [Probe("6 words", (6,)), Probe("9 words", (9,)), Probe("1 word", (1,))],
+    lambda: [Probe("6 words", (6,)), Probe("9 words", (9,)), Probe("1 word", (1,)), *wide("n")],
     first_is_tensor=False,
     mistakes={
         "masked_fill result dropped": cured(FillsInPlace, _fill_dropped),
@@ -123,7 +123,10 @@ LOOK_BACK = Exercise(
     "look_back(words) -> (n,)",
     "positions",
     attention.look_back,
-    lambda: [Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS],
+    lambda: [
+        *(Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
+        *wide(lambda sizes, step: (places("n", "d")(sizes, step) - 1) * sizes["far"] ** 5),
+    ],
     mistakes={
         "the copy itself": (
             _looking(found=lambda j, i, words: j),

@@ -9,7 +9,7 @@ from ..catalogue.whole import of_one_query
 from ..counterfactual import World
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Stage
-from ..probes import exact, scoring, sentence
+from ..probes import any_size, exact, matrix, scoring, sentence, wide, words
 from ..results import attempt, call_ours, same
 
 # --- attend_in_blocks: probes ---
@@ -49,6 +49,7 @@ def _texts_in_blocks():
             "4 words, scores near -1000, one block",
             (*scoring([-1000.0, -998.5, -1001.0, -999.0]), 9),
         ),
+        *wide(matrix("d_k"), words("n", "d_k"), matrix("n", "d_v"), "block_size"),
     ]
 
 
@@ -243,6 +244,7 @@ def _several_blocks():
             "12 blocks with falling maxima",
             _collected(*_doubled([12.0 - k / 2 for k in range(24)]), 2),
         ),
+        *wide(any_size("m"), lambda *x: matrix("m")(*x) + 3, matrix("m", "d_v")),
     ]
 
 

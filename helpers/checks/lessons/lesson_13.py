@@ -10,7 +10,7 @@ from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
 from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Stage
-from ..probes import exact, scoring, seeded, sentence
+from ..probes import exact, matrix, scoring, seeded, sentence, wide, words
 
 # --- cache_bytes ---
 
@@ -28,6 +28,7 @@ def _models():
     return [
         Probe("7 words, 3 layers, 5 heads of 11, 4 bytes, batch of 13", (7, 3, 5, 11, 4, 13)),
         Probe("9 words, 5 layers, 1 head of 7, 2 bytes, batch of 1", (9, 5, 1, 7, 2, 1)),
+        *wide(*SIZES, n=200_000),  # more bytes than 32 bits can count
     ]
 
 
@@ -93,6 +94,11 @@ def _then_new(query, keys, values):
     return query, keys[-1], values[-1], keys[:-1], values[:-1]
 
 
+def _own_key(sizes, step):
+    """The query, longer: the word that asks has the largest score."""
+    return matrix("d_k")(sizes, 3) * sizes["far"] ** 1.5
+
+
 def _caches():
     return [
         Probe("step, with the 5 words before it", _new_word()),
@@ -105,6 +111,7 @@ def _caches():
             "the first word of a text: an empty cache, a score of -1000",
             _then_new(*scoring([-1000.0])),
         ),
+        *wide(matrix("d_k"), _own_key, matrix("d_v"), words("n", "d_k"), matrix("n", "d_v")),
     ]
 
 
@@ -231,6 +238,7 @@ MASK = Exercise(
         Probe("2 in the cache, 5 new", (2, 5)),
         Probe("an empty cache, 4 new words", (0, 4)),
         Probe("6 in the cache, 1 new", (6, 1)),
+        *wide("cached", "new"),
     ],
     first_is_tensor=False,
     mistakes={

@@ -1,0 +1,120 @@
+"""Probes, stubs and right answers agree: shapes are read off the docstrings of the stubs in the
+lessons, every probe has them, and every right answer is right on numbers drawn in these shapes."""
+
+import random
+import re
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from answers import STYLES
+from written import answers
+
+from helpers.checks.exercise import Probe, returned
+from helpers.checks.exercises import CHECKED
+from helpers.checks.results import close, numbers_of
+
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+STUB = re.compile(r'def \w+\(([^)]*)\):\n    """(.*?)"""\n.*\ncheck\("(\w+)"', re.S)
+SHAPE = re.compile(r"\(((?:[\w ]+,)+[\w ]*)\)")
+
+
+@cache
+def stubs():
+    """By exercise: (parameters, the shapes of those that have one, the shape returned or None);
+    shapes are tuples of names."""
+    found = {}
+    for path in sorted(NOTEBOOKS.glob("[0-9]*.ipynb")):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code" and (stub := STUB.search(cell.source)):
+                takes, text, exercise = stub.groups()
+                found[exercise] = _shapes(re.findall(r"\w+", takes), text)
+    return found
+
+
+def _shapes(parameters, text):
+    before, after = text.split("->")
+    shapes, *parts = {}, *SHAPE.split(before)
+    for words, shape in zip(parts[::2], parts[1::2], strict=False):
+        # "positions (b,)": of all that have not been named.
+        named = [p for p in parameters if re.search(rf"\b{p}\b", words)]
+        rest = [p for p in parameters if not re.search(rf"\b{p}\b", before)]
+        shapes |= {p: _names(shape) for p in named or rest}
+    returned = SHAPE.search(after)
+    return parameters, shapes, _names(returned[1]) if returned else None
+
+
+def _names(shape):
+    return tuple(name.strip() for name in shape.split(",") if name.strip())
+
+
+def each():
+    names = [name for name, (_, shapes, _) in stubs().items() if shapes and name != "multi_head"]
+    return [name for name in names if CHECKED[name].kind != "random" and name != "repair_heads"]
+
+
+def test_the_stubs_are_read():
+    assert len(stubs()) == 36 and len(each()) == 29
+    assert stubs()["exchange"][1]["second"] == ("b",)
+    assert stubs()["qkv_attention"][1]["W_key"] == ("d_in", "d_k")
+
+
+@pytest.mark.parametrize("name", each())
+def test_every_probe_has_the_shapes_that_the_stub_promises(name):
+    parameters, shapes, gives = stubs()[name]
+    for probe in CHECKED[name].probes():
+        sizes = dict(zip(parameters, probe.args, strict=True))
+        for parameter, shape in shapes.items():
+            for size, letter in zip(sizes[parameter].shape, shape, strict=True):
+                assert sizes.setdefault(letter, size) == size, (name, probe.label, letter)
+        if gives and probe.measure is returned:
+            result = numbers_of(CHECKED[name].reference(*probe.fresh()))
+            assert len(result.shape) == len(gives)
+            for size, letter in zip(result.shape, gives, strict=True):
+                assert letter.isdigit() or sizes.setdefault(letter, size) == size, (name, letter)
+
+
+def drawn(name, chance):
+    """Arguments for an exercise: sizes, types and kinds of numbers as its probes have them."""
+    parameters, shapes, _ = stubs()[name]
+    letters = sorted({letter for shape in shapes.values() for letter in shape})
+    sizes = dict(zip(letters, chance.sample(range(2, 15), len(letters)), strict=True))
+    heads = chance.randint(1, 4)
+    if "num_heads" in parameters:
+        sizes["d_out"] = heads * chance.randint(1, 4)
+    sizes |= {"num_heads": heads, "head": chance.randrange(heads), "i": chance.randrange(2)}
+    below, dtype = None, chance.choice([torch.float32, torch.float64])
+    known = zip(*(probe.args for probe in CHECKED[name].probes()), strict=True)
+    for parameter, examples in zip(parameters, known, strict=True):
+        if parameter not in shapes:
+            yield sizes.get(parameter, chance.randint(1, 9))
+            continue
+        shape = [sizes[letter] for letter in shapes[parameter]]
+        below = below or shape[-1]
+        x = torch.randn(shape, dtype=dtype) * 10 ** chance.uniform(-2, 1)
+        if not examples[0].is_floating_point():
+            yield torch.randint(below, shape)
+        elif any((example < 0).any() for example in examples):
+            yield x
+        else:
+            weights = (examples[0].sum(-1) - 1).abs().max() < 1e-5
+            yield x.softmax(-1) if weights else x.abs() + 1
+
+
+@pytest.mark.parametrize("name", each())
+def test_every_right_answer_is_right_on_numbers_drawn_in_the_shapes_of_the_stub(name):
+    chance = random.Random(name)
+    torch.manual_seed(0)
+    right = [code for table in STYLES.values() for code in table.get(name, ())]
+    right += [answer.run() for answer in answers() if answer.exercise == name and answer.right]
+    for _ in range(3):
+        args = tuple(drawn(name, chance))
+        expected = numbers_of(CHECKED[name].reference(*args))
+        for code in right:
+            try:
+                result = code(*Probe("", args).fresh())
+            except RuntimeError:  # a tensor of its own is float32: see engine.py
+                result = code(*Probe("", args).single().args)
+            assert close(numbers_of(result), expected), (name, args)
