@@ -4,6 +4,7 @@ is called by its name, a right answer is right in any style, and an unknown caus
 The ids begin with the lesson, so that `pytest -k 06` runs what belongs to lesson 6."""
 
 import inspect
+import re
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours
 from helpers.checks.texts import contents, text_of
 from helpers.checks.verdict import forget
+from helpers.guard.session import variables_of
 
 EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]
 
@@ -140,6 +142,42 @@ def test_a_text_says_what_to_try_in_the_words_of_the_lessons_and_where_it_was_se
         assert text.advice.split()[0] in VERBS and text.advice.endswith("."), mistake.name
         assert not any(word in (text.why + text.advice).lower() for word in NOT_IN_THE_LESSONS)
         assert 0 < len(text.seen) <= 100
+
+
+# --- what the code says of them ---
+
+CODE = {  # lines that can make a mistake; such as give the same numbers by another
+    "naive exp overflow": (
+        ["e = torch.exp(s)", "p = np.exp(x @ x[i - 1])", "e = math.e ** s[n - 1]", "w = 1 - m"],
+        ["e = torch.exp(s - s.argmax())", "e = (s - top).exp()", "z = (s - m) / t", "s -= s[0]"],
+    ),
+    "averaged instead of added": (
+        ["(x * q).mean(-1)", "np.average(p, 1)", "t / len(w)", "s /= x.size(1)", "s / x.shape[1]"],
+        ["s / 2", "s * 0.5", "s / math.ceil(k.shape[-1] ** 0.5)", "s / k.shape[-1] ** 0.5"],
+    ),
+    "keepdim forgotten": (
+        ["e / e.sum(1)", "s - s.max(dim=1)[0]", "for j in range(max(0, i - w), i)"],
+        ["s - s.max(dim=0).values", "s - s.amax(0)", "s - torch.max(s, dim=0)[0]"],
+    ),
+    "not divided by the sum": (
+        ["e = np.exp(s - s.max())", "math.e ** s"],
+        ["w = torch.softmax(s, 0)"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_a_line_allows_or_excludes_a_mistake(name):
+    pattern, (can, cannot) = text_of(name, "self_attention").code, CODE[name]
+    assert [line for line in can + cannot if re.search(pattern, line)] == can
+
+
+def test_code_of_an_inner_comprehension_is_read_with_the_functions_that_it_names():
+    def helper(row):
+        return row.exp()
+
+    function = eval("lambda rows: [[helper(x) for x in row] for row in rows]", {"helper": helper})
+    assert variables_of(function) == [helper]
 
 
 # --- answers as students write them ---

@@ -161,7 +161,7 @@ def exercises(path):
 # What is broken in the code that a lesson gives to repair, in the order of the computation.
 BROKEN = {
     "repair_weights": ("softmax over the whole matrix",),
-    "repair_context": ("zip truncates unequal vectors",),
+    "repair_context": ("the last numbers left out",),
     "repair_qkv": ("scaled by the embedding size",),
     "repair_causal": ("softmax over columns",),
     "repair_heads": ("scaled by sqrt(d_out)", "merged without transposing back"),

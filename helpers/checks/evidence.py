@@ -8,7 +8,7 @@ from functools import cached_property
 
 import torch
 
-from ..guard.session import code_of
+from ..guard.session import code_of, own_functions, variables_of
 from .counterfactual import EmptyIsZero
 from .exercise import returned
 from .results import Result, attempt, call_ours, close, divides_zero_by_zero, factor, same
@@ -51,6 +51,16 @@ class Evidence:
         differs in more than its arguments."""
         plain = self.probes[0].measure is returned
         return plain and self.wrong == list(range(1, len(self.probes)))
+
+    @property
+    def may_be_fixed(self):
+        """May the code be made for the first probe only, by sizes or by variables of the
+        notebook? Only where it has such, if it can be read."""
+        if not self.only_first or not self.code or re.search(r"\b[36]\b", self.code):
+            return self.only_first
+        named = [x for f in own_functions(self.answer) for x in variables_of(f)]
+        tools = inspect.isroutine, inspect.ismodule, inspect.isclass
+        return not all(any(is_tool(x) for is_tool in tools) for x in named)
 
     @property
     def repeats(self):

@@ -254,7 +254,7 @@ def _calls(seen, k):
     if mine.observed is not None:
         yield Fact("what it does is not what is asked for.", _to_see(mine.observed))
     if mine.numbers.shape != seen.right[k].numbers.shape:
-        advice = FIXED_SIZES if seen.only_first else "print the shape after each step."
+        advice = FIXED_SIZES if seen.may_be_fixed else "print the shape after each step."
         if mine.numbers.dim() == 0:
             advice = "see whether `return` is inside the loop, or everything is summed."
         yield Fact("wrong shape.", advice, asked)
@@ -281,7 +281,7 @@ def _after(error, seen):
         return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
     if seen.exercise.is_class and "shapes cannot be multiplied" in str(error):
         return "is self. missing in that line? Else print the shapes of what goes into it."
-    if seen.only_first:
+    if seen.may_be_fixed:
         return FIXED_SIZES
     return "run that line by itself and print what goes into it, the shapes first."
 
@@ -318,7 +318,7 @@ def _weights(seen, k):
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         yield Fact(
             "a row does not sum to 1." if is_table else "they do not sum to 1.",
-            "divide by the sum of what you divide, of each row its own.",
+            "look at the sum you divide by, of each row its own, and at what is done after that.",
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )
@@ -341,7 +341,7 @@ def _arguments(seen, k):
     if not seen.exercise.is_class and (name := seen.ignored()):
         yield Fact(
             f"it ignores {name}.",
-            f"use {name}, which the function is given.",
+            f"use {name} as each call gives it.",
             f"With other values of {name} it gives the same numbers.",
         )
 
@@ -356,10 +356,10 @@ def _rows(seen, k):
         for *row, j in ((got < low - 1e-4) | (got > high + 1e-4)).nonzero().tolist():
             yield Fact(
                 "outside the range of the inputs.",
-                "blend with weights from 0 to 1 that sum to 1.",
+                "blend all words with weights from 0 to 1 that sum to 1, and do nothing else.",
                 f"On {seen.probes[k].label} column {j} of the words lies between {number(low[j])} "
                 f"and {number(high[j])}; yours is {number(got[(*row, j)])}.",
             )
-    fixed = seen.only_first and kind != "weights"
+    fixed = seen.may_be_fixed and kind != "weights"
     by_hand = "work out one of these numbers by hand, step by step, and compare each step."
     yield Fact("the numbers are wrong.", FIXED_SIZES if fixed else by_hand)

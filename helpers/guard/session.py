@@ -155,6 +155,14 @@ def code_of(answer):
             texts.append(ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(code)))))
         except (OSError, SyntaxError, ValueError):
             return ""  # a part of it would prove nothing
-        named = (function.__globals__.get(name) for name in code.co_names)
-        todo += [f for f in named if inspect.isfunction(f)]
+        todo += filter(inspect.isfunction, variables_of(function))
     return "\n".join(texts)
+
+
+def variables_of(function):
+    """The values of the variables of its notebook that a function names."""
+    codes = [function.__code__]
+    for code in codes:  # those of comprehensions and inner functions are found on the way
+        codes += filter(inspect.iscode, code.co_consts)
+    known, names = function.__globals__, {name for code in codes for name in code.co_names}
+    return [known[name] for name in sorted(names) if name in known]

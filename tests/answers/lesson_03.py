@@ -110,7 +110,7 @@ def zipped(inputs, i):
 
 AS_WRITTEN = {
     "context_vector": [
-        (zipped, "zip truncates unequal vectors"),
+        (zipped, "the last numbers left out"),
         (lambda x, i: torch.ones(len(x)) / len(x) @ x.float(), "all weights equal"),
         (lambda x, i: torch.tensor(by_math_exp(x @ x[i])) @ x.float(), "naive exp overflow"),
         *((lambda x, i, n=n: n * loop_context(x, i), "cell run twice") for n in (2, 3, 17)),

@@ -61,7 +61,7 @@ def _of_one_word(pipeline):
             *_onto_the_query(pipeline, stable),
             *_onto_the_query(pipeline, naive),
         ),
-        "zip truncates unequal vectors": detected(
+        "the last numbers left out": detected(
             lambda seen: seen.always(is_prefix) and not seen.always(close),
             lambda inputs, i: pipeline(inputs, i)[:2],
         ),
