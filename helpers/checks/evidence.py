@@ -8,7 +8,7 @@ from functools import cached_property
 
 import torch
 
-from ..guard.session import code_of
+from ..guard.session import code_of, own_functions
 from .counterfactual import EmptyIsZero
 from .exercise import returned
 from .results import Result, attempt, call_ours, close, divides_zero_by_zero, factor, same
@@ -74,6 +74,20 @@ class Evidence:
         """Does the code show that this mistake was not made?"""
         pattern = text_of(mistake.name, self.exercise.texts or self.exercise.name).code
         return bool(pattern and self.code) and not re.search(pattern, self.code)
+
+    def uses(self, name):
+        """Does it stand anywhere but in the head of the function?"""
+        return len(re.findall(rf"\b{name}\b", self.code)) > 1
+
+    @property
+    def fixed_sizes(self):
+        """Is only the first probe right, and is there a number in the code, or a name from a cell
+        above, that can be the reason?"""
+        functions = own_functions(self.answer)
+        known = (f.__globals__.get(name) for f in functions for name in f.__code__.co_names)
+        data = any(torch.is_tensor(x) or isinstance(x, (int, list)) for x in known)
+        number = re.search(r"(?<![\w.])([3-9]|\d\d+)(?![\w.])", self.code)
+        return self.only_first and bool(number or data or not self.code)
 
     # --- counterfactuals, and other arguments ---
 

@@ -249,7 +249,7 @@ def _calls(seen, k):
     if mine.observed is not None:
         yield Fact("what it does is not what is asked for.", _to_see(mine.observed))
     if mine.numbers.shape != seen.right[k].numbers.shape:
-        advice = FIXED_SIZES if seen.only_first else "print the shape after each step."
+        advice = FIXED_SIZES if seen.fixed_sizes else "print the shape after each step."
         if mine.numbers.dim() == 0:
             advice = "see whether `return` is inside the loop, or everything is summed."
         yield Fact("wrong shape.", advice, asked)
@@ -257,7 +257,7 @@ def _calls(seen, k):
 
 def _to_see(facts):
     if "matrices to train" in facts and not any(facts.values()):
-        return "write self. before each matrix in __init__: only then the module keeps it."
+        return "write self. before each matrix in __init__, and use the sizes that it is given."
     return "look at the line of your code that decides the first of these facts."
 
 
@@ -276,7 +276,7 @@ def _after(error, seen):
         return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
     if seen.exercise.is_class and "shapes cannot be multiplied" in str(error):
         return "is self. missing in that line? Else print the shapes of what goes into it."
-    if seen.only_first:
+    if seen.fixed_sizes:
         return FIXED_SIZES
     return "run that line by itself and print what goes into it, the shapes first."
 
@@ -313,7 +313,9 @@ def _weights(seen, k):
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         yield Fact(
             "a row does not sum to 1." if is_table else "they do not sum to 1.",
-            "divide by the sum of what you divide, of each row its own.",
+            "divide by the sum of what you divide, of each row its own."
+            if got[row].any()
+            else "see why this row is never filled: it is all 0.",
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )
@@ -334,6 +336,8 @@ def _arguments(seen, k):
             f"On {seen.probes[k].label}, other numbers in the last word change the rows before it.",
         )
     if not seen.exercise.is_class and (name := seen.ignored()):
+        if seen.uses(name):
+            yield Fact(f"other values of {name} change nothing.", f"look what becomes of {name}.")
         yield Fact(
             f"it ignores {name}.",
             f"use {name}, which the function is given.",
@@ -344,7 +348,9 @@ def _arguments(seen, k):
 def _rows(seen, k):
     kind, got = seen.exercise.kind, seen.mine[k].numbers.double()
     if got.dim() == 2 and (got - got[0]).abs().max() < 1e-5:
-        yield Fact("all rows are equal.", "let each word be a query of its own: one row for each.")
+        yield Fact(
+            "all rows are equal.", "make each row from its own word, in a tensor of its own."
+        )
     if kind == "context":
         inputs = seen.probes[k].args[0].double()
         low, high = inputs.amin(0), inputs.amax(0)
@@ -355,6 +361,6 @@ def _rows(seen, k):
                 f"On {seen.probes[k].label} column {j} of the words lies between {number(low[j])} "
                 f"and {number(high[j])}; yours is {number(got[(*row, j)])}.",
             )
-    fixed = seen.only_first and kind != "weights"
+    fixed = seen.fixed_sizes and kind != "weights"
     by_hand = "work out one of these numbers by hand, step by step, and compare each step."
     yield Fact("the numbers are wrong.", FIXED_SIZES if fixed else by_hand)
