@@ -95,6 +95,10 @@ class Evidence:
         pattern = text_of(mistake.name, self.exercise.texts or self.exercise.name).code
         return bool(pattern and self.code) and not re.search(pattern, self.code)
 
+    def uses(self, name):
+        """Does it stand anywhere but in the head of the function?"""
+        return len(re.findall(rf"\b{name}\b", self.code)) > 1
+
     # --- counterfactuals, and other arguments ---
 
     def also_on(self, change):

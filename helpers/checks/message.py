@@ -262,7 +262,7 @@ def _calls(seen, k):
 
 def _to_see(facts):
     if "matrices to train" in facts and not any(facts.values()):
-        return "write self. before each matrix in __init__: only then the module keeps it."
+        return "write self. before each matrix in __init__, and use the sizes that it is given."
     return "look at the line of your code that decides the first of these facts."
 
 
@@ -318,7 +318,9 @@ def _weights(seen, k):
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         yield Fact(
             "a row does not sum to 1." if is_table else "they do not sum to 1.",
-            "look at the sum you divide by, of each row its own, and at what is done after that.",
+            "look at the sum you divide by, of each row its own, and at what is done after that."
+            if got[row].any()
+            else "see why this row is never filled: it is all 0.",
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )
@@ -339,6 +341,8 @@ def _arguments(seen, k):
             f"On {seen.probes[k].label}, other numbers in the last word change the rows before it.",
         )
     if not seen.exercise.is_class and (name := seen.ignored()):
+        if seen.uses(name):
+            yield Fact(f"other values of {name} change nothing.", f"look what becomes of {name}.")
         yield Fact(
             f"it ignores {name}.",
             f"use {name} as each call gives it.",
@@ -349,7 +353,9 @@ def _arguments(seen, k):
 def _rows(seen, k):
     kind, got = seen.exercise.kind, seen.mine[k].numbers.double()
     if got.dim() == 2 and (got - got[0]).abs().max() < 1e-5:
-        yield Fact("all rows are equal.", "let each word be a query of its own: one row for each.")
+        yield Fact(
+            "all rows are equal.", "make each row from its own word, in a tensor of its own."
+        )
     if kind == "context":
         inputs = seen.probes[k].args[0].double()
         low, high = inputs.amin(0), inputs.amax(0)

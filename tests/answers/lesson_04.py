@@ -127,7 +127,7 @@ AS_WRITTEN = {
         (lambda *args: scaled_dot(*args, is_causal=True), "causal mask applied"),
         (
             blended(lambda q, k, v, d: F.scaled_dot_product_attention(q / d**0.5, k, v)),
-            "divided by d_k, root forgotten",
+            "divided by d_k itself",
         ),
         (lambda x, *W: one_word_after_the_other(x, W[0], W[0], W[2]), "queries used as keys"),
         (

@@ -263,7 +263,7 @@ UNKNOWN = {
         (lambda w, wanted: loss_by_loop(w, wanted) ** 2, "numbers are wrong"),
     ],
     "SelfAttention": [
-        (WithoutSelf, "Try: Write self. before each matrix"),
+        (WithoutSelf, "Try: Write self. before each matrix in __init__"),
         (MatrixOfACellAbove, "Try: Is self. missing"),
         (SizeOfInit, "Try: Is it known in __init__ only?"),
         (TwoMatrices, "matrices to train: yours 2, right 3"),

@@ -2,6 +2,7 @@
 
 from torch.nn.functional import normalize
 
+from ..exercise import alone
 from ..pipeline import Stage
 from .softmax import weigh
 
@@ -69,7 +70,7 @@ SCALE = Stage(
     by_root,
     {
         "no scaling": unscaled,
-        "divided by d_k, root forgotten": by(lambda s: s.d_k),
+        "divided by d_k itself": by(lambda s: s.d_k),
         "multiplied by sqrt(d_k)": by(lambda s: s.d_k**-0.5),
         "parentheses forgotten": (
             by(lambda s: s.d_k / 2),
@@ -87,6 +88,12 @@ SCALE = Stage(
         },
     },
 )
+# Where d_k is seen in several sizes. Never with other mistakes: a number explains too much then.
+CONSTANT = {
+    "scaled by a constant": alone(
+        *(by(lambda s, c=c: c) for c in (2, 3, 4, 5, 6, 8, 10, 64, 100, 0.5, 0.25, 0.1))
+    )
+}
 # Of values with a size of their own.
 SCALE_BESIDE_VALUES = SCALE.plus(
     {"scaled by the size of a value": by(lambda s: s.values.shape[-1] ** 0.5)}

@@ -7,6 +7,7 @@ from torch import nn
 
 from ... import attention
 from ..catalogue.scale import (
+    CONSTANT,
     SCALE,
     SCORE,
     between_coordinates,
@@ -76,6 +77,7 @@ SCALED = Exercise(
             "multiplied but did not add up": _score(lambda s: s.queries[:, None] * s.keys),
         },
         "scale": {
+            **CONSTANT,
             "scaled by the number of queries": by_count(lambda s: s.scores.shape[-2]),
             "scaled by the embedding size": by(lambda s: 3**0.5),
         },
@@ -187,6 +189,7 @@ QKV = Exercise(
     ATTENTION,
     variants={
         **IN_FORMULA,
+        "scale": CONSTANT,
         "project": {
             "matrices created in another order (k,q,v)": _drawn(_in_order(1, 0, 2), 123),
             "drawn as (d_out,d_in)": _drawn(_turned, 123),

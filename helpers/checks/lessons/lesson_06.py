@@ -4,7 +4,7 @@ import torch
 
 from ... import attention
 from ..catalogue.mask import CAUSAL_MASK, as_they_are, future, hide, later, past, the_future
-from ..catalogue.scale import SCALE
+from ..catalogue.scale import CONSTANT, SCALE
 from ..catalogue.softmax import EXP_OF_ROWS, SOFTMAX_OF_MASKED, soft, weigh
 from ..counterfactual import FillsInPlace, LooksBack
 from ..exercise import Exercise, Probe, cured
@@ -21,7 +21,7 @@ def _weights_of(takes, hidden):
         "weights",
         hidden,
         score=Stage(lambda s: s.scores, {"sign flipped": lambda s: -s.scores}),
-        scale=SCALE,
+        scale=SCALE.plus(CONSTANT),
         mask=CAUSAL_MASK,
         exp=EXP_OF_ROWS,
         normalise=SOFTMAX_OF_MASKED.plus({"weights transposed": lambda s: weigh(s).mT}),
