@@ -91,7 +91,7 @@ def _evenly(state):
 
 
 def _scores_of_0_too(state):
-    return state.scores.masked_fill(state.hidden(state) | (state.scores == 0), -torch.inf)
+    return state.hidden(state) | (state.scores == 0)
 
 
 def _low(size):
@@ -128,7 +128,7 @@ MASK = Stage(
         "+inf": cured(plus_is_minus, hide(value=torch.inf)),
         "a large number instead of a low one": hide(value=1e9),
         "mask of ones added": added(1),
-        "masked where tril(S)==0": _scores_of_0_too,
+        "masked where tril(S)==0": (hide(_scores_of_0_too), hide(_scores_of_0_too, -1e9)),
         "masked where triu(S) is not 0": (
             hide(lambda s: s.hidden(s) & (s.scores != 0)),
             hide(lambda s: s.hidden(s) & (s.scores > 0)),
@@ -152,7 +152,7 @@ CAUSAL_MASK = MASK.plus(
     {
         "mask upside down": (hide(lambda s: past(s.scores)), hide(lambda s: past(s.scores), -1e9)),
         "mask upside down, diagonal kept": hide(lambda s: past(s.scores, -1)),
-        "diagonal masked too": hide(itself_too),
+        "diagonal masked too": (hide(itself_too), hide(itself_too, -1e9)),
         "one step too generous": hide(but_the_next),
         "NaN replaced by 0": {
             "mask": hide(itself_too),

@@ -167,7 +167,8 @@ DROPOUT = Exercise(
             for factor in (_inverse, lambda p: 1 / p, _one, lambda p: p, lambda p: 1 - p)
         ),
         "rescaled by 1/p": _drop(_keep, lambda p: 1 / p),
-        "multiplied by 1 - p": (_drop(_keep, lambda p: 1 - p), _drop(_keep, lambda p: p)),
+        "multiplied by 1 - p": _drop(_keep, lambda p: 1 - p),
+        "multiplied by p": _drop(_keep, lambda p: p),
         "left on in evaluation": (
             _always(_dropout),
             _always(_drop(_keep, _one)),
