@@ -289,10 +289,11 @@ MERGE = Exercise(
         "only the sum rescaled": _merged(_small, _ones),
         "only the blend rescaled": _merged(_ones, _small),
         "rescaled the wrong way round": _merged(_large),
-        "naive exp overflow": (
-            _merged(lambda maxima: maxima.exp()),
+        "naive exp overflow": _merged(lambda maxima: maxima.exp()),
+        "subtracted less than the largest": (
             _merged(lambda maxima: (maxima - maxima[0]).exp()),
             _merged(lambda maxima: (maxima - maxima.mean()).exp()),
+            _merged(lambda maxima: (maxima - maxima.min()).exp()),
         ),
         "rescaled by the maxima themselves": (
             _merged(lambda maxima: maxima / maxima.max()),
