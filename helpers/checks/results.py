@@ -71,18 +71,19 @@ def attempt(answer, probe, call, *worlds):
     there, see counterfactual.py.
     """
     args, read = probe.fresh(), {}
+    clean = genuine.take_away  # the answer may replace the name
 
     def measured(*args):
         with ExitStack() as stack:
             for world in worlds:
                 stack.enter_context(world())
             value = probe.measure(answer, *args)
+        if call is not call_ours:
+            clean()
         if type(value) is Observed:
             read["observed"] = value
         else:
             # Part of the call: what is returned may fail when it is read, or take for ever.
-            if call is not call_ours:
-                genuine.take_away()
             read["numbers"] = numbers_of(value)
         return value
 
