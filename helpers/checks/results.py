@@ -71,15 +71,17 @@ def attempt(answer, probe, call, *worlds):
     there, see counterfactual.py.
     """
     args, read = probe.fresh(), {}
-    clean = genuine.take_away  # the answer may replace the name
+    clean = genuine.take_away  # here, since the answer may replace the name
 
     def measured(*args):
         with ExitStack() as stack:
             for world in worlds:
                 stack.enter_context(world())
-            value = probe.measure(answer, *args)
-        if call is not call_ours:
-            clean()
+            try:
+                value = probe.measure(answer, *args)
+            finally:
+                if call is not call_ours:
+                    clean()
         if type(value) is Observed:
             read["observed"] = value
         else:

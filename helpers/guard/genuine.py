@@ -18,6 +18,8 @@ import numpy
 import torch
 from torch import nn
 
+from . import snapshot
+
 ABSENT = object()
 
 
@@ -41,59 +43,41 @@ _BUILTINS = vars(builtins)
 _GENUINE_BUILTINS = {k: v for k, v in _BUILTINS.items() if k not in ("input", "_")}
 
 
-_own = []  # the last is what keep_own() found
+_own = []  # functions that give our own modules what they had
 
 
 def keep_own():
     """From now on take_away() gives our own modules what they have now. Returns a function that
-    ends this."""
+    ends this. What is new in a table, such as a module that was imported, stays."""
     package = __name__.partition(".")[0]
-
-    def is_ours(name):
-        return isinstance(name, str) and name.partition(".")[0] == package
-
-    spaces = [vars(m) for name, m in sys.modules.copy().items() if is_ours(name)]
-    things = [x for space in spaces for x in space.values()]
+    modules = [m for name, m in sys.modules.copy().items() if name.partition(".")[0] == package]
+    ours = {module.__name__ for module in modules}
+    things = [x for m in modules for name, x in vars(m).items() if not name.startswith("__")]
     tables = [x for x in things if type(x) is dict]
-    inside = [x for table in tables for x in table.values()]
-    objects = [vars(x) for x in inside if is_ours(type(x).__module__) and hasattr(x, "__dict__")]
-    classes = {x: vars(x) for x in things if inspect.isclass(x) and is_ours(x.__module__)}
-    functions = [*things, *(x for names in classes.values() for x in names.values())]
-    functions = {x for x in functions if inspect.isfunction(x) and is_ours(x.__module__)}
-    _own.append((
-        [(space, space.copy()) for space in spaces],
-        [(table, table.copy()) for table in (sys.modules, *tables, *objects)],
-        [(cls, names, names.copy()) for cls, names in classes.items()],
-        [(f, f.__code__, f.__defaults__) for f in functions],
-    ))  # fmt: skip
+    inside = [vars(x) for t in tables for x in t.values() if type(x).__module__ in ours]
+    places = [*modules, *{x for x in things if inspect.isclass(x) and x.__module__ in ours}]
+    functions = {f for place in places for f in vars(place).values() if inspect.isfunction(f)}
+    codes = [(f, f.__code__) for f in functions if f.__module__ in ours]
+    copies = [(table.update, table.copy()) for table in (sys.modules, *tables, *inside)]
+    names = [snapshot.attributes(place)[0] for place in places]
+
+    def give_back():
+        for put_back in names:
+            put_back()
+        for update, copy in copies:
+            update(copy)
+        for function, code in codes:
+            if function.__code__ is not code:
+                function.__code__ = code
+
+    _own.append(give_back)
     return _own.pop
 
 
-def _give_back(spaces, tables, classes, functions, absent=ABSENT, write=setattr, delete=delattr):
-    # A name that is new in a module or a class may hide a builtin, or what is inherited; what is
-    # new in a table does no harm, such as a module that was imported.
-    for space, before in spaces:
-        for name in space.keys() - before.keys():
-            del space[name]
-        space.update(before)
-    for table, before in tables:
-        table.update(before)
-    for cls, names, before in classes:
-        for name in names.keys() - before.keys():
-            delete(cls, name)
-        for name, value in before.items():
-            if names.get(name, absent) is not value:
-                write(cls, name, value)
-    for f, code, defaults in functions:
-        if f.__code__ is not code or f.__defaults__ is not defaults:
-            f.__code__, f.__defaults__ = code, defaults
-
-
-def take_away(own=_own, give_back=_give_back):
+def take_away(own=_own):
     """Put the genuine functions in place. Returns what was there instead, for put()."""
-    # Bound as arguments, since the names may be what was replaced.
-    for kept in own[-1:]:
-        give_back(*kept)
+    for give_back in own[-1:]:  # bound as an argument: the name may be replaced itself
+        give_back()
     # By methods alone: what follows needs builtins itself.
     found = _BUILTINS.copy()
     _BUILTINS.update(_GENUINE_BUILTINS)

@@ -61,14 +61,11 @@ def untouched(answer):
 
 
 def _call(replaced, during, fn, *args, seconds=None):
-    clean = genuine.take_away  # the name may be replaced, and builtins be gone
+    clean = genuine.take_away  # here, since fn may replace the name
 
     def with_replacements():
         genuine.put(replaced)
-        try:
-            return fn(*args)
-        finally:
-            clean()
+        return fn(*args)
 
     def after():
         clean()

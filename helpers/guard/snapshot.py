@@ -71,7 +71,7 @@ def _look(x, spaces, where):
     if kind is FunctionType and id(x.__globals__) in spaces:
         return None, [x.__defaults__, x.__kwdefaults__, vars(x)]
     if inspect.isclass(x) and x.__module__ in where:
-        return _names(vars(x), partial(setattr, x), partial(delattr, x))
+        return attributes(x)
     if issubclass(kind, nn.Module) or kind.__module__ in where:
         return None, [vars(x)]
     return None, ()
@@ -91,6 +91,11 @@ def _container(x, fill):
 
 def _inside(x):
     return [*x, *x.values()] if isinstance(x, dict) else list(x)
+
+
+def attributes(x):
+    """As _look, of a class or a module."""
+    return _names(vars(x), partial(setattr, x), partial(delattr, x))
 
 
 def _names(names, write, delete):
