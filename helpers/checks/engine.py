@@ -22,7 +22,8 @@ def check(name, fn=None):
 
     fn is called on copies of our own arguments, for guard.SECONDS in all at most, and leaves
     no trace in the session. Raises nothing: bad use is a verdict too. guard.call says what
-    fn could do that a check does not survive.
+    fn could do that a check does not survive. Who searches the memory for our own numbers, and
+    writes over them, can deceive this check, but no later one.
     """
     looked = guard.call(misuse, name, fn)  # its attributes are code of the student's, too
     if looked.error:

@@ -24,7 +24,9 @@ def is_stub(answer):
         return is_stub(answer.forward) or is_stub(answer.__init__)
     answer = unwrapped(answer)
     code = getattr(answer, "__code__", None)
-    if not inspect.iscode(code) or not {step.opname for step in dis.get_instructions(code)} <= _NOTHING:
+    if not inspect.iscode(code):
+        return False
+    if not {step.opname for step in dis.get_instructions(code)} <= _NOTHING:
         return False
     return all(const is None or const == answer.__doc__ for const in code.co_consts)
 

@@ -168,9 +168,12 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     signals do not reach. What ends the process (exit(), os._exit, os.abort) ends the call only.
     What it prints, errors too, is in Outcome.printed; input() raises.
 
-    What cannot be stopped is left behind: one long call into C, such as time.sleep, a function
-    that catches every exception again and again, and threads that it started. What ends the
-    kernel all the same: a signal (os.kill), a crash in C, and using up the memory.
+    What cannot be stopped is left behind: a call into C that waits, such as time.sleep, a function
+    that catches every exception again and again, and threads that it started. What holds the
+    kernel until it ends, time limit and all: one long step of the interpreter, such as
+    7 ** (7 ** 9), a regular expression that tries everything, or a sum over itertools.count();
+    only a restart ends it earlier. What ends the kernel all the same: a signal (os.kill), a crash
+    in C, and using up the memory.
     """
     after = after or (lambda: None)
     if threading.current_thread() in _buffers:  # inside of a call, which listens, and stops it
@@ -191,7 +194,7 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
         except BaseException as error:  # also SystemExit: exit() must not end the class
             outcome.error = error
             with suppress(BaseException):  # its words are the reader's code too
-                str(error)
+                str(error), type(error).__name__
         finally:
             running.release()
 

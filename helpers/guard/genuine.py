@@ -50,16 +50,17 @@ def keep_own():
     """From now on take_away() gives our own modules what they have now. Returns a function that
     ends this. What is new in a table, such as a module that was imported, stays."""
     package = __name__.partition(".")[0]
-    modules = [m for name, m in sys.modules.copy().items() if name.partition(".")[0] == package]
-    ours = {module.__name__ for module in modules}
-    things = [x for m in modules for name, x in vars(m).items() if not name.startswith("__")]
+    loaded = sys.modules.copy().items()
+    spaces = {name: vars(m) for name, m in loaded if name.partition(".")[0] == package}
+    things = [x for s in spaces.values() for name, x in s.items() if not name.startswith("__")]
     tables = [x for x in things if type(x) is dict]
-    inside = [vars(x) for t in tables for x in t.values() if type(x).__module__ in ours]
-    places = [*modules, *{x for x in things if inspect.isclass(x) and x.__module__ in ours}]
-    functions = {f for place in places for f in vars(place).values() if inspect.isfunction(f)}
-    codes = [(f, f.__code__) for f in functions if f.__module__ in ours]
+    inside = [vars(x) for t in tables for x in t.values() if type(x).__module__ in spaces]
+    classes = {x for x in things if inspect.isclass(x) and x.__module__ in spaces}
+    every = [*things, *(x for cls in classes for x in vars(cls).values())]
+    codes = [(x, x.__code__) for x in every if inspect.isfunction(x) and x.__module__ in spaces]
     copies = [(table.update, table.copy()) for table in (sys.modules, *tables, *inside)]
-    names = [snapshot.attributes(place)[0] for place in places]
+    known = {id(space): space for space in spaces.values()}
+    names = [snapshot.look(x, known, spaces)[0] for x in (*known.values(), *classes)]
 
     def give_back():
         for put_back in names:

@@ -110,13 +110,7 @@ def _keep_open(*descriptors):
     return open_again
 
 
-def _set_hooks(hooks):
-    vars(sys).update(hooks)
-    for name in HOOKS - hooks.keys():
-        vars(sys).pop(name, None)
-
-
-HOOKS = {"excepthook", "displayhook", "tracebacklimit", "stdin", "__stdout__", "__stderr__"}
+HOOKS = "excepthook", "displayhook", "tracebacklimit", "__stdout__", "__stderr__"
 # Whether torch.empty gives NaN.
 _set_fill = partial(setattr, torch.utils.deterministic, "fill_uninitialized_memory")
 # Pairs of get() and set(value).
@@ -129,7 +123,7 @@ SETTINGS = (
     (sys.getrecursionlimit, sys.setrecursionlimit),
     (lambda: sys.stdout, partial(_set_stream, "stdout")),
     (lambda: sys.stderr, partial(_set_stream, "stderr")),
-    (lambda: {k: v for k, v in vars(sys).items() if k in HOOKS}, _set_hooks),
+    *((partial(getattr, sys, name, None), partial(setattr, sys, name)) for name in HOOKS),
     (lambda: list(sys.path), lambda value: sys.path.__setitem__(slice(None), value)),
     (lambda: list(sys.meta_path), lambda value: sys.meta_path.__setitem__(slice(None), value)),
     (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),

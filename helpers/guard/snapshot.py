@@ -39,7 +39,7 @@ def remember(spaces, *more):
             continue
         seen[id(x)] = x
         try:
-            put_back, inside = _look(x, known, where)
+            put_back, inside = look(x, known, where)
         except Exception:  # of a class that answers to nothing
             continue
         found.append(put_back)
@@ -53,7 +53,7 @@ def remember(spaces, *more):
     return put_back_all
 
 
-def _look(x, spaces, where):
+def look(x, spaces, where):
     """(what puts the contents of x back or None, what is in it)."""
     kind = type(x)
     if kind is list or kind is deque:
@@ -71,7 +71,7 @@ def _look(x, spaces, where):
     if kind is FunctionType and id(x.__globals__) in spaces:
         return None, [x.__defaults__, x.__kwdefaults__, vars(x)]
     if inspect.isclass(x) and x.__module__ in where:
-        return attributes(x)
+        return _names(vars(x), partial(setattr, x), partial(delattr, x))
     if issubclass(kind, nn.Module) or kind.__module__ in where:
         return None, [vars(x)]
     return None, ()
@@ -91,11 +91,6 @@ def _container(x, fill):
 
 def _inside(x):
     return [*x, *x.values()] if isinstance(x, dict) else list(x)
-
-
-def attributes(x):
-    """As _look, of a class or a module."""
-    return _names(vars(x), partial(setattr, x), partial(delattr, x))
 
 
 def _names(names, write, delete):
