@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -134,6 +135,16 @@ def changes_softmax(scores):
     return right(scores)
 
 
+def prints_on(scores):
+    def talk():
+        for _ in range(300):
+            print("still here")
+            time.sleep(0.001)
+
+    threading.Thread(target=talk, daemon=True).start()
+    return right(scores)
+
+
 # --- what it says of itself ---
 
 
@@ -221,6 +232,7 @@ ANSWERS = {
         (closes_descriptors, True),
         (changes_hooks, True),
         (changes_softmax, True),
+        (prints_on, True),
         (SignatureRaises, True),
         (SignatureEndless, False),
         (WrappedWithoutEnd, True),

@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import threading
 import traceback
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,7 @@ class Outcome:
 
 
 _buffers = {}  # thread: what the reader's function prints in it
+_routers = deque(maxlen=1000)  # kept a while: print() crashes if its stdout is freed meanwhile
 _lock = threading.Lock()
 
 
@@ -133,7 +135,8 @@ def _listen(thread, buffer):
         # may put this one back later, and it must still know its own stream then.
         for name in ("stdout", "stderr"):
             if not isinstance(getattr(sys, name), _Router):
-                setattr(sys, name, _Router(getattr(sys, name)))
+                _routers.append(_Router(getattr(sys, name)))
+                setattr(sys, name, _routers[-1])
         for (place, name), instead in (INSTEAD | asked).items():
             known = _genuine.get((place, name))
             genuine = getattr(place, name)
