@@ -71,6 +71,7 @@ def attempt(answer, probe, call, *worlds):
     there, see counterfactual.py.
     """
     args, read = probe.fresh(), {}
+    running = [True]  # what was left behind must not clean up in the middle of a later call
     clean = genuine.take_away  # here, since the answer may replace the name
 
     def measured(*args):
@@ -80,7 +81,7 @@ def attempt(answer, probe, call, *worlds):
             try:
                 value = probe.measure(answer, *args)
             finally:
-                if call is not call_ours:
+                if running and call is not call_ours:
                     clean()
         if type(value) is Observed:
             read["observed"] = value
@@ -90,6 +91,7 @@ def attempt(answer, probe, call, *worlds):
         return value
 
     outcome = call(measured, *args)
+    running.clear()
     # What had to be left behind may still write into what it read.
     found = read if outcome.error is None else {}
     if isinstance(outcome.error, NotNumbers):
