@@ -2,6 +2,7 @@
 before. What a call may do at all is in test_guard.py."""
 
 import builtins
+import json
 import locale
 import math
 import os
@@ -11,6 +12,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import hostile
 import numpy as np
 import pytest
 import torch
@@ -463,6 +465,23 @@ def test_what_ends_the_process_ends_the_call_only():
     assert printed.endswith("alive\n")
     assert printed.count("raised SystemExit") == 3 and printed.count("raised RecursionError") == 1
     assert printed.count("False\n") == 4
+
+
+@pytest.fixture(scope="module")
+def attacks():
+    """What became of the answers of hostile.py."""
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", ROOT / "tests" / "hostile.py"],
+        capture_output=True, encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    return {name: found for name, *found in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("name", hostile.ANSWERS)
+def test_no_attack_on_a_check_outlives_it(name, attacks):
+    (itself, right, wrong), changed = attacks[name]
+    assert (itself, right, wrong) == (hostile.ANSWERS[name][1], True, False)
+    assert changed == []
 
 
 IMPORTED = """

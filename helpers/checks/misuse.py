@@ -6,7 +6,7 @@ import inspect
 
 from torch import nn
 
-from ..guard.session import own_functions
+from ..guard.session import own_functions, unwrapped
 from .exercises import CHECKED
 from .message import shorten
 from .results import kind
@@ -22,9 +22,11 @@ def is_stub(answer):
     """Is a body only `...`, `pass` or a docstring? Of a class: forward's or __init__'s."""
     if inspect.isclass(answer):
         return is_stub(answer.forward) or is_stub(answer.__init__)
-    answer = inspect.unwrap(answer)
+    answer = unwrapped(answer)
     code = getattr(answer, "__code__", None)
-    if code is None or not {step.opname for step in dis.get_instructions(code)} <= _NOTHING:
+    if not inspect.iscode(code):
+        return False
+    if not {step.opname for step in dis.get_instructions(code)} <= _NOTHING:
         return False
     return all(const is None or const == answer.__doc__ for const in code.co_consts)
 
@@ -113,7 +115,7 @@ def _refused(what, fn, wanted, write):
     """As misuse(), if fn cannot be called with the arguments wanted."""
     try:
         takes = inspect.signature(fn)
-    except (TypeError, ValueError):  # some built-in functions do not say
+    except Exception:  # some built-in functions do not say; __signature__ may be anything
         return None
     try:
         takes.bind(*wanted)

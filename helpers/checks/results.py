@@ -71,22 +71,27 @@ def attempt(answer, probe, call, *worlds):
     there, see counterfactual.py.
     """
     args, read = probe.fresh(), {}
+    running = [True]  # what was left behind must not clean up in the middle of a later call
+    clean = genuine.take_away  # here, since the answer may replace the name
 
     def measured(*args):
         with ExitStack() as stack:
             for world in worlds:
                 stack.enter_context(world())
-            value = probe.measure(answer, *args)
+            try:
+                value = probe.measure(answer, *args)
+            finally:
+                if running and call is not call_ours:
+                    clean()
         if type(value) is Observed:
             read["observed"] = value
         else:
             # Part of the call: what is returned may fail when it is read, or take for ever.
-            if call is not call_ours:
-                genuine.take_away()
             read["numbers"] = numbers_of(value)
         return value
 
     outcome = call(measured, *args)
+    running.clear()
     # What had to be left behind may still write into what it read.
     found = read if outcome.error is None else {}
     if isinstance(outcome.error, NotNumbers):

@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import threading
 import traceback
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,7 @@ class Outcome:
 
 
 _buffers = {}  # thread: what the reader's function prints in it
+_routers = deque(maxlen=1000)  # kept a while: print() crashes if its stdout is freed meanwhile
 _lock = threading.Lock()
 
 
@@ -133,7 +135,8 @@ def _listen(thread, buffer):
         # may put this one back later, and it must still know its own stream then.
         for name in ("stdout", "stderr"):
             if not isinstance(getattr(sys, name), _Router):
-                setattr(sys, name, _Router(getattr(sys, name)))
+                _routers.append(_Router(getattr(sys, name)))
+                setattr(sys, name, _routers[-1])
         for (place, name), instead in (INSTEAD | asked).items():
             known = _genuine.get((place, name))
             genuine = getattr(place, name)
@@ -168,9 +171,12 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     signals do not reach. What ends the process (exit(), os._exit, os.abort) ends the call only.
     What it prints, errors too, is in Outcome.printed; input() raises.
 
-    What cannot be stopped is left behind: one long call into C, such as time.sleep, a function
-    that catches every exception again and again, and threads that it started. What ends the
-    kernel all the same: a signal (os.kill), a crash in C, and using up the memory.
+    What cannot be stopped is left behind: a call into C that waits, such as time.sleep, a function
+    that catches every exception again and again, and threads that it started. What holds the
+    kernel until it ends, time limit and all: one long step of the interpreter, such as
+    7 ** (7 ** 9), a regular expression that tries everything, or a sum over itertools.count();
+    only a restart ends it earlier. What ends the kernel all the same: a signal (os.kill), a crash
+    in C, and using up the memory.
     """
     after = after or (lambda: None)
     if threading.current_thread() in _buffers:  # inside of a call, which listens, and stops it
@@ -191,7 +197,7 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
         except BaseException as error:  # also SystemExit: exit() must not end the class
             outcome.error = error
             with suppress(BaseException):  # its words are the reader's code too
-                str(error)
+                str(error), type(error).__name__
         finally:
             running.release()
 

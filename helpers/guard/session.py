@@ -1,6 +1,7 @@
 """Leaves the student's session as it was: a check may be run at any time, any number of times."""
 
 import ast
+import gc
 import inspect
 import locale
 import os
@@ -10,6 +11,7 @@ import textwrap
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from types import FunctionType, MethodType
 
 import numpy
 import torch
@@ -31,6 +33,8 @@ def untouched(answer):
     replaced = genuine.take_away()
     with ExitStack() as stack:  # undone from the last to the first
         stack.callback(genuine.put, replaced)
+        stack.callback(genuine.keep_own())
+        stack.callback(_keep_open(0, 1, 2))
         functions = own_functions(answer)
         # The variables of the cells, what they hold, and what belongs to the answer.
         spaces = [f.__globals__ for f in functions]
@@ -57,18 +61,20 @@ def untouched(answer):
 
 
 def _call(replaced, during, fn, *args, seconds=None):
+    clean = genuine.take_away  # here, since fn may replace the name
+
     def with_replacements():
         genuine.put(replaced)
         return fn(*args)
 
     def after():
-        genuine.take_away()
+        clean()
         _set(during)
         warnings.simplefilter("ignore")
 
     outcome = guard.call(with_replacements, seconds=seconds, after=after)
     try:
-        str(outcome.error)
+        str(outcome.error), type(outcome.error).__name__
     except BaseException:
         outcome.error = RuntimeError("an error whose own message raises an error")
     return outcome
@@ -89,6 +95,22 @@ def _set_stream(name, value):
         setattr(sys, name, value)
 
 
+def _keep_open(*descriptors):
+    """Returns a function that opens again what os.close() closed."""
+    kept = {}
+    for number in descriptors:
+        with suppress(OSError):  # there may be none
+            kept[number] = os.dup(number)
+
+    def open_again():
+        for number, copy in kept.items():
+            os.dup2(copy, number)
+            os.close(copy)
+
+    return open_again
+
+
+HOOKS = "excepthook", "displayhook", "tracebacklimit", "__stdout__", "__stderr__"
 # Whether torch.empty gives NaN.
 _set_fill = partial(setattr, torch.utils.deterministic, "fill_uninitialized_memory")
 # Pairs of get() and set(value).
@@ -101,7 +123,11 @@ SETTINGS = (
     (sys.getrecursionlimit, sys.setrecursionlimit),
     (lambda: sys.stdout, partial(_set_stream, "stdout")),
     (lambda: sys.stderr, partial(_set_stream, "stderr")),
+    *((partial(getattr, sys, name, None), partial(setattr, sys, name)) for name in HOOKS),
     (lambda: list(sys.path), lambda value: sys.path.__setitem__(slice(None), value)),
+    (lambda: list(sys.meta_path), lambda value: sys.meta_path.__setitem__(slice(None), value)),
+    (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+    (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
     (lambda: dict(os.environ), _set_environment),
     (partial(locale.setlocale, locale.LC_ALL),) * 2,
     (os.getcwd, os.chdir),
@@ -136,9 +162,17 @@ def own_functions(answer):
     found = [answer]
     if inspect.isclass(answer):
         found = [f for cls in answer.__mro__ for f in vars(cls).values()]
-    found = [inspect.unwrap(f) for f in found if callable(f)]
-    found = [f for f in found if hasattr(f, "__code__")]
+    found = [unwrapped(f) for f in found if callable(f)]
+    found = [f for f in found if type(f) in (FunctionType, MethodType)]
     return [f for f in found if "site-packages" not in f.__code__.co_filename]
+
+
+def unwrapped(function):
+    """Without what decorators put around it."""
+    try:
+        return inspect.unwrap(function)
+    except Exception:  # a circle, or attributes of the student's own making
+        return function
 
 
 def code_of(answer):

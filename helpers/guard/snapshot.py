@@ -39,7 +39,7 @@ def remember(spaces, *more):
             continue
         seen[id(x)] = x
         try:
-            put_back, inside = _look(x, known, where)
+            put_back, inside = look(x, known, where)
         except Exception:  # of a class that answers to nothing
             continue
         found.append(put_back)
@@ -53,7 +53,7 @@ def remember(spaces, *more):
     return put_back_all
 
 
-def _look(x, spaces, where):
+def look(x, spaces, where):
     """(what puts the contents of x back or None, what is in it)."""
     kind = type(x)
     if kind is list or kind is deque:
