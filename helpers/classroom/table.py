@@ -146,7 +146,8 @@ def nameless(answers, exercises):
         for members in sorted(groups.values(), key=len, reverse=True):
             students = ", ".join(student for student, *_ in members)
             _, alike, said = members[0]
-            lines.append(f"{exercise}{alike}, {len(members)} students: {students}: {said}")
+            who = f"{len(members)} student{'s' if len(members) > 1 else ''}"
+            lines.append(f"{exercise}{alike}, {who}: {students}: {said}")
     heading = "Wrong answers that nobody has named yet; those that give the same numbers together"
     return ["", heading, *_wrapped(lines, indent="  ")] if lines else []
 
