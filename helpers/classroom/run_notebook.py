@@ -174,8 +174,7 @@ def cells_of(path):
 
 
 def verdict_in(data, mime):
-    """[exercise, passed, mistakes, unnamed] as a check shows them, or None: a student can show
-    anything."""
+    """[exercise, passed, mistakes, unnamed] or None: a student can show anything."""
     match data.get(mime):
         case {"exercise": str(exercise), "passed": True | False | None as passed, **rest}:
             texts = [rest.get("mistakes"), rest.get("unnamed")]

@@ -63,8 +63,7 @@ def best(runs):
 def table(answers, exercises):
     """Lines: students by exercises, a legend, and the most common mistake of each exercise.
 
-    answers: student -> exercise -> (passed, mistakes, unnamed), of which each student has
-    one at least.
+    answers: as of best(), of which each student has one at least.
     """
     cells = [its[name] for its in answers.values() for name in exercises if name in its]
     made = Counter(name for _, names, _ in cells for name in names)
@@ -144,10 +143,9 @@ def nameless(answers, exercises):
                     alike = f" {alike}" if re.fullmatch(PRINT, alike) else ""
                     groups[alike or said].append((_short(student), alike, clean(said)))
         for members in sorted(groups.values(), key=len, reverse=True):
-            students = ", ".join(student for student, *_ in members)
-            _, alike, said = members[0]
-            who = f"{len(members)} student{'s' if len(members) > 1 else ''}"
-            lines.append(f"{exercise}{alike}, {who}: {students}: {said}")
+            students, (alike, *_), (said, *_) = zip(*members, strict=True)
+            who = f"{len(students)} student{'s' * (len(students) > 1)}: {', '.join(students)}"
+            lines.append(f"{exercise}{alike}, {who}: {said}")
     heading = "Wrong answers that nobody has named yet; those that give the same numbers together"
     return ["", heading, *_wrapped(lines, indent="  ")] if lines else []
 
