@@ -1,6 +1,10 @@
 """Promises of the teacher's command: every notebook is run anew and alone, and the table says
 what came of it."""
 
+import contextlib
+import io
+import re
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -11,6 +15,8 @@ import psutil
 import pytest
 from nbformat import v4, write
 
+from helpers import check
+from helpers.checks import texts, verdict
 from helpers.checks.exercises import CHECKED
 from helpers.checks.verdict import MIME
 from helpers.classroom import grade, table
@@ -23,7 +29,7 @@ SECONDS = (10, 60)
 SHOW = f"""
 from IPython.display import display
 def show(exercise, passed, *mistakes):
-    found = {{"exercise": exercise, "passed": passed, "mistakes": list(mistakes)}}
+    found = {{"exercise": exercise, "passed": passed, "mistakes": list(mistakes), "unnamed": []}}
     display({{{MIME!r}: found}}, raw=True)
 """
 # Says through a verdict which processes there are: the kernel, and a program it started.
@@ -48,8 +54,9 @@ import sys
 sys.path.insert(0, "..")
 from helpers import check
 check("softmax", lambda x: x.softmax(-1))
+check("scores", lambda inputs, i: inputs @ inputs[i] + 0.3)
 """
-FOUND = {"exercise": "context_vector", "passed": True, "mistakes": ["late"]}
+FOUND = {"exercise": "context_vector", "passed": True, "mistakes": ["late"], "unnamed": []}
 FORGED = v4.new_output("display_data", data={MIME: FOUND})
 
 
@@ -169,6 +176,8 @@ def test_a_cell_that_raises_is_named_and_sees_no_proxy(ran):
 
 def test_our_own_check_is_imported_and_heard_and_not_what_lies_beside(ran):
     assert rows_of(ran.lines)["clara"] == ["ok", "-", "-", "-"]
+    alone = r"  scores [0-9a-f]{8}, 1 student: clara: the numbers are wrong\."
+    assert any(re.fullmatch(alone, line) for line in ran.lines)
 
 
 def test_the_time_limit_is_kept_and_what_was_checked_before_counts(ran):
@@ -178,7 +187,7 @@ def test_the_time_limit_is_kept_and_what_was_checked_before_counts(ran):
 
 def test_nothing_is_written_into_the_folder_and_no_file_and_no_process_is_left(ran):
     assert ran.untouched and ran.temporary == []
-    _, endless = ran.endless.verdicts["self_attention"]
+    _, endless, _ = ran.endless.verdicts["self_attention"]
     # The kernel that died, whose number the legend tells, and what it had started.
     died = [line.split(" = ")[1] for line in ran.lines if " = " in line]
     died = [number for number in died if number.isdigit()]
@@ -267,15 +276,15 @@ def test_a_log_that_a_student_spoilt_or_deleted_harms_nobody(tmp_path):
 
 
 def report(*runs, **more):
-    """Lines for the runs, each (student, {exercise: (passed, mistakes)})."""
+    """Lines for the runs, each (student, {exercise: (passed, mistakes, unnamed)})."""
     return table.report([(name, f"{name}.ipynb", Run(its, **more)) for name, its in runs])
 
 
 def wrong(*mistakes):
-    return False, mistakes
+    return False, mistakes, ()
 
 
-RIGHT, OPEN = (True, ()), (None, ())
+RIGHT, OPEN = (True, (), ()), (None, (), ())
 
 
 def test_letters_stand_for_the_mistakes_the_most_common_first():
@@ -324,3 +333,183 @@ def test_every_exercise_is_shown_every_line_fits_and_no_student_steers_the_termi
     heads = [line.split() for line in lines if line.startswith(" " * table.LONGEST_NAME)]
     assert len(heads) == sum(line.startswith("A name that is lon..") for line in lines)
     assert sum(heads, []) == [*CHECKED] and len(heads) > len(table.lessons())
+
+
+# --- what nobody has named yet ---
+
+# Each answer with those who wrote it, in their own way; most of them have a name, or are right.
+BY_SIZE = """
+    e = scores.abs()
+    return e / e.sum()
+---
+    total = sum(abs(float(s)) for s in scores)
+    return [abs(float(s)) / total for s in scores]
+---
+    e = (scores.numpy() ** 2) ** 0.5
+    return e * (1 / e.sum())
+---
+    e = torch.maximum(scores, -scores).double()
+    return (e / 7) @ torch.eye(len(e)).double() / (e / 7).sum()
+"""
+BY_HALF = """
+    return torch.softmax(scores, 0) / 2 + 0.125
+---
+    e = torch.exp(scores - scores.max())
+    return 0.125 + e / (2 * e.sum())
+"""
+RAISES = """
+    return scores[99]
+---
+    raise IndexError("another one")
+"""
+RIGHT_CODE = "\n    return torch.softmax(scores, 0)\n"
+TWICE = "\n    return torch.softmax(torch.softmax(scores, 0), 0)\n"
+CLASS = {"abs": BY_SIZE, "half": BY_HALF, "raises": RAISES, "stub": "\n    ...\n"}
+CLASS |= {f"right{k}": RIGHT_CODE for k in range(9)} | {f"twice{k}": TWICE for k in range(6)}
+
+
+def fill(folder):
+    """A notebook for each answer of CLASS, that of abs0 first; the number of notebooks."""
+    notebooks = [
+        notebook(
+            folder / f"{name}{k if '---' in codes else ''}_02_softmax.ipynb",
+            "import torch\nfrom helpers import check",
+            f"def my_softmax(scores):{code}",
+            'check("softmax", my_softmax)',
+        )
+        for name, codes in CLASS.items()
+        for k, code in enumerate(codes.split("---"))
+    ]
+    return len(notebooks)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What checks show, as in a notebook."""
+    data = []
+    monkeypatch.setattr(verdict, "get_ipython", lambda: True)
+    monkeypatch.setattr(verdict, "display", lambda bundle, raw: data.append(bundle))
+    verdict.forget()
+    yield data
+    verdict.forget()
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """told(text): mistakes.toml begins with this."""
+    for path in Path(texts.__file__).parent.glob("*.toml"):
+        shutil.copy(path, tmp_path)
+    ours = (tmp_path / "mistakes.toml").read_text(encoding="utf-8")
+    monkeypatch.setattr(texts, "__file__", str(tmp_path / "texts.py"))
+
+    def told(text):
+        (tmp_path / "mistakes.toml").write_text(f"{text}\n{ours}", encoding="utf-8")
+        texts.contents.cache_clear()
+
+    yield told
+    texts.contents.cache_clear()
+
+
+def table_of_class(folder, shown, monkeypatch, capsys):
+    """What the command prints; the cells are run here, since a kernel for each takes long."""
+
+    def here(path, mime, seconds):
+        shown.clear()
+        space = {}
+        for cell in cells_of(path):
+            exec(cell, space)
+        found = [verdict_in(data, mime) for data in shown]
+        return Run({exercise: tuple(map(_tuple, rest)) for exercise, *rest in found})
+
+    monkeypatch.setattr(grade, "run", here)
+    with contextlib.redirect_stderr(io.StringIO()):
+        assert grade.main([str(folder)]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def _tuple(x):
+    return tuple(x) if isinstance(x, list) else x
+
+
+def unnamed_in(lines):
+    return [line for line in lines if re.match(r"  softmax.*, \d+ students?: ", line)]
+
+
+def by_size(scores):
+    return scores.abs() / scores.abs().sum()
+
+
+def test_answers_without_a_name_stand_together_by_their_numbers_until_a_teacher_names_them(
+    tmp_path, shown, told, monkeypatch, capsys
+):
+    """In a class of more than 20; then the next student is told."""
+    assert fill(tmp_path / "class") >= 20
+    lines = table_of_class(tmp_path / "class", shown, monkeypatch, capsys)
+    size, half, raises = unnamed_in(lines)
+    assert size.endswith(", 4 students: abs0, abs1, abs2, abs3: the numbers are wrong.")
+    assert half.endswith(", 2 students: half0, half1: they do not sum to 1.")
+    # Equal errors have many causes, so they have nothing that could be named.
+    assert raises == "  softmax, 2 students: raises0, raises1: it raised IndexError."
+    before = check("softmax", by_size)
+    assert before.mistakes == ()
+    answer = re.match(r"  (softmax [0-9a-f]{8}), ", size)[1]
+    told(f"""
+["sizes in place of exps"]
+why = "You took the sizes."
+try = "Take exp."
+answers = ["{answer}"]
+""")
+    after = check("softmax", by_size)
+    assert (after.passed, after.mistakes) == (False, ("sizes in place of exps",))
+    assert after.message.startswith(
+        "✘ softmax: sizes in place of exps.\n  You took the sizes. "
+        "Your code gives the same numbers as others that were given this name.\n"
+    )
+    assert "  Try: Take exp." in after.message
+    # not what raises, is right, or gives other numbers
+    for other in (
+        lambda scores: scores[99],
+        lambda scores: by_size(scores) + 1e-3,
+        lambda scores: scores.softmax(0),
+    ):
+        assert check("softmax", other).mistakes == ()
+    assert "Gone" not in check("softmax", lambda s: s.softmax(0).softmax(0)).message
+    lines = table_of_class(tmp_path / "class", shown, monkeypatch, capsys)
+    assert unnamed_in(lines) == [half, raises]
+    assert any(line.endswith(" = sizes in place of exps") for line in lines)
+
+
+HEAD = '["of a teacher"]\n'
+TEXT = f'{HEAD}try = "Take exp."\n'
+NO_NAMES = {
+    f'{TEXT}answers = ["softmax 12"]': "'softmax 12', which is not an exercise and 8 digits",
+    f'{TEXT}answers = "softmax"': "'softmax', which is not an exercise and 8 digits",
+    f"{TEXT}answers = [3]": "has 3, which is not an exercise and 8 digits",
+    f'{TEXT}answers = ["soft 0123abcd"]': "'soft 0123abcd', which is not an exercise and",
+    f'{HEAD}answers = ["softmax 0123abcd"]': "has no try in words for 'of a teacher'",
+    f'{HEAD}answers = ["softmax 0123abcd"]\ntry = 3': "has no try in words for 'of a teacher'",
+    f'{TEXT}answers = ["softmax 0123abcd"': "mistakes.toml: ",
+    'answers = ["softmax 0123abcd"]': "mistakes.toml: answers stands above the first name.",
+}
+
+
+@pytest.mark.parametrize("entry, sentence", NO_NAMES.items(), ids=range(len(NO_NAMES)))
+def test_a_name_that_cannot_be_used_is_one_sentence_for_the_teacher_and_the_student(
+    tmp_path, told, capsys, entry, sentence
+):
+    told(entry)
+    assert grade.main([str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("mistakes.toml") and sentence in err and err.count("\n") == 1
+    refused = " ".join(check("softmax", by_size).message.split())
+    assert refused == f"✘ softmax: it cannot be checked. {err.strip()}"
+
+
+@pytest.mark.parametrize(
+    "unnamed", [[], ["a"], ["0123abcd", "\x1b[2J\nx"], ["x" * 8, ""], ["a"] * 3]
+)
+def test_what_a_student_shows_as_unnamed_harms_nobody(unnamed):
+    lines = report(("anna", {"softmax": (False, (), tuple(unnamed))}))
+    assert all(line.isprintable() for line in lines)
+    shown = unnamed_in(lines)
+    assert len(shown) == (len(unnamed) == 2) and not any("xxx" in line for line in shown)

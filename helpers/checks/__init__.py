@@ -6,6 +6,7 @@ results    calls an answer once (attempt), and compares what came of it
 evidence   what is known of a wrong answer, and what else can be asked of it: engine makes one
            and hands it on as `seen`
 diagnose   which mistakes give exactly that (search: several at once)
+unnamed    which answers without a name are alike, and what a teacher calls them
 message    what a verdict says; texts reads what is said about a mistake from mistakes.toml
 verdict    how it looks; what was told before, and progress()
 

@@ -40,7 +40,7 @@ def is_gone(seen, found, name, before):
     if names == set(before) - {name}:
         return True  # before it was needed for other numbers than these
     same_name = [mistake for mistake in seen.exercise.all_mistakes if mistake.name == name]
-    return all(_would_show(seen, found, mistake) for mistake in same_name)
+    return bool(same_name) and all(_would_show(seen, found, mistake) for mistake in same_name)
 
 
 def _would_show(seen, found, mistake):

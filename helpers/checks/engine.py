@@ -14,6 +14,7 @@ from .evidence import Evidence
 from .exercises import CHECKED
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, call_ours, same, was_stopped
+from .unnamed import fingerprint, named
 from .verdict import Verdict, not_written, refusal, remember, right, show, told_before
 
 
@@ -86,8 +87,10 @@ def _examine(exercise, fn, call_safely):
     if not seen.mine[-1].stopped:
         again = tuple(seen.ask(0) for _ in range(2))
         seen.again = () if again[1].stopped else again
-        found = established(seen)
+        found = established(seen) or named(seen)
     names = tuple(mistake.name for mistake in found)
     before = told_before(exercise.name, names)
     gone = [n for n in before if n not in names and is_gone(seen, found, n, before)]
-    return Verdict(False, message.failure(seen, found, gone), names)
+    said = message.failure(seen, found, gone)
+    unnamed = () if names else (fingerprint(seen), said.head.partition(": ")[2])
+    return Verdict(False, said, names, unnamed)

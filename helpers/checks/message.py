@@ -13,6 +13,7 @@ from .texts import text_of
 WIDTH = 98
 SHOWN = 3  # numbers of each side
 TRY = "Try:"
+ALIKE = "Your code gives the same numbers as others that were given this name."  # by a teacher
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ def failure(seen, found, gone=()):
     if found:
         text = text_of(found[0].name, exercise.texts or exercise.name)
         what, advice, why = f"{found[0].name}.", text.advice, text.why
+        if not found[0].ways:
+            why = f"{why} {ALIKE}".strip()
     else:
         what, advice, why = fact(seen, k)
     partly = f"Right on {seen.probes[0].label}, wrong on {seen.probes[k].label}."

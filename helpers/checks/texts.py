@@ -35,12 +35,12 @@ def text_of(name, exercise):
     Raises InputError if it is not there, or not whole.
     """
     entry = contents("mistakes.toml").get(name, {})
-    for key in ("try", "seen"):
-        if key not in entry:
-            raise InputError(f"mistakes.toml has no {key} for '{name}' ({exercise}).")
+    for key, otherwise in (("try", None), ("why", ""), ("seen", "")):
+        if not isinstance(entry.get(key, otherwise), str):
+            raise InputError(f"mistakes.toml has no {key} in words for '{name}' ({exercise}).")
     instead = (other for other in entry.get("instead", ()) if exercise in other["in"])
     entry = {**entry, **_whole(next(instead, {}))}
-    return Text(entry.get("why", ""), entry["try"], entry["seen"], entry.get("code", ""))
+    return Text(entry.get("why", ""), entry["try"], entry.get("seen", ""), entry.get("code", ""))
 
 
 def _whole(other):

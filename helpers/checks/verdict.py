@@ -18,11 +18,13 @@ MIME = "application/vnd.attention.verdict+json"  # for the one who reads a class
 class Verdict:
     """passed: True, False, or None while the exercise is still the stub.
     said: what it says.  mistakes: names of what was established, in the order in which the
-    computation runs; may be empty."""
+    computation runs; may be empty.  unnamed: where it is for want of a name, the answer's
+    unnamed.fingerprint() and what is wrong."""
 
     passed: bool | None
     said: Message = field(repr=False)
     mistakes: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def message(self):
@@ -53,6 +55,7 @@ def show(name, verdict):
     """Show the verdict on the exercise called name (which may be anything: see misuse)."""
     name = name if isinstance(name, str) else None
     facts = {"exercise": name, "passed": verdict.passed, "mistakes": list(verdict.mistakes)}
+    facts["unnamed"] = list(verdict.unnamed)
     _show(verdict, {MIME: facts})
 
 

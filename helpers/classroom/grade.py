@@ -17,7 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ..checks.unnamed import names
 from ..checks.verdict import MIME
+from ..guard import InputError
 from .run_notebook import run
 from .table import clean, lessons, report
 
@@ -34,6 +36,11 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     if options.seconds < 1:
         parser.error(f"--seconds is 1 or more, not {options.seconds}")
+    try:
+        names()  # else every student is told what the teacher has written wrong
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
     folder, shown = options.folder, clean(options.folder)
     # A name that the encoding does not know must not end the program.
     sys.stdout.reconfigure(errors="backslashreplace")

@@ -33,7 +33,7 @@ KEPT = 200  # characters of each text of the student's that are kept
 class Run:
     """What came of a notebook.
 
-    verdicts: exercise -> (passed, mistakes), the last verdict of each.
+    verdicts: exercise -> (passed, mistakes, unnamed), of the last Verdict on each.
     errors: (number of the cell as in [7], the error) of each cell that raised.
     failed: why it did not run to its end, or "".
     """
@@ -132,8 +132,8 @@ def _read(log, failed):
         match entry:
             case {"cell": int(cell)}:
                 pass
-            case {"verdict": [str(exercise), True | False | None as passed, [*mistakes]]}:
-                done.verdicts[exercise] = (passed, tuple(map(str, mistakes)))
+            case {"verdict": [str(exercise), True | False | None as passed, [*names], [*unnamed]]}:
+                done.verdicts[exercise] = passed, *(tuple(map(str, x)) for x in (names, unnamed))
             case {"error": str(text)}:
                 done.errors.append((cell, text))
             case {"failed": str(text)}:
@@ -174,12 +174,12 @@ def cells_of(path):
 
 
 def verdict_in(data, mime):
-    """[exercise, passed, mistakes] as a check shows it, or None: a student can show anything."""
+    """[exercise, passed, mistakes, unnamed] or None: a student can show anything."""
     match data.get(mime):
         case {"exercise": str(exercise), "passed": True | False | None as passed, **rest}:
-            mistakes = rest.get("mistakes")
-            if isinstance(mistakes, list) and all(isinstance(name, str) for name in mistakes):
-                return [exercise[:KEPT], passed, [name[:KEPT] for name in mistakes]]
+            texts = [rest.get("mistakes"), rest.get("unnamed")]
+            if all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in texts):
+                return [exercise[:KEPT], passed, *([s[:KEPT] for s in x] for x in texts)]
 
 
 def execute(path, tell, mime):

@@ -1,5 +1,6 @@
 """The tables of a class: students by exercises, a letter for each mistake, the most common one."""
 
+import re
 import textwrap
 import unicodedata
 from collections import Counter, defaultdict
@@ -9,6 +10,7 @@ from string import ascii_lowercase
 
 from ..checks.exercises import CHECKED, LESSON_OF
 from ..checks.message import WIDTH
+from ..checks.unnamed import PRINT
 from .run_notebook import ROOT
 
 LONGEST_NAME = 40
@@ -47,24 +49,24 @@ def report(runs):
 
 
 def best(runs):
-    """student -> exercise -> (passed, mistakes): right before wrong before not written."""
+    """student -> exercise -> (passed, mistakes, unnamed): right before wrong before not written."""
     answers = defaultdict(dict)
     rank = (None, False, True).index
     for student, _, done in runs:
         its = answers[student]
-        for exercise, (passed, names) in done.verdicts.items():
+        for exercise, (passed, names, unnamed) in done.verdicts.items():
             if exercise not in its or rank(passed) >= rank(its[exercise][0]):
-                its[exercise] = passed, tuple(dict.fromkeys(map(clean, names)))
+                its[exercise] = passed, tuple(dict.fromkeys(map(clean, names))), unnamed
     return answers
 
 
 def table(answers, exercises):
     """Lines: students by exercises, a legend, and the most common mistake of each exercise.
 
-    answers: student -> exercise -> (passed, mistakes), of which each student has one at least.
+    answers: as of best(), of which each student has one at least.
     """
     cells = [its[name] for its in answers.values() for name in exercises if name in its]
-    made = Counter(name for _, names in cells for name in names)
+    made = Counter(name for _, names, _ in cells for name in names)
     common_first = sorted(made, key=lambda name: (-made[name], name))
     # a, b, ... z, aa, ab, ...
     words = (map("".join, product(ascii_lowercase, repeat=length)) for length in count(1))
@@ -73,7 +75,7 @@ def table(answers, exercises):
     def cell(its, exercise):
         if exercise not in its:
             return "-"
-        passed, names = its[exercise]
+        passed, names, _ = its[exercise]
         if passed is not False:
             return RIGHT if passed else OPEN
         return " ".join([WRONG, *([letters[name] for name in names] or "?")])
@@ -87,6 +89,7 @@ def table(answers, exercises):
         "",
         "Most common mistake",
         *_wrapped((most_common(name, answers) for name in exercises), indent="  "),
+        *nameless(answers, exercises),
     ]
 
 
@@ -116,7 +119,7 @@ def _short(name):
 def most_common(exercise, answers):
     """The mistake that most students made in this exercise, as a sentence."""
     verdicts = [its[exercise] for its in answers.values() if exercise in its]
-    wrong = [names for passed, names in verdicts if passed is False]
+    wrong = [names for passed, names, _ in verdicts if passed is False]
     named = [name for names in wrong for name in names]
     if not wrong:
         return f"{exercise}: {'no wrong answer' if verdicts else 'in no notebook'}"
@@ -126,6 +129,25 @@ def most_common(exercise, answers):
     what = " / ".join(top) if len(top) <= 2 else f"{len(top)} different ones"
     each = " each" if len(top) > 1 else ""
     return f"{exercise}: {what}, {named.count(top[0])} of {len(verdicts)}{each}"
+
+
+def nameless(answers, exercises):
+    """Lines: the wrong answers without a name, those together that give the same numbers, or
+    where there are none, are told the same."""
+    lines = []
+    for exercise in exercises:
+        groups = defaultdict(list)
+        for student, its in answers.items():
+            match its.get(exercise):
+                case False, (), (alike, said):
+                    alike = f" {alike}" if re.fullmatch(PRINT, alike) else ""
+                    groups[alike or said].append((_short(student), alike, clean(said)))
+        for members in sorted(groups.values(), key=len, reverse=True):
+            students, (alike, *_), (said, *_) = zip(*members, strict=True)
+            who = f"{len(students)} student{'s' * (len(students) > 1)}: {', '.join(students)}"
+            lines.append(f"{exercise}{alike}, {who}: {said}")
+    heading = "Wrong answers that nobody has named yet; those that give the same numbers together"
+    return ["", heading, *_wrapped(lines, indent="  ")] if lines else []
 
 
 def notes(runs):

@@ -1,0 +1,59 @@
+"""Wrong answers that no mistake explains: which are alike, and what a teacher calls them."""
+
+import hashlib
+import re
+
+from ..guard import InputError
+from .exercise import Mistake
+from .exercises import CHECKED
+from .texts import contents, text_of
+
+PRINT = "[0-9a-f]{8}"
+
+
+def fingerprint(seen):
+    """8 hex digits, the same for answers that give the same numbers on all probes; "" where no
+    numbers are wrong, because equal errors, or equal facts, have many causes."""
+    numbers = (seen.mine[k].numbers for k in seen.wrong)
+    shown = any(x is not None and bool(x.isfinite().any()) for x in numbers)
+    if not shown or seen.mine[-1].stopped or not seen.repeats:
+        return ""
+    given = repr([_given(result) for result in seen.mine])
+    return hashlib.sha256(given.encode()).hexdigest()[:8]
+
+
+def _given(result):
+    """What a Result is, with one number for all its numbers. Rounding each of them would part
+    equal ones again and again, those that lie where it goes up or down."""
+    facts = {k: x for k, x in (result.observed or {}).items() if not isinstance(x, float)}
+    given = type(result.outcome.error).__name__, result.instead, sorted(result.changed), facts
+    if result.numbers is None:
+        return given
+    # Like a logarithm, for numbers of both signs: of each the first digits count.
+    x = (result.numbers.double().flatten() * 100).asinh().nan_to_num(1e3, 2e3, -2e3)
+    total = float(x @ x.new_tensor(range(len(x))).cos())
+    return *given, tuple(result.numbers.shape), round(total * 1000)
+
+
+def named(seen):
+    """The Mistake that mistakes.toml says was made in answers that give the same numbers, in a
+    tuple; () if it says none."""
+    name = names().get(f"{seen.exercise.name} {fingerprint(seen)}")
+    return (Mistake((), name),) if name else ()
+
+
+def names():
+    """Such as "softmax a1b2c3d4" -> name, of all answers in mistakes.toml. Raises InputError."""
+    found = {}
+    for name, entry in contents("mistakes.toml").items():
+        if not isinstance(entry, dict):
+            raise InputError(f"mistakes.toml: {name} stands above the first name.")
+        answers = entry.get("answers", [])
+        for answer in answers if isinstance(answers, list) else [answers]:
+            exercise, _, alike = str(answer).partition(" ")
+            if exercise not in CHECKED or not re.fullmatch(PRINT, alike):
+                wanted = "an exercise and 8 digits, as in the table of a class"
+                raise InputError(f"mistakes.toml: '{name}' has {answer!r}, which is not {wanted}.")
+            text_of(name, exercise)
+            found[answer] = name
+    return found
