@@ -1,8 +1,10 @@
-"""How often a verdict is right, over all answers of tests/written: python tests/rates.py [exercise ...]
+"""How often a verdict is right, over the answers of tests/written:
 
-Right answers that are accepted, wrong ones that are rejected, and of these those that are told a
-cause, and a wrong one. Ends with code 1 if any verdict is not what it should be, and prints it.
-With --all, every verdict is printed, for whoever judges them.
+    python tests/rates.py [--all] [exercise ...]
+
+Prints each verdict that is not what it should be (--all: every one), and how many right answers
+are accepted, how many wrong ones rejected, named and named wrongly. Ends with code 1 if one is
+not what it should be.
 """
 
 import contextlib
@@ -18,64 +20,59 @@ from written import answers
 from helpers.checks import check
 from helpers.checks.verdict import forget
 
+KINDS = {True: "right", False: "wrong", None: "debatable"}
+
 
 def judged(answer):
     """(verdict, seconds, what is wrong with the verdict or "")."""
     forget()
     handed_in = answer.run()
-    start = time.thread_time() if False else time.perf_counter()
+    start = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
         verdict = check(answer.exercise, handed_in)
-    seconds = time.perf_counter() - start
+    return verdict, time.perf_counter() - start, fault(answer, verdict)
+
+
+def fault(answer, verdict):
     told = " and ".join(verdict.mistakes)
-    wrong = ""
-    if answer.right is not None and verdict.passed is not answer.right:
-        wrong = "right, and rejected" if answer.right else "wrong, and accepted"
-    elif told and told not in answer.names and answer.right is not None:
-        wrong = "named wrongly"
-    elif answer.names and not told:
-        wrong = "not named"
-    return verdict, seconds, wrong
+    if answer.right is None:
+        return ""
+    if verdict.passed is not answer.right:
+        return "right, and rejected" if answer.right else "wrong, and accepted"
+    if told and told not in answer.names:
+        return "named wrongly"
+    return "not named" if answer.names and not told else ""
 
 
-def main(exercises):
+def main(asked):
     torch.set_num_threads(1)
-    every = "--all" in exercises
-    exercises = [name for name in exercises if name != "--all"]
     count, times = Counter(), []
     for answer in answers():
-        if exercises and answer.exercise not in exercises:
+        if set(asked) - {"--all"} and answer.exercise not in asked:
             continue
         verdict, seconds, wrong = judged(answer)
         times.append(seconds)
-        kind = {True: "right", False: "wrong", None: "debatable"}[answer.right]
-        count[kind] += 1
-        count[wrong] += bool(wrong)
-        if answer.right is False and not wrong and verdict.mistakes:
-            count["named"] += 1
-        if wrong or every:
-            print(
-                f"--- {answer.exercise} | {kind}: {answer.what} | expected: {answer.names} | {wrong.upper() or 'fine'} | {seconds:.2f} s"
-            )
-            if every or verdict.mistakes:
-                print(answer.code.strip())
-            print(verdict.message)
+        count.update([KINDS[answer.right], wrong, "named"][: 3 if verdict.mistakes else 2])
+        if wrong or "--all" in asked:
+            print(f"--- {answer.exercise}, {KINDS[answer.right]}: {answer.what}")
+            print(f"{wrong.upper() or 'fine'}, {seconds:.2f} s, names: {answer.names}")
+            print(answer.code.strip(), verdict.message, sep="\n\n", end="\n\n")
+    print(f"{count['right']} right answers, {count['right, and rejected']} rejected")
+    print(f"{count['wrong']} wrong answers, {count['wrong, and accepted']} accepted")
+    print(f"{count['named']} named, {count['named wrongly']} of them wrongly;", end=" ")
+    print(f"{count['not named']} more should have a name")
     print(
-        f"{count['right'] - count['right, and rejected']} of {count['right']} right answers accepted"
+        f"{count['debatable']} debatable; a verdict takes {median(times):.3f} s in the median",
+        end="",
     )
-    print(
-        f"{count['wrong'] - count['wrong, and accepted']} of {count['wrong']} wrong answers rejected"
-    )
-    print(
-        f"{count['named']} of them named, {count['named wrongly']} wrongly, {count['not named']} without the name that they should have"
-    )
-    if times:
-        print(f"a verdict: median {median(times):.3f} s, worst {max(times):.2f} s")
-    return any(
-        count[k]
-        for k in ("right, and rejected", "wrong, and accepted", "named wrongly", "not named")
-    )
+    print(f" and {max(times):.2f} s at most")
+    return count.keys() & {
+        "right, and rejected",
+        "wrong, and accepted",
+        "named wrongly",
+        "not named",
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(bool(main(sys.argv[1:])))
