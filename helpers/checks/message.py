@@ -322,7 +322,7 @@ def _weights(seen, k):
         yield Fact(
             "a row does not sum to 1." if is_table else "they do not sum to 1.",
             "look at the sum you divide by, of each row its own, and at what is done after that."
-            if got.reshape(-1, got.shape[-1])[row * is_table].any()
+            if got.reshape(-1, got.shape[-1])[row].any()
             else "see why this row is never filled: it is all 0.",
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
