@@ -4,6 +4,8 @@
 const SLOW = 600; // ms without an answer before the page says that Python computes
 const WAIT = 15000; // ms without an answer before it says that there may be none
 const STEP = 900; // ms for each step of a play
+const MANY = 64; // numbers that change at once: from here they are drawn before they are put in
+const REST = 60; // ms without another move until they are put in
 const NONE = 255; // the colour of a cell that has none
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
 
@@ -171,12 +173,43 @@ function makeStepping(input, move, busy) {
 const marks = ({ marked = [] }) =>
   new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])));
 
+// What a table will show, drawn over its cells: the browser takes 2 ms for that, and 15 for the
+// layout of 256 texts.
+function makeSketch(colours, whiteFrom) {
+  const canvas = make("canvas"), pen = canvas.getContext("2d");
+  const hide = () => { canvas.style.visibility = "hidden"; };
+  hide();
+  function draw(top, sides, cells) {
+    const place = (node, low, high) => { const box = node.getBoundingClientRect(); return [box[low] - at[low], box[high] - at[low]]; };
+    const at = canvas.getBoundingClientRect(), scale = window.devicePixelRatio;
+    const across = top.map((node) => place(node, "left", "right")), down = sides.map((node) => place(node, "top", "bottom"));
+    const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
+    Object.assign(canvas, { width: wide * scale, height: high * scale });
+    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px`, visibility: "visible" });
+    pen.scale(scale, scale);
+    const { fontSize, fontFamily } = getComputedStyle(top[0]);
+    pen.font = `${fontSize} ${fontFamily}`;
+    cells.forEach(({ text, colour, changed }, k) => {
+      const [i, j] = [Math.floor(k / top.length), k % top.length], [left, right] = across[j], [head, foot] = down[i];
+      const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under, width } = pen.measureText(text);
+      const x = (left + !j + right - 1 - width) / 2, base = Math.floor((head + foot - 1 + up - under) / 2);
+      pen.fillStyle = colours[colour];
+      pen.fillRect(left + !j, head + !i, right - left - 1 - !j, foot - head - 1 - !i); // inside its borders
+      pen.fillStyle = colour >= whiteFrom ? "#fff" : "#000";
+      pen.fillText(text, x, base);
+      if (changed) pen.fillRect(x, base + 2, width, 2);
+    });
+  }
+  return { canvas, draw, hide };
+}
+
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
-  let cells = [], shown = [], heads = [], sides = [], corner, named = "", held = 0, width = 0;
-  box.append(table);
+  const sketch = makeSketch(colours, whiteFrom);
+  let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null;
+  box.append(table, sketch.canvas);
 
   function build({ rows, columns }) {
     const header = (scope) => (_, k) => {
@@ -201,6 +234,7 @@ function makeTable(palette, { look, press, choose }) {
       return cell;
     }));
     shown = cells.map(() => ({}));
+    put = shown;
     table.className = [width > 8 ? "dense" : "", rows.length > 9 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
@@ -240,18 +274,31 @@ function makeTable(palette, { look, press, choose }) {
       set(button, { "aria-pressed": query === null ? undefined : query === choose.chosen() });
     });
     const lit = new Set(panel.lit), marked = marks(panel);
-    cells.forEach((cell, place) => {
-      const was = shown[place], text = panel.cells[place], colour = panel.colours[place];
+    let plain = lit.size + marked.size === 0 && !built && !table.role, moved = 0;
+    shown = cells.map((_cell, place) => {
+      const text = panel.cells[place], colour = panel.colours[place];
       const sum = Math.floor(place / width) >= size[0] || place % width >= size[1];
-      const plain = colour === NONE ? "none" : colour >= whiteFrom ? "white" : "";
-      const kind = (sum ? "sum" : marked.get(place)?.kind ?? plain) + (lit.has(place) ? " lit" : "");
-      const changed = !built && was.text !== text; // by the last move: if and only if, a mark stands under it
+      const kind = (sum ? "sum" : marked.get(place)?.kind ?? (colour === NONE ? "none" : colour >= whiteFrom ? "white" : "")) + (lit.has(place) ? " lit" : "");
+      const changed = !built && shown[place].text !== text; // by the last move: if and only if, a mark stands under it
+      plain &&= !sum && colour !== NONE;
+      moved += changed;
+      return { text, colour, kind, changed };
+    });
+    clearTimeout(late);
+    if (!plain || moved < MANY || table.contains(document.activeElement)) return patch();
+    sketch.draw(cells.slice(0, width), sides, shown);
+    late = setTimeout(patch, REST);
+  }
+  function patch() {
+    sketch.hide();
+    cells.forEach((cell, place) => {
+      const was = put[place], { text, colour, kind, changed } = shown[place];
       if (was.kind !== kind) cell.dataset.kind = kind;
       if (was.colour !== colour) cell.style.backgroundColor = colour === NONE ? "" : colours[colour];
       if (was.text !== text) cell.textContent = text;
       if (was.changed !== changed) cell.classList.toggle("changed", changed);
-      shown[place] = { text, colour, kind, changed };
     });
+    put = shown;
   }
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
