@@ -167,9 +167,9 @@ function makeStepping(input, move, busy) {
 
 // --- pictures of a panel: draw(panel, the places that changed), at(row, column) ---
 
-// Cells of which Python says what became of them: place => {word, kind}.
+// Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
 const marks = ({ marked = [] }) =>
-  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])));
+  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).reverse());
 
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {
