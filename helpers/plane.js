@@ -19,7 +19,7 @@ function placeLabels(points, side) {
   return points.map(([left, top, wide], k) => {
     const cost = ([x, y]) =>
       (x < 0 || y < 0 || x + wide > side || y + high > side ? 10000 : 0)
-      + 3 * addUp(taken.map((box) => overlap(x, y, wide, box)))
+      + addUp(taken.map((box) => overlap(x, y, wide, box)))
       + addUp(points.map(([a, b], other) => (other === k ? 0 : overlap(x, y, wide, [a - 6, b - 6, 12, 12]))));
     const places = beside(wide).map(([x, y]) => [left + x, top + y]), costs = places.map(cost);
     const best = places[costs.indexOf(Math.min(...costs))];
