@@ -155,11 +155,18 @@ live.unseen = (number) => {
 // labels in a plane that stand elsewhere than at their points, or over each other
 live.stray = (number) => {
     const wrong = [], boxes = [], view = live.find(number);
-    const [plane] = live.all(view, '.vectors').map((e) => e.getBoundingClientRect());
-    for (const head of live.all(view, '.vectors button')) {
+    const [box] = live.all(view, '.vectors'), plane = box?.getBoundingClientRect();
+    const heads = live.all(view, '.vectors button').map((head) => {
         const point = head.getBoundingClientRect();
-        const label = head.firstChild.getBoundingClientRect();
-        const [x, y] = [point.left + point.width / 2, point.top + point.height / 2];
+        return [head, head.firstChild, point.left + point.width / 2, point.top + point.height / 2];
+    });
+    const ends = [...(box?.querySelector('.ends').getAttribute('d') ?? '').matchAll(/M(\S+) (\S+)h0/g)];
+    const side = box && box.querySelector('svg').viewBox.baseVal.width; // fixed points: in its units
+    const fixed = live.all(view, '.vectors div > span').map((label, k) => [label, label,
+        plane.left + (Number(ends[k][1]) / side + 0.5) * plane.width,
+        plane.top + (Number(ends[k][2]) / side + 0.5) * plane.height]);
+    for (const [head, text, x, y] of [...heads, ...fixed]) {
+        const label = text.getBoundingClientRect();
         const away = Math.hypot(
             Math.max(label.left - x, 0, x - label.right),
             Math.max(label.top - y, 0, y - label.bottom),
@@ -175,6 +182,18 @@ live.stray = (number) => {
     }
     return wrong;
 };
+
+// cells that are no colour: kinds of them that look like another one, or unlike their sample
+live.alike = (number) => live.all(live.find(number), '.panel').flatMap((panel) => {
+    const looks = { coloured: 'none' }, wrong = [];
+    for (const e of live.all(panel, '[data-kind*=none], [data-kind*=mark]')) {
+        const [kind] = e.dataset.kind.split(' ');
+        const look = getComputedStyle(e).backgroundImage.replace(/^linear-gradient\(to left bottom.*? 50%\), /, ''); // off
+        if ((looks[kind] ??= look) !== look) wrong.push(`${kind} in two ways: ${look} ${looks[kind]}`);
+    }
+    const seen = Object.values(looks);
+    return seen.length > new Set(seen).size ? [...wrong, JSON.stringify(looks)] : wrong;
+});
 
 // look whether anything moves, also soon after an input, until live.moved() says what did
 live.watch = (number) => {
