@@ -171,7 +171,7 @@ function makeStepping(input, move, busy) {
 
 // Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
 const marks = ({ marked = [] }) =>
-  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).reverse());
+  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).toReversed());
 
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {
@@ -205,7 +205,7 @@ function makeTable(palette, { look, press, choose }) {
     }));
     shown = cells.map(() => ({}));
     put = shown;
-    table.className = [width > 8 ? "dense" : "", rows.length > 9 ? "tall" : ""].join(" ").trim();
+    table.className = [width > 8 ? "dense" : "", rows.length > 7 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
       make("tbody", {}, ...rows.map((_, i) => make("tr", {}, sides[i], ...cells.slice(i * width, (i + 1) * width)))),

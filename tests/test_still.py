@@ -116,9 +116,9 @@ def test_cells_have_their_numbers_and_colours_and_the_rest_its_pattern():
     assert {place[p] for p in place if not p.fill} == {(1, 0), (1, 1), (1, 2)}
     (legend,) = axes.figure.legends
     words = [text.get_text() for text in legend.get_texts()]
-    look = lambda patch: (patch.get_facecolor(), patch.get_hatch())
-    kinds = dict(zip(map(look, legend.get_patches()), words, strict=True))
-    shown = {place[p]: kinds.get(look(p), "none") for p in place if p.fill}
+    looks = {p: (p.get_facecolor(), p.get_hatch()) for p in [*place, *legend.get_patches()]}
+    kinds = {looks[p]: word for p, word in zip(legend.get_patches(), words, strict=True)}
+    shown = {place[p]: kinds.get(looks[p], "none") for p in place if p.fill}
     right = {(0, 2): "masked", (1, 2): "$dropped", (1, 0): "none", (1, 1): "none"}
     assert shown == right, "as on the page: the first word counts"
     names = [*axes.get_xticklabels(), *axes.get_yticklabels(), *legend.get_texts()]
