@@ -177,9 +177,9 @@ const marks = ({ marked = [] }) =>
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
-  const sketch = makeSketch(colours, whiteFrom);
+  const sketch = makeSketch(box, colours, whiteFrom);
   let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null;
-  box.append(table, sketch.canvas);
+  box.append(table);
 
   function build({ rows, columns }) {
     const header = (scope) => (_, k) => {

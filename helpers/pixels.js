@@ -80,17 +80,16 @@ function makeHead(rgba, pick) {
 
 // What a table will show, drawn over its cells: the browser takes 2 ms for that, and 15 for the
 // layout of 256 texts.
-function makeSketch(colours, whiteFrom) {
+function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
-  const hide = () => { canvas.style.visibility = "hidden"; };
-  hide();
   function draw(top, sides, cells) {
     const place = (node, low, high) => { const box = node.getBoundingClientRect(); return [box[low] - at[low], box[high] - at[low]]; };
+    box.append(canvas);
     const at = canvas.getBoundingClientRect(), scale = window.devicePixelRatio;
     const across = top.map((node) => place(node, "left", "right")), down = sides.map((node) => place(node, "top", "bottom"));
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
     Object.assign(canvas, { width: wide * scale, height: high * scale });
-    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px`, visibility: "visible" });
+    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
     pen.scale(scale, scale);
     const { fontSize, fontFamily } = getComputedStyle(top[0]);
     pen.font = `${fontSize} ${fontFamily}`;
@@ -105,5 +104,5 @@ function makeSketch(colours, whiteFrom) {
       if (changed) pen.fillRect(x, base + 2, width, 2);
     });
   }
-  return { canvas, draw, hide };
+  return { draw, hide: () => canvas.remove() };
 }

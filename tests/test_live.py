@@ -261,6 +261,7 @@ class LiveView:
     def move(self, key):
         """Press a key that moves a control: a mark stands under a number if and only if this
         changed it."""
+        self.right()  # what came before may still be a sketch
         before = self.ask("numbers")
         self.press(key)
         self.right()
