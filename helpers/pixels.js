@@ -83,10 +83,10 @@ function makeHead(rgba, pick) {
 function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
   function draw(top, sides, cells) {
-    const place = (node, low, high) => { const box = node.getBoundingClientRect(); return [box[low] - at[low], box[high] - at[low]]; };
     box.append(canvas);
     const at = canvas.getBoundingClientRect(), scale = window.devicePixelRatio;
-    const across = top.map((node) => place(node, "left", "right")), down = sides.map((node) => place(node, "top", "bottom"));
+    const places = (nodes, low, high) => nodes.map((node) => node.getBoundingClientRect()).map((place) => [place[low] - at[low], place[high] - at[low]]);
+    const across = places(top, "left", "right"), down = places(sides, "top", "bottom");
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
     Object.assign(canvas, { width: wide * scale, height: high * scale });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
