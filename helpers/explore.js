@@ -223,8 +223,8 @@ function makeTable(palette, { look, press, choose }) {
   function draw(panel) {
     const { rows, columns, size, axes } = panel;
     const built = heads.length !== columns.length || sides.length !== rows.length, words = String([rows, columns]);
-    // no picture becomes smaller, or all that is beside it and below would jump
-    if (built && cells.length) Object.assign(box.style, { minWidth: `min(100cqw, ${box.offsetWidth}px)`, minHeight: `${box.offsetHeight}px` });
+    // no picture becomes narrower, or all that is beside it would jump
+    if (built && cells.length) box.style.minWidth = `min(100cqw, ${box.offsetWidth}px)`;
     if (built) build(panel);
     else if (named !== words) {
       // nor a column

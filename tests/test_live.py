@@ -20,7 +20,7 @@ from replay import quick
 
 IN_LESSONS = "slider", "choice", "checkbox", "point", "table"
 LARGE = "large", "resized", "sixteen", "heads by hand", "vectors"  # extra views, for no projector
-GROWING = "resized", "one query", "two marks"  # pictures that get more rows, or longer names
+RESIZED = "resized", "one query", "two marks"  # other rows, or longer names
 THEMES = ["JupyterLab Dark", "JupyterLab Light"]
 HIGH = 1300
 WIDE, ZOOMED = 1280, 640  # at 200 per cent a window of 1280 pixels has room for 640
@@ -194,9 +194,9 @@ class LiveView:
         return self.page.evaluate(f"live.{function}({self.number})")
 
     def unmoved(self):
-        """Since live.watch nothing moved, unless the picture is made to grow."""
+        """Since live.watch nothing moved, unless the picture is made to have another size."""
         moved = self.ask("moved")
-        assert self.title in GROWING or moved == [], self.title
+        assert self.title in RESIZED or moved == [], self.title
 
     def right(self, cell=None):
         """It comes to show what Python computes for the values of its controls, which are
