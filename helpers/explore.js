@@ -445,9 +445,9 @@ function makeView(model, picture) {
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
     // once there was printing its place stays, or the page would jump with every other value
     if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
-    setText(caption, picture.caption);
     if (!places) arrange();
     panels.forEach((panel, k) => panel.draw(picture.panels[k], places?.[k] ?? picture.panels[k].colours.keys()));
+    setText(caption, picture.caption);
     plane?.call(picture.panels[0] ?? { rows: [] });
     if (settled) for (const one of list) shows[one.name](values[one.name]);
     else if (switches) mark(values[switches.name]);

@@ -83,19 +83,21 @@ function makeHead(rgba, pick) {
 function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
   function draw(top, sides, cells) {
-    box.append(canvas);
-    const at = canvas.getBoundingClientRect(), scale = window.devicePixelRatio;
+    // read before anything is written, or the browser lays out the page in between
+    const { left: x0, top: y0 } = box.getBoundingClientRect(), scale = window.devicePixelRatio;
+    const at = { left: x0 - box.scrollLeft, right: x0 - box.scrollLeft, top: y0, bottom: y0 };
+    const { fontSize, fontFamily } = getComputedStyle(top[0]);
     const places = (nodes, low, high) => nodes.map((node) => node.getBoundingClientRect()).map((place) => [place[low] - at[low], place[high] - at[low]]);
     const across = places(top, "left", "right"), down = places(sides, "top", "bottom");
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
     Object.assign(canvas, { width: wide * scale, height: high * scale });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
     pen.scale(scale, scale);
-    const { fontSize, fontFamily } = getComputedStyle(top[0]);
     pen.font = `${fontSize} ${fontFamily}`;
+    const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0"), widths = {};
     cells.forEach(({ text, colour, changed }, k) => {
       const [i, j] = [Math.floor(k / top.length), k % top.length], [left, right] = across[j], [head, foot] = down[i];
-      const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under, width } = pen.measureText(text);
+      const width = widths[text] ??= pen.measureText(text).width;
       const x = (left + !j + right - 1 - width) / 2, base = Math.floor((head + foot - 1 + up - under) / 2);
       pen.fillStyle = colours[colour];
       pen.fillRect(left + !j, head + !i, right - left - 1 - !j, foot - head - 1 - !i); // inside its borders
@@ -103,6 +105,7 @@ function makeSketch(box, colours, whiteFrom) {
       pen.fillText(text, x, base);
       if (changed) pen.fillRect(x, base + 2, width, 2);
     });
+    box.append(canvas);
   }
   return { draw, hide: () => canvas.remove() };
 }
