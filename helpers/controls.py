@@ -168,6 +168,11 @@ class Choice(Control):
     def accepts(self, value):
         return is_whole(value, 0, len(self.options) - 1)
 
+    def at_most(self, value):
+        """The index of the last option that is no number above this one."""
+        above = [_is_number(option) and bare(option) > value for option in self.options]
+        return max((k for k, over in enumerate(above) if not over), default=0)
+
     def given(self, value):
         option = self.options[value]
         try:

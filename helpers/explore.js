@@ -4,6 +4,8 @@
 const SLOW = 600; // ms without an answer before the page says that Python computes
 const WAIT = 15000; // ms without an answer before it says that there may be none
 const STEP = 900; // ms for each step of a play
+const MANY = 64; // numbers that change at once: from here they are drawn before they are put in
+const REST = 60; // ms without another move until they are put in
 const NONE = 255; // the colour of a cell that has none
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
 
@@ -167,15 +169,16 @@ function makeStepping(input, move, busy) {
 
 // --- pictures of a panel: draw(panel, the places that changed), at(row, column) ---
 
-// Cells of which Python says what became of them: place => {word, kind}.
+// Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
 const marks = ({ marked = [] }) =>
-  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])));
+  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).toReversed());
 
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
-  let cells = [], shown = [], heads = [], sides = [], corner, named = "", held = 0, width = 0;
+  const sketch = makeSketch(box, colours, whiteFrom);
+  let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null;
   box.append(table);
 
   function build({ rows, columns }) {
@@ -201,7 +204,8 @@ function makeTable(palette, { look, press, choose }) {
       return cell;
     }));
     shown = cells.map(() => ({}));
-    table.className = [width > 8 ? "dense" : "", rows.length > 9 ? "tall" : ""].join(" ").trim();
+    put = shown;
+    table.className = [width > 8 ? "dense" : "", rows.length > 7 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
       make("tbody", {}, ...rows.map((_, i) => make("tr", {}, sides[i], ...cells.slice(i * width, (i + 1) * width)))),
@@ -219,8 +223,8 @@ function makeTable(palette, { look, press, choose }) {
   function draw(panel) {
     const { rows, columns, size, axes } = panel;
     const built = heads.length !== columns.length || sides.length !== rows.length, words = String([rows, columns]);
-    // no picture becomes smaller, or all that is beside it and below would jump
-    if (built && cells.length) Object.assign(box.style, { minWidth: `min(100cqw, ${box.offsetWidth}px)`, minHeight: `${box.offsetHeight}px` });
+    // no picture becomes narrower, or all that is beside it would jump
+    if (built && cells.length) box.style.minWidth = `min(100cqw, ${box.offsetWidth}px)`;
     if (built) build(panel);
     else if (named !== words) {
       // nor a column
@@ -240,18 +244,31 @@ function makeTable(palette, { look, press, choose }) {
       set(button, { "aria-pressed": query === null ? undefined : query === choose.chosen() });
     });
     const lit = new Set(panel.lit), marked = marks(panel);
-    cells.forEach((cell, place) => {
-      const was = shown[place], text = panel.cells[place], colour = panel.colours[place];
+    let plain = lit.size + marked.size === 0 && !built && !table.role, moved = 0;
+    shown = cells.map((_cell, place) => {
+      const text = panel.cells[place], colour = panel.colours[place];
       const sum = Math.floor(place / width) >= size[0] || place % width >= size[1];
-      const plain = colour === NONE ? "none" : colour >= whiteFrom ? "white" : "";
-      const kind = (sum ? "sum" : marked.get(place)?.kind ?? plain) + (lit.has(place) ? " lit" : "");
-      const changed = !built && was.text !== text; // by the last move: if and only if, a mark stands under it
+      const kind = (sum ? "sum" : marked.get(place)?.kind ?? (colour === NONE ? "none" : colour >= whiteFrom ? "white" : "")) + (lit.has(place) ? " lit" : "");
+      const changed = !built && shown[place].text !== text; // by the last move: if and only if, a mark stands under it
+      plain &&= !sum && colour !== NONE;
+      moved += changed;
+      return { text, colour, kind, changed };
+    });
+    clearTimeout(late);
+    if (!plain || moved < MANY || table.contains(document.activeElement)) return patch();
+    sketch.draw(cells.slice(0, width), sides, shown);
+    late = setTimeout(patch, REST);
+  }
+  function patch() {
+    sketch.hide();
+    cells.forEach((cell, place) => {
+      const was = put[place], { text, colour, kind, changed } = shown[place];
       if (was.kind !== kind) cell.dataset.kind = kind;
       if (was.colour !== colour) cell.style.backgroundColor = colour === NONE ? "" : colours[colour];
       if (was.text !== text) cell.textContent = text;
       if (was.changed !== changed) cell.classList.toggle("changed", changed);
-      shown[place] = { text, colour, kind, changed };
     });
+    put = shown;
   }
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
@@ -259,84 +276,6 @@ function makeTable(palette, { look, press, choose }) {
     cells.forEach((cell, place) => set(cell, { "aria-selected": on[Math.floor(place / width)]?.[place % width] }));
   }
   return { box, named: table, draw, mark };
-}
-
-// Colours only, a pixel for each cell.
-function makePainter(rgba, most) {
-  const canvas = make("canvas");
-  let image = null;
-  function paint({ size: [high, wide], colours }, places) {
-    if (!image || image.width !== wide || image.height !== high) {
-      const pixels = Math.max(1, Math.floor(most / Math.max(high, wide)));
-      Object.assign(canvas, { width: wide, height: high });
-      canvas.style.width = `${pixels * wide}px`; // and as high as its shape asks for, also if that is too wide
-      image = new ImageData(wide, high);
-      places = colours.keys();
-    }
-    if (places.length === 0) return;
-    const data = new Uint32Array(image.data.buffer);
-    for (const k of places) data[k] = rgba[colours[k]];
-    canvas.getContext("2d").putImageData(image, 0, 0);
-  }
-  return { canvas, paint };
-}
-
-// A large matrix: one cell at a time exists, for the keyboard and for screen readers.
-function makeCanvas(rgba, { look, press }) {
-  const { canvas, paint } = makePainter(rgba, 576);
-  const held = make("div", { className: "held", role: "gridcell", tabIndex: 0 }), row = make("div", { role: "row" }, held);
-  const box = make("div", { className: "pixels", role: "grid" }, canvas, row);
-  let size = [0, 0], at = [0, 0];
-  function go(i, j) {
-    at = [inside(i, 0, size[0] - 1), inside(j, 0, size[1] - 1)];
-    const [high, wide] = size.map((n) => 100 / n);
-    Object.assign(held.style, { translate: `${at[1] * 100}% ${at[0] * 100}%`, height: `${high}%`, width: `${wide}%` });
-    set(row, { "aria-rowindex": at[0] + 1 });
-    set(held, { "aria-colindex": at[1] + 1 });
-  }
-  function under(event) {
-    const { left, top, width, height } = canvas.getBoundingClientRect();
-    const part = [(event.clientY - top) / height, (event.clientX - left) / width];
-    return part.map((x, k) => inside(Math.floor(x * size[k]), 0, size[k] - 1));
-  }
-  box.addEventListener("mousemove", (event) => look(...under(event)));
-  box.addEventListener("click", (event) => {
-    go(...under(event));
-    held.focus({ preventScroll: true });
-    look(...at);
-    press(...at);
-  });
-  held.addEventListener("focus", () => look(...at));
-  held.addEventListener("keydown", (event) => {
-    const step = { ...strides, Home: [0, -size[1]], End: [0, size[1]] }[event.key];
-    if (!step && !isPress(event)) return;
-    event.preventDefault();
-    if (!step) return press(...at);
-    go(at[0] + step[0], at[1] + step[1]);
-    look(...at);
-  });
-  function draw(panel, places) {
-    if (String(size) !== String(panel.size)) {
-      size = panel.size;
-      set(box, { "aria-rowcount": size[0], "aria-colcount": size[1] });
-      go(0, 0);
-    }
-    paint(panel, places);
-    set(held, { "aria-label": `row ${panel.rows[at[0]]}, column ${panel.columns[at[1]]}` });
-  }
-  return { box, named: box, draw };
-}
-
-// A small head: colours only; a button where a head can be chosen.
-function makeHead(rgba, pick) {
-  const { canvas, paint } = makePainter(rgba, 72);
-  const title = make("span"), box = make(pick ? "button" : "div", { className: "head", type: "button", onclick: pick }, title, canvas);
-  function draw(panel, places) {
-    setText(title, panel.title);
-    set(box, { "aria-current": panel.large });
-    paint(panel, places);
-  }
-  return { box, draw };
 }
 
 // The value of a control that this name, the k-th, stands for; null if it is none.
@@ -506,9 +445,9 @@ function makeView(model, picture) {
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
     // once there was printing its place stays, or the page would jump with every other value
     if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
-    setText(caption, picture.caption);
     if (!places) arrange();
     panels.forEach((panel, k) => panel.draw(picture.panels[k], places?.[k] ?? picture.panels[k].colours.keys()));
+    setText(caption, picture.caption);
     plane?.call(picture.panels[0] ?? { rows: [] });
     if (settled) for (const one of list) shows[one.name](values[one.name]);
     else if (switches) mark(values[switches.name]);

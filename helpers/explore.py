@@ -55,7 +55,7 @@ class Explore(anywidget.AnyWidget):
     """
 
     # the text and not the path: anywidget would watch the files and keep every widget alive
-    _esm = _text("plane.js") + _text("explore.js")
+    _esm = "".join(map(_text, ("plane.js", "pixels.js", "explore.js")))
     _css = _text("explore.css")
     title = traitlets.Unicode().tag(sync=True)
     help = traitlets.Unicode().tag(sync=True)
@@ -132,10 +132,10 @@ class Explore(anywidget.AnyWidget):
 
     def _limit(self):
         """Sliders go no higher than what was returned has a meaning for."""
-        sliders = {n: c for n, c in self._controls.items() if c.kind == "slider"}
+        sliders = {n: c for n, c in self._controls.items() if c.kind in ("slider", "stops")}
         most = {}
         for _, view in self._views:
-            if view.heads is not None and "head" in sliders:
+            if view.heads is not None and hasattr(sliders.get("head"), "low"):
                 most["head"] = sliders["head"].low + len(view.heads) - 1
             most |= view.limits
         self._most = {n: sliders[n].at_most(x) for n, x in most.items() if n in sliders}

@@ -2,10 +2,11 @@
 // each, dragged or moved with the arrow keys; and points that stay where Python puts them.
 
 // Where a label may stand beside its point, the best places first: [left, top] from there.
-const beside = (wide) => [
-  ...[-9, -17, -1].flatMap((y) => [[9, y], [-9 - wide, y]]),
-  [-wide / 2, -26], [-wide / 2, 9], [6, -23], [6, 6], [-6 - wide, -23], [-6 - wide, 6],
-];
+const beside = (wide) => [8, 12].flatMap((far) => [
+  ...[-9, -17, -1, -21, 4].flatMap((y) => [[far, y], [-far - wide, y]]),
+  ...[0.5, 0.25, 0.75].flatMap((part) => [[-wide * part, -17 - far], [-wide * part, far]]),
+  [6, -14 - far], [6, far - 2], [-6 - wide, -14 - far], [-6 - wide, far - 2],
+]);
 
 // How much two lengths have in common, each from its low end on.
 const common = (low, long, other, length) => Math.max(0, Math.min(low + long, other + length) - Math.max(low, other));
@@ -14,18 +15,19 @@ const addUp = (sizes) => sizes.reduce((total, size) => total + size, 0);
 // The place of each label [left, top], where it covers the fewest labels and points; a point
 // is [left, top, width of its label], in a square that has this side.
 function placeLabels(points, side) {
-  const taken = [], high = 17;
+  const boxes = [], high = 17;
   const overlap = (x, y, wide, [left, top, width, height]) => common(x, wide, left, width) * common(y, high, top, height);
-  return points.map(([left, top, wide], k) => {
+  const place = ([left, top, wide], k) => {
+    const others = (list, size) => addUp(list.map((one, other) => (other === k ? 0 : size(one))));
     const cost = ([x, y]) =>
       (x < 0 || y < 0 || x + wide > side || y + high > side ? 10000 : 0)
-      + 3 * addUp(taken.map((box) => overlap(x, y, wide, box)))
-      + addUp(points.map(([a, b], other) => (other === k ? 0 : overlap(x, y, wide, [a - 6, b - 6, 12, 12]))));
+      + 3 * others(boxes, (box) => overlap(x, y, wide, box))
+      + 2 * others(points, ([a, b]) => overlap(x, y, wide, [a - 6, b - 6, 12, 12]));
     const places = beside(wide).map(([x, y]) => [left + x, top + y]), costs = places.map(cost);
-    const best = places[costs.indexOf(Math.min(...costs))];
-    taken.push([...best, wide, high]);
-    return best;
-  });
+    boxes[k] = [...places[costs.indexOf(Math.min(...costs))], wide, high];
+  };
+  points.forEach(place);
+  return boxes;
 }
 
 // Round numbers, two to five on each half of an axis.

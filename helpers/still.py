@@ -12,7 +12,11 @@ import torch
 from .guard import InputError
 from .view import MAX_SIDE, MAX_TEXT, NONE, View, as_array, as_text, palette, side_by_side, wide
 
-NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet
+NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet, under its stripes
+# (colour, hatch, colour of the hatch): of those, and of each kind of marked cells, as on the page
+STRIPES = ("#ffffff", "///", "#d8d8d8")
+MARKS = (("#d0d0d0", None, None), ("#ffffff", "xx", "#b0b0b0"), ("#ffffff", "..", "#a0a0a0"))
+LETTERS = 11  # points: about as large as on the page
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
 MAX_AREA = 3400  # square inches of a picture: PIL's limit
 MAX_LABEL = 24  # a longer name is cut
@@ -146,12 +150,13 @@ def draw(views, across=None, title=""):
     tables = [_seen(view, many) for _, view in views]
     rows, columns, numbers = tables[0]
     name, key = (max(wide(_label(n)) for table in tables for n in table[k]) for k in (0, 1))
-    size = 0.62
+    size, letter = 0.62, 0.1  # inches
     if not numbers:
         size *= MAX_NUMBERS / max(len(rows), len(columns)) * (0.25 if many else 1)
-    width = max(3.2, across * (len(columns) * size + 0.9 + 0.085 * name))
-    height = len(rows) * size * 0.75 + 1.25 + 0.085 * max(0, key - 7)  # such names stand upright
-    height = height * down + 0.35 * bool(title)
+    width = max(3.2, across * (len(columns) * size + 0.9 + letter * name))
+    height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # such names stand upright
+    words = list(dict.fromkeys(word for _, view in views for word in view.marked))[: len(MARKS)]
+    height = height * down + 0.35 * bool(title) + 0.3 * bool(words)
     if width * height > MAX_AREA:
         raise too_many
     figure = place = Figure(layout="constrained")
@@ -163,14 +168,19 @@ def draw(views, across=None, title=""):
     figure.set_size_inches(width, height)
     grid = place.subplots(down, across, squeeze=False)
     for axes, (heading, view), table in zip(grid.flat, views, tables, strict=True):
-        _draw_panel(axes, view, table, heading)
+        _draw_panel(axes, view, table, heading, words)
+    if words:
+        samples = [_filled((0, 0), MARKS[k]) for k in range(len(words))]
+        legend = place.legend(samples, words, loc="outside lower center", ncols=len(words))
+        for text in legend.get_texts():
+            text.set(fontsize=LETTERS, parse_math=False)
     if small:
         _draw_heads(side, small, in_a_row, first.head)
     if not numbers:  # the colours need a key
         key = ScalarMappable(Normalize(*first.scale), ListedColormap(palette()[0]))
         place.colorbar(key, ax=grid, aspect=30, pad=0.01)
     if title:
-        figure.suptitle(title, fontsize=11, parse_math=False)
+        figure.suptitle(title, fontsize=LETTERS + 1, parse_math=False)
     text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in views)
     alt = "Heatmap" + (f" {title}" if title else "") + ": " + first.alt()
     if len(views) > 1:
@@ -187,23 +197,26 @@ def _seen(view, many):
     return view.table()
 
 
-def _draw_panel(axes, view, table, title):
+def _draw_panel(axes, view, table, title, words):
     from matplotlib.patches import Rectangle
 
     rows, columns, cells = table
     _, white_from = palette()
     # an image of its own colours, so that sums and what is not computed stay uncoloured
-    index = np.full((len(rows), len(columns)), NONE)
-    index[: view.matrix.shape[0], : view.matrix.shape[1]] = view.colours()
+    index, (n, m) = np.full((len(rows), len(columns)), NONE), view.matrix.shape
+    index[:n, :m] = view.colours()
     _draw_colours(axes, index, "auto")
     if cells:
+        for i, j in np.argwhere(index[:n, :m] == NONE):
+            word = view.mark(i, j)
+            axes.add_patch(_filled((j, i), MARKS[words.index(word)] if word else STRIPES))
         axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
         axes.set_yticks(np.arange(-0.5, len(rows)), minor=True)
         axes.grid(which="minor", color="#8c8c8c", linewidth=0.5)
         for (i, j), colour in np.ndenumerate(index):
             axes.text(
                 j, i, cells[i][j], ha="center", va="center",
-                fontsize=9 if len(cells[i][j]) < 7 else 7,
+                fontsize=LETTERS - 1 if len(cells[i][j]) < 7 else 7,
                 color="white" if white_from <= colour < NONE else "black",
             )  # fmt: skip
     outline = dict(fill=False, edgecolor=MARKED, linewidth=2, zorder=3)
@@ -212,14 +225,23 @@ def _draw_panel(axes, view, table, title):
     upright = not cells or max(map(wide, columns)) > 7
     for axis, labels, turn in ((axes.xaxis, columns, 90 * upright), (axes.yaxis, rows, 0)):
         every = -(-len(labels) // 64)
-        names, size = [_label(label) for label in labels[::every]], 9 if cells else 7
+        names, size = [_label(label) for label in labels[::every]], LETTERS if cells else 7
         axis.set_ticks(range(0, len(labels), every))
         axis.set_ticklabels(names, fontsize=size, rotation=turn, parse_math=False)
     axes.tick_params(which="both", length=0)
-    axes.set_ylabel(view.axes[0], fontsize=9, parse_math=False)
-    axes.set_xlabel(view.axes[1], fontsize=9, parse_math=False)
+    axes.set_ylabel(view.axes[0], fontsize=LETTERS, parse_math=False)
+    axes.set_xlabel(view.axes[1], fontsize=LETTERS, parse_math=False)
     if title:
-        axes.set_title(title, fontsize=10, parse_math=False)
+        axes.set_title(title, fontsize=LETTERS, parse_math=False)
+
+
+def _filled(cell, kind):
+    """The rectangle of a cell (column, row) without a colour of its own."""
+    from matplotlib.patches import Rectangle
+
+    colour, hatch, of_hatch = kind
+    corner = [x - 0.5 for x in cell]
+    return Rectangle(corner, 1, 1, facecolor=colour, hatch=hatch, edgecolor=of_hatch, linewidth=0)
 
 
 def _draw_colours(axes, index, aspect):

@@ -367,6 +367,8 @@ class View:
         if np.isfinite(known[i, j]):
             largest = f"{self.number(known[i, j])} in row {self.tokens[i]}, column {self.keys[j]}"
             sentence += f"; the largest is {largest}"
+        for word, cells in self.marked.items():
+            sentence += f"; {word}: {int(cells.sum())}"
         if self.heads is not None:
             which = "" if self.head is None else f"this is head {self.head + 1} of "
             sentence += f"; {which}{len(self.heads)} heads, shown small beside it"

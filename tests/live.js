@@ -144,8 +144,12 @@ live.unseen = (number) => {
         .map((e) => e.getBoundingClientRect()).filter((box) => box.height)
         .sort((a, b) => a.top - b.top);
     const { top, bottom } = view.getBoundingClientRect();
-    if (bottom - top > room.clientHeight)
-        wrong.push(`${bottom - top} px high, ${room.clientHeight} can be seen`);
+    // what the reader is to reach stands above the code
+    const above = document.querySelector(`.jp-Cell[data-windowed-list-index="${number - 1}"]`);
+    const targets = live.all(above, '.jp-RenderedMarkdown p').filter((e) => /^Targets?:/.test(e.textContent));
+    const high = targets.reduce((sum, e) => sum + e.offsetHeight, bottom - top);
+    if (high > room.clientHeight)
+        wrong.push(`with its target ${high} px high, ${room.clientHeight} can be seen`);
     seen.reduce((low, box) => {
         if (box.top - low > 16) wrong.push(`blank from ${low - top} to ${box.top - top}`);
         return Math.max(low, box.bottom);
@@ -155,11 +159,18 @@ live.unseen = (number) => {
 // labels in a plane that stand elsewhere than at their points, or over each other
 live.stray = (number) => {
     const wrong = [], boxes = [], view = live.find(number);
-    const [plane] = live.all(view, '.vectors').map((e) => e.getBoundingClientRect());
-    for (const head of live.all(view, '.vectors button')) {
+    const [box] = live.all(view, '.vectors'), plane = box?.getBoundingClientRect();
+    const heads = live.all(view, '.vectors button').map((head) => {
         const point = head.getBoundingClientRect();
-        const label = head.firstChild.getBoundingClientRect();
-        const [x, y] = [point.left + point.width / 2, point.top + point.height / 2];
+        return [head, head.firstChild, point.left + point.width / 2, point.top + point.height / 2];
+    });
+    const ends = [...(box?.querySelector('.ends').getAttribute('d') ?? '').matchAll(/M(\S+) (\S+)h0/g)];
+    const side = box && box.querySelector('svg').viewBox.baseVal.width; // fixed points: in its units
+    const fixed = live.all(view, '.vectors div > span').map((label, k) => [label, label,
+        plane.left + (Number(ends[k][1]) / side + 0.5) * plane.width,
+        plane.top + (Number(ends[k][2]) / side + 0.5) * plane.height]);
+    for (const [head, text, x, y] of [...heads, ...fixed]) {
+        const label = text.getBoundingClientRect();
         const away = Math.hypot(
             Math.max(label.left - x, 0, x - label.right),
             Math.max(label.top - y, 0, y - label.bottom),
@@ -169,12 +180,26 @@ live.stray = (number) => {
             || label.top < plane.top - 1 || label.bottom > plane.bottom + 1)
             wrong.push(`${head.textContent} is outside`);
         const over = ([, b]) => Math.min(b.right, label.right) - Math.max(b.left, label.left) > 3
-            && Math.min(b.bottom, label.bottom) - Math.max(b.top, label.top) > 5;
-        for (const [other] of boxes.filter(over)) wrong.push(`${head.textContent} over ${other}`);
+            && Math.min(b.bottom, label.bottom) - Math.max(b.top, label.top) > 8; // of 17, letters are 12
+        // of all there is no room in a small plane, of those that are dragged there is
+        const read = plane.width > 300 || head.matches('button');
+        for (const [other] of read ? boxes.filter(over) : []) wrong.push(`${head.textContent} over ${other}`);
         boxes.push([head.textContent, label]);
     }
     return wrong;
 };
+
+// cells that are no colour: kinds of them that look like another one, or unlike their sample
+live.alike = (number) => live.all(live.find(number), '.panel').flatMap((panel) => {
+    const looks = { coloured: 'none' }, wrong = [];
+    for (const e of live.all(panel, '[data-kind*=none], [data-kind*=mark]')) {
+        const [kind] = e.dataset.kind.split(' ');
+        const look = getComputedStyle(e).backgroundImage.replace(/^linear-gradient\(to left bottom.*? 50%\), /, ''); // off
+        if ((looks[kind] ??= look) !== look) wrong.push(`${kind} in two ways: ${look} ${looks[kind]}`);
+    }
+    const seen = Object.values(looks);
+    return seen.length > new Set(seen).size ? [...wrong, JSON.stringify(looks)] : wrong;
+});
 
 // look whether anything moves, also soon after an input, until live.moved() says what did
 live.watch = (number) => {

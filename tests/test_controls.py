@@ -95,6 +95,10 @@ def test_a_step_has_the_names_it_is_given():
         ((1, 12), 0, 1),
         ((0, 9, 2), 5, 4),
         ((0.0, 1.0), 0.35, 0.3),
+        ([1, 2, 4], 3, 1),
+        ([1, 2, 4], 0, 0),
+        ({"start": 0, "one": 1, "two": 2}, 1, 1),
+        (["a", "b", "c"], 0, 2),  # no numbers
     ],
 )
 def test_a_slider_can_be_limited(short, wanted, most):

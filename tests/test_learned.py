@@ -6,7 +6,7 @@ import io
 
 import pytest
 import torch
-from learned_figures import LESSON, SECOND, save_training
+from learned_figures import LESSON, save_training
 from replay import code_cells, replay, run, solutions
 
 from helpers import InputError, training
@@ -48,7 +48,6 @@ def test_a_class_can_load_the_training_in_place_of_training(path):
 CHANGED = [  # a function of the student's, what its cell prints without it, and with it
     (LESSON, "my_exchange", "her -> green\nright 1.0\n", "her -> grey\nright 0.0\n"),
     (LESSON, "my_erase", "her -> green\nright 1.0\n", "her -> grey\nright 0.1\n"),
-    (SECOND, "my_uniform_causal", "right 1.0\n", "right 0.3\n"),
 ]
 
 

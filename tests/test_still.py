@@ -98,19 +98,31 @@ def test_a_sum_is_no_column_more_to_read():
     assert "sum" in repr(many)
 
 
-def test_cells_have_their_numbers_and_colours_and_the_rest_is_white():
+def test_cells_have_their_numbers_and_colours_and_the_rest_its_pattern():
     view = View(
         [[1, 4, 0], [np.nan, 9, 2]], list("ab"), keys=list("xyz"), highlights=[(1, None)],
         shown=[[1, 1, 1], [1, 0, 1]], row_sums=True, digits=1,
+        marked={"masked": [[0, 0, 1], [0, 0, 0]], "$dropped": [[0, 0, 1], [0, 0, 1]]},
     )  # fmt: skip
     (axes,) = panels(heatmap(view))
     assert [[numbers(axes)[i, j].get_text() for j in range(4)] for i in range(2)] == view.table()[2]
     assert (labels(axes.yaxis), labels(axes.xaxis)) == view.table()[:2]
-    assert colours(axes) == [[red(1, 4), red(4, 4), red(0, 4), 255], [255, 255, red(2, 4), 255]]
+    assert colours(axes) == [[red(1, 4), red(4, 4), 255, 255], [255, 255, 255, 255]]
     found = {place for place, text in numbers(axes).items() if text.get_color() == "white"}
     assert found == {(0, 1)}, "the others would not be read"
-    outlined = {(round(p.get_y() + 0.46), round(p.get_x() + 0.46)) for p in axes.patches}
-    assert outlined == {(1, 0), (1, 1), (1, 2)}
+    place = {
+        patch: (round(patch.get_y() + 0.48), round(patch.get_x() + 0.48)) for patch in axes.patches
+    }
+    assert {place[p] for p in place if not p.fill} == {(1, 0), (1, 1), (1, 2)}
+    (legend,) = axes.figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    looks = {p: (p.get_facecolor(), p.get_hatch()) for p in [*place, *legend.get_patches()]}
+    kinds = {looks[p]: word for p, word in zip(legend.get_patches(), words, strict=True)}
+    shown = {place[p]: kinds.get(looks[p], "none") for p in place if p.fill}
+    right = {(0, 2): "masked", (1, 2): "$dropped", (1, 0): "none", (1, 1): "none"}
+    assert shown == right, "as on the page: the first word counts"
+    names = [*axes.get_xticklabels(), *axes.get_yticklabels(), *legend.get_texts()]
+    assert min(name.get_fontsize() * 80 / 72 for name in names) > 12, "pixels, as on the page"
 
 
 def test_heads_share_one_scale():

@@ -76,6 +76,7 @@ def test_marked_cells_have_their_word_no_colour_and_no_part_in_the_scale():
     assert view.colours().tolist() == [[127, NONE], [NONE, 254]]
     assert [view.mark(*at) for at in np.ndindex(2, 2)] == ["", "masked", "dropped", ""]
     assert view.text() == View([[1, 9], [3, 2]], row_sums=True).text()
+    assert view.alt().endswith("; masked: 1; dropped: 1.")
     assert view.part(1).marked["masked"].tolist() == [[False]]
     hidden[0, 1] = 0
     assert view.mark(0, 1) == "masked", "its own"

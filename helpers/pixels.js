@@ -1,0 +1,111 @@
+// A part of explore.js, which is put before it: what is drawn on canvases.
+
+// Colours only, a pixel for each cell.
+function makePainter(rgba, most) {
+  const canvas = make("canvas");
+  let image = null;
+  function paint({ size: [high, wide], colours }, places) {
+    if (!image || image.width !== wide || image.height !== high) {
+      const pixels = Math.max(1, Math.floor(most / Math.max(high, wide)));
+      Object.assign(canvas, { width: wide, height: high });
+      canvas.style.width = `${pixels * wide}px`; // and as high as its shape asks for, also if that is too wide
+      image = new ImageData(wide, high);
+      places = colours.keys();
+    }
+    if (places.length === 0) return;
+    const data = new Uint32Array(image.data.buffer);
+    for (const k of places) data[k] = rgba[colours[k]];
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  }
+  return { canvas, paint };
+}
+
+// A large matrix: one cell at a time exists, for the keyboard and for screen readers.
+function makeCanvas(rgba, { look, press }) {
+  const { canvas, paint } = makePainter(rgba, 576);
+  const held = make("div", { className: "held", role: "gridcell", tabIndex: 0 }), row = make("div", { role: "row" }, held);
+  const box = make("div", { className: "pixels", role: "grid" }, canvas, row);
+  let size = [0, 0], at = [0, 0];
+  function go(i, j) {
+    at = [inside(i, 0, size[0] - 1), inside(j, 0, size[1] - 1)];
+    const [high, wide] = size.map((n) => 100 / n);
+    Object.assign(held.style, { translate: `${at[1] * 100}% ${at[0] * 100}%`, height: `${high}%`, width: `${wide}%` });
+    set(row, { "aria-rowindex": at[0] + 1 });
+    set(held, { "aria-colindex": at[1] + 1 });
+  }
+  function under(event) {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const part = [(event.clientY - top) / height, (event.clientX - left) / width];
+    return part.map((x, k) => inside(Math.floor(x * size[k]), 0, size[k] - 1));
+  }
+  box.addEventListener("mousemove", (event) => look(...under(event)));
+  box.addEventListener("click", (event) => {
+    go(...under(event));
+    held.focus({ preventScroll: true });
+    look(...at);
+    press(...at);
+  });
+  held.addEventListener("focus", () => look(...at));
+  held.addEventListener("keydown", (event) => {
+    const step = { ...strides, Home: [0, -size[1]], End: [0, size[1]] }[event.key];
+    if (!step && !isPress(event)) return;
+    event.preventDefault();
+    if (!step) return press(...at);
+    go(at[0] + step[0], at[1] + step[1]);
+    look(...at);
+  });
+  function draw(panel, places) {
+    if (String(size) !== String(panel.size)) {
+      size = panel.size;
+      set(box, { "aria-rowcount": size[0], "aria-colcount": size[1] });
+      go(0, 0);
+    }
+    paint(panel, places);
+    set(held, { "aria-label": `row ${panel.rows[at[0]]}, column ${panel.columns[at[1]]}` });
+  }
+  return { box, named: box, draw };
+}
+
+// A small head: colours only; a button where a head can be chosen.
+function makeHead(rgba, pick) {
+  const { canvas, paint } = makePainter(rgba, 72);
+  const title = make("span"), box = make(pick ? "button" : "div", { className: "head", type: "button", onclick: pick }, title, canvas);
+  function draw(panel, places) {
+    setText(title, panel.title);
+    set(box, { "aria-current": panel.large });
+    paint(panel, places);
+  }
+  return { box, draw };
+}
+
+// What a table will show, drawn over its cells: the browser takes 2 ms for that, and 15 for the
+// layout of 256 texts.
+function makeSketch(box, colours, whiteFrom) {
+  const canvas = make("canvas"), pen = canvas.getContext("2d");
+  function draw(top, sides, cells) {
+    // read before anything is written, or the browser lays out the page in between
+    const { left: x0, top: y0 } = box.getBoundingClientRect(), scale = window.devicePixelRatio;
+    const at = { left: x0 - box.scrollLeft, right: x0 - box.scrollLeft, top: y0, bottom: y0 };
+    const { fontSize, fontFamily } = getComputedStyle(top[0]);
+    const places = (nodes, low, high) => nodes.map((node) => node.getBoundingClientRect()).map((place) => [place[low] - at[low], place[high] - at[low]]);
+    const across = places(top, "left", "right"), down = places(sides, "top", "bottom");
+    const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
+    Object.assign(canvas, { width: wide * scale, height: high * scale });
+    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
+    pen.scale(scale, scale);
+    pen.font = `${fontSize} ${fontFamily}`;
+    const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0"), widths = {};
+    cells.forEach(({ text, colour, changed }, k) => {
+      const [i, j] = [Math.floor(k / top.length), k % top.length], [left, right] = across[j], [head, foot] = down[i];
+      const width = widths[text] ??= pen.measureText(text).width;
+      const x = (left + !j + right - 1 - width) / 2, base = Math.floor((head + foot - 1 + up - under) / 2);
+      pen.fillStyle = colours[colour];
+      pen.fillRect(left + !j, head + !i, right - left - 1 - !j, foot - head - 1 - !i); // inside its borders
+      pen.fillStyle = colour >= whiteFrom ? "#fff" : "#000";
+      pen.fillText(text, x, base);
+      if (changed) pen.fillRect(x, base + 2, width, 2);
+    });
+    box.append(canvas);
+  }
+  return { draw, hide: () => canvas.remove() };
+}
