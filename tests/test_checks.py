@@ -49,7 +49,7 @@ def test_a_cell_run_several_times_is_recognised(before):
     kept = context.clone()
     verdicts = [check("context_vector", in_a_global_tensor) for _ in range(2)]
     assert verdicts[0] == verdicts[1]
-    assert verdicts[0].mistakes == ("cell run twice",)
+    assert verdicts[0].mistakes == ("not started from zeros",)
     assert torch.equal(context, kept)
 
 

@@ -9,7 +9,9 @@ import re
 import pytest
 import torch
 from answers import AS_WRITTEN, STYLES, UNKNOWN
+from rates import fault
 from remember import remember
+from written import answers
 
 from helpers import guard
 from helpers.checks import check
@@ -211,6 +213,17 @@ def test_what_nobody_declared_is_rejected_without_a_cause(exercise, code, fact):
     assert (verdict.passed, verdict.mistakes) == (False, ())
     assert fact in " ".join(verdict.message.split())
     assert max(map(len, verdict.message.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(answer, id=f"{LESSON_OF[answer.exercise]}-{answer.exercise}-written-{k}")
+        for k, answer in enumerate(answers())
+    ],
+)
+def test_what_people_wrote_gets_the_verdict_that_it_should(answer):
+    assert fault(answer, check(answer.exercise, answer.run())) == "", answer.what
 
 
 @pytest.mark.parametrize("exercise", each())

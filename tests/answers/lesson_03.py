@@ -113,7 +113,7 @@ AS_WRITTEN = {
         (zipped, "the last numbers left out"),
         (lambda x, i: torch.ones(len(x)) / len(x) @ x.float(), "all weights equal"),
         (lambda x, i: torch.tensor(by_math_exp(x @ x[i])) @ x.float(), "naive exp overflow"),
-        *((lambda x, i, n=n: n * loop_context(x, i), "cell run twice") for n in (2, 3, 17)),
+        *((lambda x, i, n=n: n * loop_context(x, i), "not started from zeros") for n in (2, 3, 17)),
     ],
     "context_of_others": [
         (lambda x, i, number=number: masked_with(x, i, number), "a number not low enough")

@@ -56,7 +56,7 @@ def _onto_the_query(pipeline, exp):
 def _of_one_word(pipeline):
     """Mistakes in the context of one word, whichever words take part."""
     return {
-        "cell run twice": _cell_run_twice(lambda inputs, i: 2 * pipeline(inputs, i)),
+        "not started from zeros": _cell_run_twice(lambda inputs, i: 2 * pipeline(inputs, i)),
         "accumulator is a view of the query": (
             *_onto_the_query(pipeline, stable),
             *_onto_the_query(pipeline, naive),
@@ -117,7 +117,9 @@ SELF = Exercise(
             lambda seen: seen.always(is_one_row),
             lambda inputs: attention.context_vector(inputs, 1).expand_as(inputs),
         ),
-        "cell run twice": _cell_run_twice(lambda inputs: 2 * attention.self_attention(inputs)),
+        "not started from zeros": _cell_run_twice(
+            lambda inputs: 2 * attention.self_attention(inputs)
+        ),
     },
 )
 
