@@ -55,7 +55,8 @@ def show(name, verdict):
     """Show the verdict on the exercise called name (which may be anything: see misuse)."""
     name = name if isinstance(name, str) else None
     facts = {"exercise": name, "passed": verdict.passed, "mistakes": list(verdict.mistakes)}
-    facts["unnamed"] = list(verdict.unnamed)
+    if verdict.unnamed:
+        facts["unnamed"] = list(verdict.unnamed)
     _show(verdict, {MIME: facts})
 
 
