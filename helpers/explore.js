@@ -244,18 +244,18 @@ function makeTable(palette, { look, press, choose }) {
       set(button, { "aria-pressed": query === null ? undefined : query === choose.chosen() });
     });
     const lit = new Set(panel.lit), marked = marks(panel);
-    let plain = lit.size + marked.size === 0 && !built && !table.role, moved = 0;
     shown = cells.map((_cell, place) => {
       const text = panel.cells[place], colour = panel.colours[place];
       const sum = Math.floor(place / width) >= size[0] || place % width >= size[1];
-      const kind = (sum ? "sum" : marked.get(place)?.kind ?? (colour === NONE ? "none" : colour >= whiteFrom ? "white" : "")) + (lit.has(place) ? " lit" : "");
+      const own = colour === NONE ? "none" : colour >= whiteFrom ? "white" : "";
+      const kind = (sum ? "sum" : marked.get(place)?.kind ?? own) + (lit.has(place) ? " lit" : "");
       const changed = !built && shown[place].text !== text; // by the last move: if and only if, a mark stands under it
-      plain &&= !sum && colour !== NONE;
-      moved += changed;
       return { text, colour, kind, changed };
     });
     clearTimeout(late);
-    if (!plain || moved < MANY || table.contains(document.activeElement)) return patch();
+    const many = shown.filter(({ changed }) => changed).length >= MANY;
+    const plain = shown.every(({ kind }) => kind === "" || kind === "white"); // a sketch has no more
+    if (!many || !plain || table.role || table.contains(document.activeElement)) return patch();
     sketch.draw(cells.slice(0, width), sides, shown);
     late = setTimeout(patch, REST);
   }

@@ -85,10 +85,10 @@ function makeSketch(box, colours, whiteFrom) {
   function draw(top, sides, cells) {
     // read before anything is written, or the browser lays out the page in between
     const { left: x0, top: y0 } = box.getBoundingClientRect(), scale = window.devicePixelRatio;
-    const at = { left: x0 - box.scrollLeft, right: x0 - box.scrollLeft, top: y0, bottom: y0 };
     const { fontSize, fontFamily } = getComputedStyle(top[0]);
-    const places = (nodes, low, high) => nodes.map((node) => node.getBoundingClientRect()).map((place) => [place[low] - at[low], place[high] - at[low]]);
-    const across = places(top, "left", "right"), down = places(sides, "top", "bottom");
+    const [columns, rows] = [top, sides].map((nodes) => nodes.map((node) => node.getBoundingClientRect()));
+    const across = columns.map(({ left, right }) => [left, right].map((x) => x - x0 + box.scrollLeft));
+    const down = rows.map((place) => [place.top - y0, place.bottom - y0]);
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
     Object.assign(canvas, { width: wide * scale, height: high * scale });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });

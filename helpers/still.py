@@ -155,7 +155,12 @@ def draw(views, across=None, title=""):
         size *= MAX_NUMBERS / max(len(rows), len(columns)) * (0.25 if many else 1)
     width = max(3.2, across * (len(columns) * size + 0.9 + letter * name))
     height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # such names stand upright
-    words = list(dict.fromkeys(word for _, view in views for word in view.marked))[: len(MARKS)]
+    words = list(dict.fromkeys(word for _, view in views for word in view.marked))
+    if len(words) > len(MARKS):
+        raise InputError(
+            f"cells are marked as {', '.join(words)}; "
+            f"up to {len(MARKS)} words for all views of one picture are expected."
+        )
     height = height * down + 0.35 * bool(title) + 0.3 * bool(words)
     if width * height > MAX_AREA:
         raise too_many

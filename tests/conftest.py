@@ -64,8 +64,9 @@ class Scheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         test, _, parameters = nodeid.partition("[")
-        if "test_live.py" in test:  # a browser for every second lesson, another for the rest
-            return f"live {parameters[:2].isdigit() and int(parameters[:2]) % 2}"
+        if "test_live.py" in test:  # in three browsers: even lessons, odd ones, and the extra views
+            number = parameters[:2]
+            return f"live {int(number) % 2 if number.isdigit() else 'extra'}"
         by_parameter = parameters and test.split("::")[0].endswith(BY_PARAMETER)
         return parameters if by_parameter else super()._split_scope(nodeid)
 

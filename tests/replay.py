@@ -69,14 +69,14 @@ def quick(source):
 
 
 @functools.cache
-def replay(path, edit=str):
+def replay(path):
     """Run a lesson once.
 
     Returns (its namespace, what its cells gave, what each showed as text, their pictures)."""
     as_in_a_new_kernel()
     namespace, shown = {"__name__": "__main__"}, []
     for cell in code_cells(path):
-        value, text = shown_by(edit(cell.source), namespace)
+        value, text = shown_by(cell.source, namespace)
         shown.append((value, text, picture_of(value)))
     return namespace, *zip(*shown, strict=True)
 

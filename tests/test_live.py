@@ -256,14 +256,13 @@ class LiveView:
             assert abs(float(self.focused("value")) - end) < by, key
             if key == "Home" and self.extra and len(self.controls) < 6:
                 self.right()
-        self.right()  # no answer is on its way
         self.move("ArrowLeft")
         assert float(self.focused("value")) < high
 
     def move(self, key):
         """Press a key that moves a control: a mark stands under a number if and only if this
         changed it."""
-        self.right()  # what came before may still be a sketch
+        self.right()  # no answer is on its way, and no sketch is left
         before = self.ask("numbers")
         self.press(key)
         self.right()

@@ -262,6 +262,10 @@ REFUSED = [
     (dict(tokens=["a"]), "tokens has 1 names; 3 are needed"),
     (dict(weights=torch.zeros(2, 3, 3), heads=torch.zeros(2, 3, 3)), "heads are drawn beside"),
     (dict(weights={}), "one shape are expected"),
+    (
+        dict(weights={side: View([[1]], marked={side + k: [[0]] for k in "xy"}) for side in "ab"}),
+        "cells are marked as ax, ay, bx, by; up to 3 words",
+    ),
     (dict(colour="red"), "heatmap has no option 'colour'"),
     (dict(matrix=[[1]]), "heatmap has no option 'matrix'"),
     (dict(weights=View([[1]]), digits=3), "give its options to View"),
