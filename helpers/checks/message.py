@@ -3,11 +3,12 @@
 import textwrap
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 import numpy
 
+from . import slips
 from .results import clean, close, factor, same, same_fact
+from .slips import Fact
 from .texts import text_of
 
 WIDTH = 98
@@ -212,22 +213,15 @@ def complaint(outcome):
 # --- what can be seen without knowing the cause ---
 
 
-class Fact(NamedTuple):
-    """what: is wrong.  advice: what to try.  why: a sentence, may be empty."""
-
-    what: str
-    advice: str
-    why: str = ""
-
-
-# A place to look, no cause: the probes differ in more than their sizes.
-FIXED_SIZES = "look for a 3 or a 6, or a name from a cell above, inside your function."
-
-
 def fact(seen, k):
     """The Fact that tells most about probe k, the first that is wrong."""
-    looks = _calls, _numbers, _weights, _arguments, _rows
+    looks = _slips, _calls, _numbers, _weights, _arguments, _rows
     return next(chain.from_iterable(look(seen, k) for look in looks))
+
+
+def _slips(seen, k):
+    if not seen.mine[-1].stopped:
+        yield from slips.mended(seen)
 
 
 def _calls(seen, k):
@@ -241,7 +235,7 @@ def _calls(seen, k):
         )
     error = mine.outcome.error
     if error is not None:
-        yield Fact(f"it raised {type(error).__name__}.", _after(error, seen))
+        yield Fact(f"it raised {type(error).__name__}.", slips.after_error(error, seen))
     if mine.instead == "None":
         yield Fact("it returned None: is `return` missing?", "return the result.", asked)
     if mine.instead:
@@ -249,7 +243,7 @@ def _calls(seen, k):
     if mine.observed is not None:
         yield Fact("what it does is not what is asked for.", _to_see(mine.observed))
     if mine.numbers.shape != seen.right[k].numbers.shape:
-        advice = FIXED_SIZES if seen.only_first else "print the shape after each step."
+        advice = slips.fixed(seen) or "print the shape after each step."
         if mine.numbers.dim() == 0:
             advice = "see whether `return` is inside the loop, or everything is summed."
         yield Fact("wrong shape.", advice, asked)
@@ -259,26 +253,6 @@ def _to_see(facts):
     if "matrices to train" in facts and not any(facts.values()):
         return "write self. before each matrix in __init__: only then the module keeps it."
     return "look at the line of your code that decides the first of these facts."
-
-
-def _after(error, seen):
-    if "torch.return_types.max" in str(error):
-        return "add .values (or use amax): max(dim=...) returns values and places."
-    if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
-        return "subtract the LARGEST score first: Python's exp overflows above 709."
-    if "Boolean value of Tensor" in str(error):
-        return "write | for or, & for and: `or`, `and` and `if` want one truth, a tensor has many."
-    if "masked_fill" in str(error) and "bool" in str(error):
-        return "add .bool() to the mask: masked_fill needs True and False."
-    if "tuple of ints,but got float" in str(error):
-        return "write // for /: a size is a whole number."
-    if seen.exercise.is_class and isinstance(error, NameError):
-        return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
-    if seen.exercise.is_class and "shapes cannot be multiplied" in str(error):
-        return "is self. missing in that line? Else print the shapes of what goes into it."
-    if seen.only_first:
-        return FIXED_SIZES
-    return "run that line by itself and print what goes into it, the shapes first."
 
 
 def _numbers(seen, k):
@@ -334,11 +308,11 @@ def _arguments(seen, k):
             f"On {seen.probes[k].label}, other numbers in the last word change the rows before it.",
         )
     if not seen.exercise.is_class and (name := seen.ignored()):
-        yield Fact(
-            f"it ignores {name}.",
-            f"use {name}, which the function is given.",
-            f"With other values of {name} it gives the same numbers.",
-        )
+        why = f"With other values of {name} it gives the same numbers."
+        if slips.reads(seen, name):
+            advice = f"print each step for two values of {name}: where are they still different?"
+            yield Fact(f"other values of {name} change nothing.", advice)
+        yield Fact(f"it ignores {name}.", f"use {name}, which the function is given.", why)
 
 
 def _rows(seen, k):
@@ -355,6 +329,5 @@ def _rows(seen, k):
                 f"On {seen.probes[k].label} column {j} of the words lies between {number(low[j])} "
                 f"and {number(high[j])}; yours is {number(got[(*row, j)])}.",
             )
-    fixed = seen.only_first and kind != "weights"
     by_hand = "work out one of these numbers by hand, step by step, and compare each step."
-    yield Fact("the numbers are wrong.", FIXED_SIZES if fixed else by_hand)
+    yield Fact("the numbers are wrong.", kind != "weights" and slips.fixed(seen) or by_hand)
