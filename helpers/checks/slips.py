@@ -396,6 +396,8 @@ def after_error(error, seen):
         return f"the last index there is {last}: let the loop count what it reads from."
     if seen.exercise.is_class and isinstance(error, NameError):
         return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
+    if seen.exercise.is_class and (names := data_from_above(seen)):
+        return f"is self. missing before {names[0]}? Without it, it is a name from a cell above."
     if found := _shapes(error, seen):
         return f"see whether these fit: in that line {found}."
     return fixed(seen) or "print what goes into that line, just before it."
@@ -435,8 +437,8 @@ def fixed(seen):
 
 
 def reads(seen, name):
-    """Does the student's code read the argument of this name? True if that is not known."""
+    """Does the student's code read the argument of this name, as far as that is known?"""
     codes = _codes(seen)
-    steps = [step for code in codes for step in dis.get_instructions(code)]
+    steps = chain.from_iterable(map(dis.get_instructions, codes))
     loaded = {step.argval for step in steps if step.opname.startswith("LOAD")}
-    return not codes or name in loaded
+    return name in loaded or not any(name in code.co_varnames for code in codes)
