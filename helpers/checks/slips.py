@@ -323,13 +323,14 @@ def _too_much(tree, seen):
     conditions = [node for test in _all(tree, ast.If) for node in ast.walk(test.test)]
     for old in _all(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
         for new in () if old in conditions else _parts(old):
-            rest = ast.unparse(old).replace(ast.unparse(new), "…")
-            yield _for(f"`{rest}` is too much.", old, new)
+            rest = _said(_changed(old, [(new, _name("…"))]))
+            yield _for(f"{rest} is too much.", old, new)
 
 
 def _parts(node, depth=2):
     """The expressions in it, as far down as that, without names of functions and modules."""
-    for part in ast.iter_child_nodes(node) if depth else ():
+    makes = re.match(r"torch\.(zeros|ones|full|empty|arange)\b", ast.unparse(node))
+    for part in ast.iter_child_nodes(node) if depth and not makes else ():
         if isinstance(part, ast.expr):
             if part is not getattr(node, "func", None) and getattr(part, "attr", "") != "shape":
                 if not _is_name(part, "torch", "F", "math", "np", "nn"):
