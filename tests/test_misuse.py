@@ -162,7 +162,7 @@ from helpers import load_journey
 inputs = load_journey()[1]
 query = inputs[1]
 W_query, W_key, W_value = torch.rand(3, 3, 2)
-table = torch.zeros(6)
+kept = []
 """
 CLASS = """
 class Mine(nn.Module):
@@ -184,6 +184,26 @@ def mine(inputs, i):
             out[j] += inputs[j, k] * inputs[i, k]
     return out
 """
+LIST = """
+def mine(inputs, i):
+    out = []
+    for x in inputs:
+        out.append(x @ inputs[i])
+    return torch.stack(out)
+"""
+STACK = """
+def mine(inputs):
+    return torch.stack([inputs @ x for x in inputs])
+"""
+SUM = """
+def mine(inputs, i):
+    return (inputs * inputs[i]).sum(dim=1)
+"""
+UNIT = """
+def mine(inputs, i):
+    unit = inputs / inputs.norm(dim=1, keepdim=True)
+    return unit @ unit[i]
+"""
 MASKED = """
 def mine(scores, d_k):
     later = torch.ones_like(scores).triu(1) > 0
@@ -203,7 +223,10 @@ def mine(scores):
         ("scores", LOOP, "    return", "        return", "Write `return out` under the loop"),
         ("scores", LOOP, "return out", "print(out)", "End with `return out`"),
         ("scores", LOOP, "return out", "out", "nothing is returned"),
-        ("scores", LOOP, ", i):", ", i, out=torch.zeros(6)):\n    0", "once, by `def`"),
+        ("scores", LIST, "):\n    out = []", ", out=[]):", "once, by `def`"),
+        ("scores", LIST.replace("out", "kept"), "    kept = []\n", "", "Write `kept = []` as"),
+        ("all_scores", STACK, "torch.stack", "torch.tensor", "torch.tensor does not join"),
+        ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "without its () is not called"),
         ("scores", LOOP, "range(len(inputs))", "range(6)", "Write inputs.shape[0] for 6"),
         ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "the count is one off"),
         ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "counts to another end"),
@@ -211,9 +234,15 @@ def mine(scores):
         ("scores", LOOP, "inputs[i, k]", "query[k]", "query is a name from a cell above"),
         ("scores", LOOP, "(inputs, i)", "(i, inputs)", "i and inputs are exchanged"),
         ("scores", LOOP, "out[j]", "out[i]", "Write `out[j]"),
-        ("scores", LOOP, "(len(inputs))", "(len(inputs), dtype=int)", "`dtype=int` is too much"),
+        (
+            "scores",
+            LOOP,
+            "(inputs))\n    for",
+            "(inputs), dtype=int)\n    for",
+            "`dtype=int` is too much",
+        ),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
-        ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write"),
+        ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** for ^"),
         ("scores", LOOP, "torch.zeros", "np.zeros", "NameError"),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
         ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` for `math.exp`"),
@@ -224,10 +253,10 @@ def mine(scores):
             ".sum",
             "Write `exps.sum()` for `exps.sum`",
         ),
-        ("attention_weights", ROWS, "-1, keepdim=True)\n", "-1)\n", "keepdim=True is missing"),
-        ("causal_weights", MASKED, "** 0.5", "^ 0.5", "Write `d_k ** 0.5` for `d_k ^ 0.5`"),
+        ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
+        ("causal_weights", MASKED, "** 0.5", "^ 0.5", "^ is no power in Python. With one"),
         ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
-        ("causal_weights", MASKED, "dim=-1", "dim=0", "another dimension"),
+        ("scores", SUM, "dim=1", "", "sum goes over another dimension"),
         ("SelfAttention", CLASS, "__init__(self", "_init_(self", "__init__ is spelled _init_"),
         ("SelfAttention", CLASS, "forward", "foward", "forward is spelled foward"),
         ("SelfAttention", CLASS, "x @ self.", "x @ ", "self. is missing in forward"),
@@ -246,3 +275,26 @@ def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
     verdict = check(exercise, Answer("", False, "", (), ABOVE, code.replace(old, new)).run())
     assert (verdict.passed, verdict.mistakes) == (False, ())
     assert words in " ".join(verdict.message.split())
+
+
+@pytest.mark.parametrize(
+    "exercise, code, words",
+    [
+        # Not read; read, and nothing comes of it; right by no one change of the code.
+        ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores k."),
+        ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "values of k change nothing."),
+        ("scores", "def mine(x, k): return x[:6, 0] ** 3 + k", "Work out one of these numbers"),
+        ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
+        ("scores", "def mine(x, k): return x.T @ x[k][:2]", "in that line x is (6, 3)"),
+        ("scores", "def mine(x, k): return x ^ x[k]", "Write ** for ^"),
+        ("scores", "def mine(x, k): return (x or k) + x", "Write | for or"),
+        ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
+        ("scores", "def mine(x, k): return x[len(x)]", "The last index there is 5"),
+        ("scores", "def mine(x, k): return torch.zeros(len(x) / 2) + 1", "Write // for /"),
+    ],
+)
+def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):
+    verdict = check(exercise, Answer("", False, "", (), ABOVE, code).run())
+    said = " ".join(verdict.message.split())
+    assert (verdict.passed, verdict.mistakes) == (False, ())
+    assert words in said and "With one small change" not in said

@@ -135,6 +135,13 @@ def _fits(pattern, part, holds):
     return all(_fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
 
 
+def _power(tree, seen):
+    if _all(tree, ast.BitXor):
+        # As text, because ** binds tighter than ^.
+        new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
+        yield "^ is no power in Python.", "write ** for ^.", [(tree, new)]
+
+
 def _return_in_a_loop(tree, seen):
     for body, k, loop in _loops(tree):
         for inner in _lists(loop):
@@ -342,6 +349,7 @@ SLIPS = (
     _wrong_name,
     _without_self,
     _no_return,
+    _power,
     _in_the_table("first"),
     _return_in_a_loop,
     _start_outside_the_loop,
@@ -350,7 +358,7 @@ SLIPS = (
     _written_sizes,
     _calls,
     _dimensions,
-    _in_the_table("signs", "counts"),
+    _in_the_table("counts", "signs"),
     _exchanged,
     _another_index,
     _too_much,
@@ -399,7 +407,7 @@ def after_error(error, seen):
         return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
     if seen.exercise.is_class and (names := data_from_above(seen)):
         return f"is self. missing before {names[0]}? Without it, it is a name from a cell above."
-    if found := _shapes(error, seen):
+    if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, seen)):
         return f"see whether these fit: in that line {found}."
     return fixed(seen) or "print what goes into that line, just before it."
 
