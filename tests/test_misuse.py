@@ -243,7 +243,6 @@ def mine(scores):
         ),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** for ^"),
-        ("scores", LOOP, "torch.zeros", "np.zeros", "NameError"),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
         ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` for `math.exp`"),
         (

@@ -215,13 +215,9 @@ def complaint(outcome):
 
 def fact(seen, k):
     """The Fact that tells most about probe k, the first that is wrong."""
-    looks = _slips, _calls, _numbers, _weights, _arguments, _rows
-    return next(chain.from_iterable(look(seen, k) for look in looks))
-
-
-def _slips(seen, k):
-    if not seen.mine[-1].stopped:
-        yield from slips.mended(seen)
+    looks = _calls, _numbers, _weights, _arguments, _rows
+    seen_so = chain.from_iterable(look(seen, k) for look in looks)
+    return next(chain(slips.mended(seen), seen_so))
 
 
 def _calls(seen, k):

@@ -33,7 +33,7 @@ MOST = 250  # changes that are tried
 
 def mended(seen):
     """[Fact] on a small change of the student's code that makes everything right, or []."""
-    tree = seen.tree
+    tree = None if seen.mine[-1].stopped else seen.tree
     if tree is None or _all(tree, ast.While):
         return []  # a changed `while` may never end
     changes = chain.from_iterable(slip(tree, seen) for slip in SLIPS)
@@ -405,8 +405,9 @@ def after_error(error, seen):
         return f"the last index there is {last}: let the loop count what it reads from."
     if seen.exercise.is_class and isinstance(error, NameError):
         return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
-    if seen.exercise.is_class and (names := data_from_above(seen)):
-        return f"is self. missing before {names[0]}? Without it, it is a name from a cell above."
+    if "shapes cannot be multiplied" in text and (names := data_from_above(seen)):
+        missing = "is self. missing? " if seen.exercise.is_class else ""
+        return f"{missing}{names[0]} is a name from a cell above, not what is given."
     if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, seen)):
         return f"see whether these fit: in that line {found}."
     return fixed(seen) or "print what goes into that line, just before it."
