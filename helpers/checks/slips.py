@@ -400,6 +400,8 @@ def after_error(error, seen):
             return entry["try"]
     if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
         return "subtract the LARGEST score first: Python's exp overflows above 709."
+    if said := fixed(seen):
+        return said
     if found := re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", text):
         last = int(found[2]) - 1
         return f"the last index there is {last}: let the loop count what it reads from."
@@ -410,7 +412,7 @@ def after_error(error, seen):
         return f"{missing}{names[0]} is a name from a cell above, not what is given."
     if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, seen)):
         return f"see whether these fit: in that line {found}."
-    return fixed(seen) or "print what goes into that line, just before it."
+    return "print what goes into that line, just before it."
 
 
 def _shapes(error, seen):

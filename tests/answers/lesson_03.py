@@ -152,6 +152,6 @@ UNKNOWN = {
     "context_of_others": [
         (lambda x, i: x.median(0).values, "it ignores i"),
         (lambda x, i: attention.context_of_others(x, i) - x[i], "outside"),
-        (lambda x, i: torch.zeros(x.shape[1]), "it ignores inputs"),
+        (lambda x, i: torch.zeros(x.shape[1]), "change nothing."),
     ],
 }
