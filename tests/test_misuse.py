@@ -1,8 +1,10 @@
-"""Before an answer is called: is it written yet, and can it be called as the exercise asks?"""
+"""Before an answer is called: is it written yet, and can it be called as the exercise asks? And
+slips of Python and PyTorch in what is called."""
 
 import pytest
 import torch
 from torch import nn
+from written import Answer
 
 from helpers import attention
 from helpers.checks import Verdict, check
@@ -147,3 +149,151 @@ def test_bad_use_is_answered_in_a_sentence(args, words, capsys):
     assert words in " ".join(verdict.message.split())
     assert max(map(len, verdict.message.splitlines())) <= 100
     assert capsys.readouterr().out == verdict.message + "\n"
+
+
+# --- slips ---
+
+ABOVE = """
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+from helpers import load_journey
+inputs = load_journey()[1]
+query = inputs[1]
+W_query, W_key, W_value = torch.rand(3, 3, 2)
+kept = []
+"""
+CLASS = """
+class Mine(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        return torch.softmax(q @ k.T / k.shape[1] ** 0.5, dim=-1) @ v
+"""
+LOOP = """
+def mine(inputs, i):
+    out = torch.zeros(len(inputs))
+    for j in range(len(inputs)):
+        for k in range(inputs.shape[1]):
+            out[j] += inputs[j, k] * inputs[i, k]
+    return out
+"""
+LIST = """
+def mine(inputs, i):
+    out = []
+    for x in inputs:
+        out.append(x @ inputs[i])
+    return torch.stack(out)
+"""
+STACK = """
+def mine(inputs):
+    return torch.stack([inputs @ x for x in inputs])
+"""
+SUM = """
+def mine(inputs, i):
+    return (inputs * inputs[i]).sum(dim=1)
+"""
+UNIT = """
+def mine(inputs, i):
+    unit = inputs / inputs.norm(dim=1, keepdim=True)
+    return unit @ unit[i]
+"""
+MASKED = """
+def mine(scores, d_k):
+    later = torch.ones_like(scores).triu(1) > 0
+    return torch.softmax(scores.masked_fill(later, -torch.inf) / d_k ** 0.5, dim=-1)
+"""
+ROWS = """
+def mine(scores):
+    exps = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
+    return exps / exps.sum(dim=-1, keepdim=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "exercise, code, old, new, words",
+    [
+        ("scores", LOOP, "] += inputs", "] = inputs", "= keeps the last round only, += adds up"),
+        ("scores", LOOP, "    return", "        return", "Write `return out` under the loop"),
+        ("scores", LOOP, "return out", "print(out)", "End with `return out`"),
+        ("scores", LOOP, "return out", "out", "nothing is returned"),
+        ("scores", LIST, "):\n    out = []", ", out=[]):", "once, by `def`"),
+        ("scores", LIST.replace("out", "kept"), "    kept = []\n", "", "Write `kept = []` as"),
+        ("all_scores", STACK, "torch.stack", "torch.tensor", "torch.tensor does not join"),
+        ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "without its () is not called"),
+        ("scores", LOOP, "range(len(inputs))", "range(6)", "Write inputs.shape[0] for 6"),
+        ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "the count is one off"),
+        ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "counts to another end"),
+        ("scores", LOOP, "inputs, i):", "x, i):", "Write x for inputs"),
+        ("scores", LOOP, "inputs[i, k]", "query[k]", "query is a name from a cell above"),
+        ("scores", LOOP, "(inputs, i)", "(i, inputs)", "i and inputs are exchanged"),
+        ("scores", LOOP, "out[j]", "out[i]", "Write `out[j]"),
+        (
+            "scores",
+            LOOP,
+            "(inputs))\n    for",
+            "(inputs), dtype=int)\n    for",
+            "`dtype=int` is too much",
+        ),
+        ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
+        ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** for ^"),
+        ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
+        ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` for `math.exp`"),
+        (
+            "softmax",
+            ROWS,
+            ".sum(dim=-1, keepdim=True)",
+            ".sum",
+            "Write `exps.sum()` for `exps.sum`",
+        ),
+        ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
+        ("causal_weights", MASKED, "** 0.5", "^ 0.5", "^ is no power in Python. With one"),
+        ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
+        ("scores", SUM, "dim=1", "", "sum goes over another dimension"),
+        ("SelfAttention", CLASS, "__init__(self", "_init_(self", "__init__ is spelled _init_"),
+        ("SelfAttention", CLASS, "forward", "foward", "forward is spelled foward"),
+        ("SelfAttention", CLASS, "x @ self.", "x @ ", "self. is missing in forward"),
+        ("SelfAttention", CLASS, "    self.W", "    W", "self. is missing in __init__"),
+        (
+            "SelfAttention",
+            CLASS,
+            "rand(d_in, d_out)",
+            "rand(3, 2)",
+            "Write d_out for 2, d_in for 3",
+        ),
+    ],
+)
+def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
+    assert old in code and check(exercise, Answer("", True, "", (), ABOVE, code).run()).passed
+    verdict = check(exercise, Answer("", False, "", (), ABOVE, code.replace(old, new)).run())
+    assert (verdict.passed, verdict.mistakes) == (False, ())
+    assert words in " ".join(verdict.message.split())
+
+
+@pytest.mark.parametrize(
+    "exercise, code, words",
+    [
+        # Not read; read, and nothing comes of it; right by no one change of the code.
+        ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores k."),
+        ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "values of k change nothing."),
+        ("scores", "def mine(x, k): return x[:6, 0] ** 3 + k", "Work out one of these numbers"),
+        ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
+        ("scores", "def mine(x, k): return x.T @ x[k][:2]", "in that line x is (6, 3)"),
+        ("scores", "def mine(x, k): return x ^ x[k]", "Write ** for ^"),
+        ("scores", "def mine(x, k): return (x or k) + x", "Write | for or"),
+        ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
+        ("scores", "def mine(x, k): return x[len(x)]", "The last index there is 5"),
+        ("scores", "def mine(x, k): return torch.zeros(len(x) / 2) + 1", "Write // for /"),
+    ],
+)
+def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):
+    verdict = check(exercise, Answer("", False, "", (), ABOVE, code).run())
+    said = " ".join(verdict.message.split())
+    assert (verdict.passed, verdict.mistakes) == (False, ())
+    assert words in said and "With one small change" not in said

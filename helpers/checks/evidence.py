@@ -1,14 +1,16 @@
 """What is known of an answer, and what else can be asked of it. Others get it as `seen`."""
 
+import ast
 import inspect
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
 
-from ..guard.session import code_of, own_functions, variables_of
+from ..guard.session import code_of, own_functions
 from .counterfactual import EmptyIsZero
 from .exercise import returned
 from .results import Result, attempt, call_ours, close, divides_zero_by_zero, factor, same
@@ -53,16 +55,6 @@ class Evidence:
         return plain and self.wrong == list(range(1, len(self.probes)))
 
     @property
-    def may_be_fixed(self):
-        """May the code be made for the first probe only, by sizes or by variables of the
-        notebook? Only where it has such, if it can be read."""
-        if not self.only_first or not self.code or re.search(r"\b[36]\b", self.code):
-            return self.only_first
-        named = [x for f in own_functions(self.answer) for x in variables_of(f)]
-        tools = inspect.isroutine, inspect.ismodule, inspect.isclass
-        return not all(any(is_tool(x) for is_tool in tools) for x in named)
-
-    @property
     def repeats(self):
         """Does the second call give what the first one gave?"""
         return all(same(result, self.mine[0]) for result in self.again)
@@ -95,9 +87,42 @@ class Evidence:
         pattern = text_of(mistake.name, self.exercise.texts or self.exercise.name).code
         return bool(pattern and self.code) and not re.search(pattern, self.code)
 
-    def uses(self, name):
-        """Does it stand anywhere but in the head of the function?"""
-        return len(re.findall(rf"\b{name}\b", self.code)) > 1
+    @cached_property
+    def tree(self):
+        """The same as an ast.Module, the answer first; None if it cannot be read."""
+        tree, name = ast.parse(self.code), getattr(self.answer, "__name__", "")
+        if self.exercise.is_class and tree.body:
+            own = [node for node in tree.body if getattr(node, "name", "") in vars(self.answer)]
+            others = [node for node in tree.body if node not in own]
+            bases = [ast.Starred(ast.Name("_bases", ast.Load()), ast.Load())]
+            tree.body = [ast.ClassDef(name, bases, [], own, []), *others]
+            ast.fix_missing_locations(tree)
+        return tree if tree.body and getattr(tree.body[0], "name", "") == name else None
+
+    def right_with(self, tree):
+        """Is everything right with this code in place of the student's?"""
+        made = []
+
+        def answer(*args):
+            if not made:
+                space = dict(own_functions(self.answer)[0].__globals__)
+                space["_bases"] = getattr(self.answer, "__bases__", ())
+                exec(compile(tree, "<changed>", "exec"), space)
+                made.append(space[self.answer.__name__])
+            return made[0](*args)
+
+        wrong_first = sorted(range(len(self.mine)), key=lambda k: k not in self.wrong)
+        if not all(
+            self.is_right(k, attempt(answer, self.probes[k], self.call)) for k in wrong_first
+        ):
+            return False
+        others = self.exercise.probes()[len(self.probes) :]
+        pairs = (
+            (attempt(answer, x, self.call), attempt(self.exercise.reference, x, call_ours))
+            for x in others
+        )
+        again = attempt(answer, self.probes[0], self.call)
+        return self.is_right(0, again) and all(same(*pair) for pair in pairs)
 
     # --- counterfactuals, and other arguments ---
 
@@ -161,10 +186,15 @@ class Evidence:
         return tuple(close(part(after), part(before)) for after, before in pairs)
 
     def ignored(self):
-        """The name of an argument that makes no difference on any probe, or None."""
+        """The name of an argument of which very different values make no difference on any
+        probe, where they must make one; or None."""
         asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
-        names = enumerate(inspect.signature(self.exercise.reference).parameters)
-        ignored = (name for j, name in names if all(self._ignores(k, j) for k in asked))
+        names = list(inspect.signature(self.exercise.reference).parameters)
+        with suppress(TypeError, ValueError):
+            own = inspect.signature(self.answer).parameters.values()
+            plain = [x.name for x in own if x.kind is x.POSITIONAL_OR_KEYWORD]
+            names[: len(plain)] = plain[: len(names)]
+        ignored = (name for j, name in enumerate(names) if all(self._ignores(k, j) for k in asked))
         return next(ignored, None) if asked else None
 
     def _ignores(self, k, j):
@@ -174,12 +204,14 @@ class Evidence:
             return False
         x = args[j]
         if torch.is_tensor(x) and not x.is_floating_point():
-            changed = x + 1  # positions stay whole numbers
+            changed = x + 1, x.flip(0)  # positions stay whole numbers
         elif torch.is_tensor(x):
-            changed = x * 1.25 + x.roll(1, -1)
+            changed = x * 1.25 + x.roll(1, -1), x.flip(0) - 3 * x, torch.zeros_like(x) + 1
         else:
-            changed = x - 1 if x > 1 else x + 1
-        return self._stays(k, (*args[:j], changed, *args[j + 1 :])) == (True, False)
+            changed = (x - 1 if x > 1 else x + 1), x + 2, 4 * x
+        stays = [self._stays(k, (*args[:j], value, *args[j + 1 :])) for value in changed]
+        telling = [pair[0] for pair in stays if pair and not pair[1]]
+        return bool(telling) and all(telling)
 
     def looks_ahead(self, k):
         """Does the last word change what comes before it on probe k, which it must not?"""

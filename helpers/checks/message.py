@@ -3,11 +3,12 @@
 import textwrap
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 import numpy
 
+from . import slips
 from .results import clean, close, factor, same, same_fact
+from .slips import Fact
 from .texts import text_of
 
 WIDTH = 98
@@ -215,23 +216,15 @@ def complaint(outcome):
 # --- what can be seen without knowing the cause ---
 
 
-class Fact(NamedTuple):
-    """what: is wrong.  advice: what to try.  why: a sentence, may be empty."""
-
-    what: str
-    advice: str
-    why: str = ""
-
-
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "see what is kept from one call to the next, and which names of other cells are used."
-FIXED_SIZES = "look for a 3 or a 6, or a name from a cell above, inside your function."
 
 
 def fact(seen, k):
     """The Fact that tells most about probe k, the first that is wrong."""
     looks = _calls, _numbers, _weights, _arguments, _rows
-    return next(chain.from_iterable(look(seen, k) for look in looks))
+    seen_so = chain.from_iterable(look(seen, k) for look in looks)
+    return next(chain(slips.mended(seen), seen_so))
 
 
 def _calls(seen, k):
@@ -249,7 +242,7 @@ def _calls(seen, k):
         yield Fact("it gives what it gave for other arguments.", KEPT, f"It did so on {label}.")
     error = mine.outcome.error
     if error is not None:
-        yield Fact(f"it raised {type(error).__name__}.", _after(error, seen))
+        yield Fact(f"it raised {type(error).__name__}.", slips.after_error(error, seen))
     if mine.instead == "None":
         yield Fact("it returned None: is `return` missing?", "return the result.", asked)
     if mine.instead:
@@ -257,7 +250,7 @@ def _calls(seen, k):
     if mine.observed is not None:
         yield Fact("what it does is not what is asked for.", _to_see(mine.observed))
     if mine.numbers.shape != seen.right[k].numbers.shape:
-        advice = FIXED_SIZES if seen.may_be_fixed else "print the shape after each step."
+        advice = slips.fixed(seen) or "print the shape after each step."
         if mine.numbers.dim() == 0:
             advice = "see whether `return` is inside the loop, or everything is summed."
         yield Fact("wrong shape.", advice, asked)
@@ -267,26 +260,6 @@ def _to_see(facts):
     if "matrices to train" in facts and not any(facts.values()):
         return "write self. before each matrix in __init__, and use the sizes that it is given."
     return "look at the line of your code that decides the first of these facts."
-
-
-def _after(error, seen):
-    if "torch.return_types.max" in str(error):
-        return "add .values (or use amax): max(dim=...) returns values and places."
-    if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
-        return "subtract the LARGEST score first: Python's exp overflows above 709."
-    if "Boolean value of Tensor" in str(error):
-        return "write | for or, & for and: `or`, `and` and `if` want one truth, a tensor has many."
-    if "masked_fill" in str(error) and "bool" in str(error):
-        return "add .bool() to the mask: masked_fill needs True and False."
-    if "tuple of ints,but got float" in str(error):
-        return "write // for /: a size is a whole number."
-    if seen.exercise.is_class and isinstance(error, NameError):
-        return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
-    if seen.exercise.is_class and "shapes cannot be multiplied" in str(error):
-        return "is self. missing in that line? Else print the shapes of what goes into it."
-    if seen.may_be_fixed:
-        return FIXED_SIZES
-    return "run that line by itself and print what goes into it, the shapes first."
 
 
 def _numbers(seen, k):
@@ -344,13 +317,11 @@ def _arguments(seen, k):
             f"On {seen.probes[k].label}, other numbers in the last word change the rows before it.",
         )
     if not seen.exercise.is_class and (name := seen.ignored()):
-        if seen.uses(name):
-            yield Fact(f"other values of {name} change nothing.", f"look what becomes of {name}.")
-        yield Fact(
-            f"it ignores {name}.",
-            f"use {name} as each call gives it.",
-            f"With other values of {name} it gives the same numbers.",
-        )
+        why = f"With other values of {name} it gives the same numbers."
+        if slips.reads(seen, name):
+            advice = f"print each step for two values of {name}: where are they still different?"
+            yield Fact(f"other values of {name} change nothing.", advice)
+        yield Fact(f"it ignores {name}.", f"use {name} as each call gives it.", why)
 
 
 def _rows(seen, k):
@@ -369,6 +340,5 @@ def _rows(seen, k):
                 f"On {seen.probes[k].label} column {j} of the words lies between {number(low[j])} "
                 f"and {number(high[j])}; yours is {number(got[(*row, j)])}.",
             )
-    fixed = seen.may_be_fixed and kind != "weights"
     by_hand = "work out one of these numbers by hand, step by step, and compare each step."
-    yield Fact("the numbers are wrong.", FIXED_SIZES if fixed else by_hand)
+    yield Fact("the numbers are wrong.", kind != "weights" and slips.fixed(seen) or by_hand)

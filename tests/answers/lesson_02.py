@@ -122,7 +122,7 @@ UNKNOWN = {
     "softmax": [
         (lambda s: torch.softmax(s, 0) - 0.2, "negative weights"),
         (lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600 instead of 1"),
-        (lambda s: torch.full_like(s, 1 / len(s)), "it ignores scores"),
+        (lambda s: torch.full_like(s, 1 / len(s)), "change nothing."),
         (lambda s: torch.softmax(s.tanh(), 0), "numbers are wrong"),
         (lambda s: torch.softmax(s, 0) ** 2, "they do not sum to 1"),
         (lambda s: torch.softmax(s.clamp(-9, 9), 0), "wrong on scores near 1000"),
@@ -137,7 +137,7 @@ UNKNOWN = {
     "softmax_with_temperature": [(lambda s, t: torch.softmax(s / (t + 1), 0), "numbers are wrong")],
     "attention_weights": [
         (lambda s: s.sub(s.max(dim=-1)), "Add .values (or use amax)"),
-        (lambda s: torch.full_like(s, 1 / len(s)), "it ignores scores"),
+        (lambda s: torch.full_like(s, 1 / len(s)), "change nothing."),
         (lambda s: torch.softmax(-s / 3, 0).T / 2, "sums to 0.5000 instead"),
         (lambda s: torch.softmax(s, -1) + 0.01, "sums to 1.0600 instead"),
     ],

@@ -204,7 +204,7 @@ def exchange_reversed(weights, queries, first, second):
 
 UNKNOWN = {
     "weight_between": [
-        (lambda weights, queries, keys: torch.ones(len(weights)), "it ignores"),
+        (lambda weights, queries, keys: torch.ones(len(weights)), "change nothing."),
         (lambda weights, queries, keys: weights[0], "wrong shape"),
         (lambda *args: 1 - between_by_gather(*args), "numbers are wrong"),
         (lambda *args: between_by_gather(*args).log(), "numbers are wrong"),
@@ -214,7 +214,7 @@ UNKNOWN = {
     "exchange": [
         (exchange_to_the_middle, "numbers are wrong"),
         (exchange_reversed, "it ignores first"),
-        (lambda weights, *positions: weights.mT, "it ignores queries"),
+        (lambda weights, *positions: weights.mT, "change nothing."),
         (lambda weights, *positions: weights[:, :2], "wrong shape"),
         (lambda weights, *positions: {1: weights}, "a dict"),
         (lambda weights, *positions: weights.nothing, "AttributeError"),

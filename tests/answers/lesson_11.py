@@ -185,7 +185,7 @@ UNKNOWN = {
         (lambda n: uniform_by_loops(n)[-1], "wrong shape"),
         (lambda n: uniform_by_loops(n) * 2, "always 2 times the right answer"),
         (lambda n: torch.ones(n, n).tril() / 0, "infinite"),
-        (lambda n: uniform_by_loops(6), "Look for a 3 or a 6"),
+        (lambda n: uniform_by_loops(6), "See whether 6 in your function is a size"),
         (lambda n: uniform_by_loops(n) - 0.5 / n, "negative weights"),
         (lambda n: uniform_by_loops(n) ** 2, "does not sum to 1"),
         (lambda n: uniform_by_loops(n).flip(0), "the future is visible"),

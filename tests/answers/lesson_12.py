@@ -233,8 +233,8 @@ AS_WRITTEN = {
 
 UNKNOWN = {
     "attend_in_blocks": [
-        (lambda q, K, V, size: V[size - 2], "it ignores query"),
-        (lambda q, K, V, size: V[:2].mean(0), "it ignores query"),
+        (lambda q, K, V, size: V[size - 2], "it ignores q."),
+        (lambda q, K, V, size: V[:2].mean(0), "it ignores q."),
         (lambda q, K, V, size: in_numpy(q, K, V, size)[:-1], "wrong shape"),
         (lambda q, K, V, size: in_numpy(q, K + 0.1, V, size) ** 2, "wrong"),
         (lambda q, K, V, size: (K @ q).nothing, "AttributeError"),
@@ -244,7 +244,7 @@ UNKNOWN = {
         (lambda q, K, V, size: blocks(grows=0)(q + 0.1, K, V, size), "numbers are NaN"),
     ],
     "merge_blocks": [
-        (lambda m, s, o: o[0] * 0, "it ignores maxima"),
+        (lambda m, s, o: o[0] * 0, "it ignores m."),
         (merged_without_the_last, "numbers are wrong"),
         (lambda m, s, o: merged_by_logs(m, s, o)[:-1], "wrong shape"),
         (lambda m, s, o: merged_by_logs(m, s, 2 * o), "always 2 times the right answer"),

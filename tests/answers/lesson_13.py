@@ -183,7 +183,7 @@ AS_WRITTEN = {
 
 UNKNOWN = {
     "cache_bytes": [
-        (lambda n, L, h, d, size, b: 2 * n * h * d * size, "it ignores layers"),
+        (lambda n, L, h, d, size, b: 2 * n * h * d * size, "it ignores L."),
         (lambda *sizes: sum(sizes), "numbers are wrong"),
         (lambda *sizes: 5 * math.prod(sizes), "always 2.5 times the right answer"),
         (lambda *sizes: "2 MiB", "it returned a str"),

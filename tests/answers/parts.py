@@ -9,7 +9,7 @@ from torch import nn
 
 NEG_INF = float("-inf")
 # What is said where an answer is right on the sentence and fits nothing else.
-FIXED = "Try: Look for a 3 or a 6, or a name from a cell above, inside your function."
+FIXED = "in your function is a size: take sizes from the arguments."
 
 
 def changed(base, **methods):

@@ -1,0 +1,456 @@
+"""Slips of Python and PyTorch, which happen in every exercise: told only when they are shown.
+
+Shown means: one small change of the student's own code, from a catalogue of them, makes everything
+right; that is an experiment like those of counterfactual.py. Or the error itself says it.
+"""
+
+import ast
+import copy
+import dis
+import linecache
+import re
+from contextlib import suppress
+from itertools import chain, combinations, islice, product
+from types import ModuleType
+from typing import NamedTuple
+
+import torch
+
+from ..guard.session import own_functions
+from .texts import contents
+
+
+class Fact(NamedTuple):
+    """what: is wrong.  advice: what to try.  why: a sentence, may be empty."""
+
+    what: str
+    advice: str
+    why: str = ""
+
+
+MOST = 250  # changes that are tried
+
+
+def mended(seen):
+    """[Fact] on a small change of the student's code that makes everything right, or []."""
+    tree = None if seen.mine[-1].stopped else seen.tree
+    if tree is None or _all(tree, ast.While):
+        return []  # a changed `while` may never end
+    changes = chain.from_iterable(slip(tree, seen) for slip in SLIPS)
+    with suppress(RecursionError):  # code that is nested so deep is nobody's slip
+        for what, advice, pairs in islice(changes, MOST):
+            if seen.right_with(_changed(tree, pairs)):
+                why = "With one small change of your code everything is right."
+                # If it is right as it is, then its own cells have left something behind.
+                return [] if seen.right_with(tree) else [Fact(what, advice, why)]
+    return []
+
+
+def _changed(tree, pairs):
+    """A copy with new parts in place of old ones: deepcopy takes what its memo has."""
+    changed = copy.deepcopy(tree, {id(old): new for old, new in pairs})
+    return ast.fix_missing_locations(changed)
+
+
+def _all(tree, *kinds):
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def _said(node):
+    first, *more = ast.unparse(ast.fix_missing_locations(node)).splitlines()
+    return f"`{first}{' …' if more else ''}`"
+
+
+def _for(what, old, new):
+    return what, f"write {_said(new)} for {_said(old)}.", [(old, new)]
+
+
+def _code(text):
+    """The node of an expression, or of a statement."""
+    node = ast.parse(text).body[0]
+    return node.value if isinstance(node, ast.Expr) else node
+
+
+def _name(text):
+    return ast.Name(text, ast.Load())
+
+
+def _functions(tree):
+    """All of them, with the names of their arguments."""
+    for function in _all(tree, ast.FunctionDef):
+        yield function, [arg.arg for arg in function.args.args if arg.arg != "self"]
+
+
+def _arguments(tree):
+    return list(chain.from_iterable(names for _, names in _functions(tree)))
+
+
+def _lists(tree):
+    """All lists of statements."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse"):
+            if isinstance(getattr(node, name, None), list):
+                yield getattr(node, name)
+
+
+def _loops(tree):
+    """(list of statements, position, loop) for each."""
+    for body in _lists(tree):
+        yield from ((body, k, x) for k, x in enumerate(body) if isinstance(x, ast.For))
+
+
+# --- the catalogue: each yields (what is wrong, what to try, pairs of an old and a new part) ---
+
+
+def _in_the_table(*kinds):
+    """A slip of slips.toml: its pattern is found, and another is put there."""
+
+    def slip(tree, seen):
+        for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in kinds):
+            for line in entry["write"]:
+                pattern, new = map(_code, line.split("  ->  "))
+                inside = _all(tree, ast.For) if entry.get("in_loops") else [tree]
+                for old in dict.fromkeys(chain.from_iterable(map(ast.walk, inside))):
+                    holds = {}
+                    if _fits(pattern, old, holds):
+                        pairs = [(n, holds.get(n.id, n)) for n in _all(new, ast.Name)]
+                        yield _for(entry["what"], old, _changed(new, pairs))
+
+    return slip
+
+
+def _fits(pattern, part, holds):
+    """Is it like the pattern, in which a single capital stands for anything? holds: for what."""
+    if isinstance(pattern, ast.Name) and len(pattern.id) == 1 and pattern.id.isupper():
+        holds[pattern.id] = part
+        return isinstance(part, ast.expr)
+    if type(pattern) is not type(part):
+        return False
+    if isinstance(pattern, list):
+        pairs = zip(pattern, part, strict=False)
+        return len(pattern) == len(part) and all(_fits(*pair, holds) for pair in pairs)
+    if not isinstance(pattern, ast.AST):
+        return pattern == part
+    fields = set(pattern._fields) - {"ctx", "type_comment"}
+    return all(_fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
+
+
+def _power(tree, seen):
+    if _all(tree, ast.BitXor):
+        # As text, because ** binds tighter than ^.
+        new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
+        yield "^ is no power in Python.", "write ** for ^.", [(tree, new)]
+
+
+def _return_in_a_loop(tree, seen):
+    for body, k, loop in _loops(tree):
+        for inner in _lists(loop):
+            for end in (x for x in inner if isinstance(x, ast.Return)):
+                rest = [x for x in inner if x is not end] or [ast.Pass()]
+                new = [*body[:k], _changed(loop, [(inner, rest)]), end, *body[k + 1 :]]
+                advice = f"write {_said(end)} under the loop, as far left as its `for`."
+                yield "`return` inside the loop ends it in its first round.", advice, [(body, new)]
+
+
+def _start_outside_the_loop(tree, seen):
+    for body, k, loop in _loops(tree):
+        for start in (x for x in body[:k] if isinstance(x, ast.Assign)):
+            for within in _all(loop, ast.For):
+                inside = _changed(loop, [(within.body, [start, *within.body])])
+                new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
+                at = _said(within).replace(" …", "")
+                advice = f"write {_said(start)} as the first line inside {at}."
+                yield "each round goes on with what the round before left.", advice, [(body, new)]
+
+
+def _kept_between_calls(tree, seen):
+    space = own_functions(seen.answer)[0].__globals__
+    advice = "write {} as the first line inside."
+    for function, _ in _functions(tree):
+        if function.args.defaults and not isinstance(function.args.defaults[-1], ast.Constant):
+            new = copy.deepcopy(function)
+            name, value = new.args.args.pop().arg, new.args.defaults.pop()
+            start = ast.Assign([ast.Name(name, ast.Store())], value)
+            new.body.insert(0, start)
+            what = f"{name} is made once, by `def`, and kept from call to call."
+            yield what, advice.format(_said(start)), [(function, new)]
+        for name in dict.fromkeys(node.id for node in _all(function, ast.Name)):
+            value = space.get(name)
+            zeros = f"torch.zeros({tuple(value.shape)})" if torch.is_tensor(value) else ""
+            if zeros or type(value) in (list, dict, set, int, float):
+                start = _code(f"{name} = {zeros or repr(type(value)())}")
+                rest = [x for x in function.body if not isinstance(x, ast.Global)]
+                what = f"{name} is kept from call to call, in a cell above."
+                yield what, advice.format(_said(start)), [(function.body, [start, *rest])]
+
+
+def _no_return(tree, seen):
+    for function, _ in _functions(tree):
+        if function.name != "__init__" and not _all(function, ast.Return):
+            last, body = function.body[-1], function.body
+            shown = _all(last, ast.expr)[:4] if isinstance(last, ast.Expr) else []
+            named = [n.id for n in _all(function, ast.Name) if isinstance(n.ctx, ast.Store)]
+            for value in [*shown, *map(_name, dict.fromkeys(reversed(named)))]:
+                new = ast.Return(value)
+                yield "nothing is returned.", f"end with {_said(new)}.", [(body, [*body, new])]
+
+
+def _without_self(tree, seen):
+    selves = {n.attr for n in _all(tree, ast.Attribute) if _is_name(n.value, "self")}
+    methods = [f for f in _functions(tree) if seen.exercise.is_class]
+    starts = [n for f, _ in methods if f.name == "__init__" for n in _all(f, ast.Name)]
+    own = selves | {n.id for n in starts if isinstance(n.ctx, ast.Store)}
+    groups = []
+    for method, args in methods:
+        if names := [n for n in _all(method, ast.Name) if n.id in own.difference(args)]:
+            pairs = [(n, ast.Attribute(_name("self"), n.id, n.ctx)) for n in names]
+            groups.append((method.name, names[0].id, pairs))
+    groups += [(*a[:2], a[2] + b[2]) for a, b in combinations(groups, 2)]
+    for method, name, pairs in groups:
+        advice = f"write self.{name} for {name}: without self. it is another variable."
+        yield f"self. is missing in {method}.", advice, pairs
+
+
+def _wrong_name(tree, seen):
+    methods = tree.body[0].body if seen.exercise.is_class else []
+    names = [method.name for method in methods]
+    for wanted, method in product({"__init__", "forward"}.difference(names), methods):
+        new = copy.copy(method)
+        new.name = wanted
+        advice = f"write def {wanted}(...) for def {method.name}(...)."
+        yield f"{wanted} is spelled {method.name}.", advice, [(method, new)]
+        for inner in (x for x in method.body if getattr(x, "name", "") == wanted):
+            rest = [x for x in method.body if x is not inner]
+            new = [*(_changed(m, [(method.body, rest)]) for m in methods), inner]
+            advice = f"move def {wanted} to the left, as far as def {method.name}."
+            yield f"{wanted} stands inside {method.name}.", advice, [(methods, new)]
+
+
+def _names_from_above(tree, seen):
+    for (function, args), name in product(_functions(tree), data_from_above(seen)):
+        for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
+            pairs = [(n, _code(value)) for n in _all(function, ast.Name) if n.id == name]
+            what = f"{name} is a name from a cell above, not what the function is given."
+            yield what, f"write {value} for {name}.", pairs
+
+
+def _written_sizes(tree, seen):
+    integers = [c for c in _all(tree, ast.Constant) if type(c.value) is int and c.value > 1]
+    options = {}
+    if seen.exercise.is_class:
+        made_with = next((args for f, args in _functions(tree) if f.name == "__init__"), [])
+        options = {c.value: made_with for c in integers}
+    for name, x in zip(_arguments(tree), seen.probes[0].args, strict=False):
+        sizes = enumerate(x.shape if torch.is_tensor(x) else ())
+        for size, said in (*((s, f"{name}.shape[{d}]") for d, s in sizes), (x, name)):
+            if type(size) in (int, float) and not seen.exercise.is_class:
+                options.setdefault(size, []).append(said)
+    written = sorted({c.value for c in integers}.intersection(options))
+    for values in chain.from_iterable(combinations(written, k) for k in (1, 2, 3)):
+        for names in product(*(options[value] for value in values)):
+            said = dict(zip(values, names, strict=True))
+            what = f"a size is written as a number: {' and '.join(map(str, values))}."
+            advice = ", ".join(f"{name} for {value}" for value, name in said.items())
+            pairs = [(c, _code(said[c.value])) for c in integers if c.value in said]
+            yield what, f"write {advice}.", pairs
+
+
+def _exchanged(tree, seen):
+    for function, _ in _functions(tree):
+        args = [arg for arg in function.args.args if arg.arg != "self"]
+        for a, b in combinations(args, 2):
+            new = copy.copy(function)
+            new.args = _changed(function.args, [(a, b), (b, a)])
+            line = f"def {new.name}({', '.join(x.arg for x in new.args.args)})"
+            yield f"{a.arg} and {b.arg} are exchanged.", f"write {line}.", [(function, new)]
+    for call in _all(tree, ast.Call):
+        for a, b in zip(call.args, call.args[1:], strict=False):
+            yield _for("two arguments are exchanged.", call, _changed(call, [(a, b), (b, a)]))
+
+
+def _dimensions(tree, seen):
+    for old in _all(tree, ast.Call):
+        name = getattr(old.func, "attr", "")
+        if name in "softmax log_softmax sum mean max amax norm cumsum argmax stack cat".split():
+            args = [x for x in old.args if not ast.unparse(x).lstrip("-").isdigit()]
+            others = [k for k in old.keywords if k.arg not in ("dim", "keepdim")]
+            dims = [k.value for k in old.keywords if k.arg == "dim"]
+            dims += [x for x in old.args if x not in args]
+            for dim in (*dims, ast.Constant(-1), ast.Constant(0)):
+                new = ast.Call(old.func, args, [*others, ast.keyword("dim", dim)])
+                yield _for(f"{name} goes over another dimension.", old, new)
+                keep = [*new.keywords, ast.keyword("keepdim", ast.Constant(True))]
+                what = "keepdim=True is missing, so the shapes do not stand beside each other."
+                if dim in dims:
+                    yield _for(what, old, ast.Call(old.func, args, keep))
+
+
+def _calls(tree, seen):
+    called = {id(call.func) for call in _all(tree, ast.Call)}
+    for old in _all(tree, ast.Attribute):
+        if _is_name(old.value, "math", "np", "numpy"):
+            new = ast.Attribute(_name("torch"), old.attr, ast.Load())
+            yield _for(f"{ast.unparse(old)} does not take tensors.", old, new)
+        elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
+            yield _for("a method without its () is not called.", old, ast.Call(old, [], []))
+    for old in (x for x in _all(tree, ast.Call) if x.args):
+        name = ast.unparse(old.func)
+        if name.startswith("torch."):
+            new = ast.Call(_code("torch.as_tensor"), old.args[:1], [])
+            yield _for(f"{name} takes tensors only.", old, _changed(old, [(old.args[0], new)]))
+
+
+def _another_index(tree, seen):
+    counted = [n.id for loop in _all(tree, ast.For) for n in _all(loop.target, ast.Name)]
+    names = dict.fromkeys([*counted, *_arguments(tree)])
+    for old in _all(tree, ast.Subscript):
+        for index, name in product(_all(old.slice, ast.Name), names):
+            if name != index.id:
+                new = _changed(old, [(index, _name(name))])
+                yield _for(f"{index.id} is the index of something else.", old, new)
+    for old, name in product(_all(tree, ast.Call), _arguments(tree)):
+        if _is_name(old.func, "range"):
+            yield _for("the loop counts to another end.", old, _code(f"range(len({name}))"))
+
+
+def _too_much(tree, seen):
+    for body in _lists(tree):
+        for k, old in enumerate(body):
+            if isinstance(old, ast.Expr | ast.Assign | ast.AugAssign | ast.If):
+                new = [*body[:k], *body[k + 1 :]] or [ast.Pass()]
+                yield f"{_said(old)} is too much.", f"leave out {_said(old)}.", [(body, new)]
+            if isinstance(old, ast.If):
+                new = [*body[:k], *old.body, *body[k + 1 :]]
+                advice = f"leave out {_said(old)}, but not what stands under it."
+                yield f"{_said(old)} is too much.", advice, [(body, new)]
+    for old in _all(tree, ast.Call):
+        for part in [*old.keywords, *old.args[1:]]:
+            args, keywords = ([x for x in y if x is not part] for y in (old.args, old.keywords))
+            yield _for(f"{_said(part)} is too much.", old, ast.Call(old.func, args, keywords))
+    conditions = [node for test in _all(tree, ast.If) for node in ast.walk(test.test)]
+    for old in _all(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
+        for new in () if old in conditions else _parts(old):
+            rest = _said(_changed(old, [(new, _name("…"))]))
+            yield _for(f"{rest} is too much.", old, new)
+
+
+def _parts(node, depth=2):
+    """The expressions in it, as far down as that, without names of functions and modules."""
+    makes = re.match(r"torch\.(zeros|ones|full|empty|arange)\b", ast.unparse(node))
+    for part in ast.iter_child_nodes(node) if depth and not makes else ():
+        if isinstance(part, ast.expr):
+            if part is not getattr(node, "func", None) and getattr(part, "attr", "") != "shape":
+                if not _is_name(part, "torch", "F", "math", "np", "nn"):
+                    yield part
+            yield from _parts(part, depth - 1)
+
+
+SLIPS = (
+    _wrong_name,
+    _without_self,
+    _no_return,
+    _power,
+    _in_the_table("first"),
+    _return_in_a_loop,
+    _start_outside_the_loop,
+    _kept_between_calls,
+    _names_from_above,
+    _written_sizes,
+    _calls,
+    _dimensions,
+    _in_the_table("counts", "signs"),
+    _exchanged,
+    _another_index,
+    _too_much,
+    _in_the_table("last"),
+)
+
+
+# --- what the code says ---
+
+
+def _is_name(node, *names):
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def _codes(seen):
+    """The code objects of the answer, and of what stands inside."""
+    todo = [f.__code__ for f in own_functions(seen.answer)]
+    for code in todo:
+        todo += [x for x in code.co_consts if hasattr(x, "co_consts")]
+    return todo
+
+
+def data_from_above(seen):
+    """The names in the student's code under which cells keep data."""
+    spaces = [f.__globals__ for f in own_functions(seen.answer)]
+    names = dict.fromkeys(name for code in _codes(seen) for name in code.co_names)
+    found = {name: space[name] for space in spaces for name in names if name in space}
+    return [k for k, x in found.items() if not callable(x) and not isinstance(x, ModuleType)]
+
+
+# --- what the error says ---
+
+
+def after_error(error, seen):
+    """What to try after this error."""
+    text = f"{type(error).__name__}: {error}"
+    for entry in contents("slips.toml")["errors"]:
+        if re.search(entry["words"], text):
+            return entry["try"]
+    if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
+        return "subtract the LARGEST score first: Python's exp overflows above 709."
+    if said := fixed(seen):
+        return said
+    if found := re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", text):
+        last = int(found[2]) - 1
+        return f"the last index there is {last}: let the loop count what it reads from."
+    if seen.exercise.is_class and isinstance(error, NameError):
+        return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
+    if "shapes cannot be multiplied" in text and (names := data_from_above(seen)):
+        missing = "is self. missing? " if seen.exercise.is_class else ""
+        return f"{missing}{names[0]} is a name from a cell above, not what is given."
+    if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, seen)):
+        return f"see whether these fit: in that line {found}."
+    return "print what goes into that line, just before it."
+
+
+def _shapes(error, seen):
+    """Such as "a is (6, 3), b is (2, 3)": the tensors of the line that raised."""
+    files = {code.co_filename for code in _codes(seen)}
+    step, last = error.__traceback__, None
+    while step:
+        last = step if step.tb_frame.f_code.co_filename in files else last
+        step = step.tb_next
+    if last is None:
+        return ""
+    frame = last.tb_frame
+    line = linecache.getline(frame.f_code.co_filename, last.tb_lineno)
+    names = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*", line))
+    space = {**frame.f_globals, **frame.f_locals}
+    found = {name: space[name] for name in names if torch.is_tensor(space.get(name))}
+    return ", ".join(f"{name} is {tuple(x.shape)}" for name, x in found.items() if x.dim())
+
+
+def fixed(seen):
+    """What to try where only the first probe is right, as far as the code shows it; or ""."""
+    if not seen.only_first:
+        return ""
+    first = seen.probes[0].args
+    sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
+    written = {x for code in _codes(seen) for x in code.co_consts if type(x) is int and x > 1}
+    if numbers := sorted(sizes & written):
+        said = " and ".join(map(str, numbers))
+        return f"see whether {said} in your function is a size: take sizes from the arguments."
+    if names := data_from_above(seen):
+        said = " and ".join(names)
+        return f"your function uses {said} of a cell above, the same whatever it is given."
+    return ""
+
+
+def reads(seen, name):
+    """Does the student's code read the argument of this name, as far as that is known?"""
+    codes = _codes(seen)
+    steps = chain.from_iterable(map(dis.get_instructions, codes))
+    loaded = {step.argval for step in steps if step.opname.startswith("LOAD")}
+    return name in loaded or not any(name in code.co_varnames for code in codes)
