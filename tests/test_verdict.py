@@ -191,7 +191,6 @@ def test_a_notebook_gets_one_output_with_words_html_and_facts(shell):
             "exercise": "softmax",
             "passed": False,
             "mistakes": ["softmax twice"],
-            "unnamed": [],
         },
     }
     assert captured.stdout == ""

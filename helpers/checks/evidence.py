@@ -111,7 +111,8 @@ class Evidence:
                 made.append(space[self.answer.__name__])
             return made[0](*args)
 
-        wrong_first = sorted(range(len(self.mine)), key=lambda k: k not in self.wrong)
+        wrong = self.wrong
+        wrong_first = sorted(range(len(self.mine)), key=lambda k: k not in wrong)
         if not all(
             self.is_right(k, attempt(answer, self.probes[k], self.call)) for k in wrong_first
         ):

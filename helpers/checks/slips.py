@@ -9,7 +9,7 @@ import copy
 import dis
 import linecache
 import re
-from contextlib import suppress
+import time
 from itertools import chain, combinations, islice, product
 from types import ModuleType
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Fact(NamedTuple):
     why: str = ""
 
 
-MOST = 250  # changes that are tried
+MOST, SECONDS = 250, 1.0  # so many changes are tried, for so long
 
 
 def mended(seen):
@@ -37,13 +37,21 @@ def mended(seen):
     if tree is None or _all(tree, ast.While):
         return []  # a changed `while` may never end
     changes = chain.from_iterable(slip(tree, seen) for slip in SLIPS)
-    with suppress(RecursionError):  # code that is nested so deep is nobody's slip
+    end = time.monotonic() + SECONDS
+    found = []
+
+    def look():
         for what, advice, pairs in islice(changes, MOST):
             if seen.right_with(_changed(tree, pairs)):
                 why = "With one small change of your code everything is right."
                 # If it is right as it is, then its own cells have left something behind.
-                return [] if seen.right_with(tree) else [Fact(what, advice, why)]
-    return []
+                found.extend([] if seen.right_with(tree) else [Fact(what, advice, why)])
+                return
+            if time.monotonic() > end:
+                return
+
+    seen.call(look)  # as one call: a thread for each would take longer than the tries
+    return found
 
 
 def _changed(tree, pairs):

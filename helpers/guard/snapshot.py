@@ -99,8 +99,14 @@ def _names(names, write, delete):
     names: a mapping, the one that write(name, value) and delete(name) change.
     """
     copy = dict(names)
+    before = tuple(copy), tuple(copy.values())
 
-    def put_back():
+    # Bound here, since builtins may be replaced: this runs after each call, mostly for nothing.
+    def put_back(all=all, len=len, map=map, is_=operator.is_):
+        if len(names) == len(copy):
+            now = names.keys(), names.values()
+            if all(map(is_, now[0], before[0])) and all(map(is_, now[1], before[1])):
+                return
         for name in names.keys() - copy.keys():
             delete(name)
         for name, value in copy.items():
