@@ -12,13 +12,15 @@ import io
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 from statistics import median
 
 import torch
 from written import answers
 
-from helpers.checks import check
-from helpers.checks.verdict import forget
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from helpers.checks import check  # noqa: E402
+from helpers.checks.verdict import forget  # noqa: E402
 
 KINDS = {True: "right", False: "wrong", None: "debatable"}
 
