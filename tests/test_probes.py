@@ -76,6 +76,12 @@ def test_every_probe_has_the_shapes_that_the_stub_promises(name):
                 assert letter.isdigit() or sizes.setdefault(letter, size) == size, (name, letter)
 
 
+@pytest.mark.parametrize("name", CHECKED)
+def test_what_only_right_answers_are_asked_comes_last(name):
+    last = [probe.if_right for probe in CHECKED[name].probes()]
+    assert last == sorted(last)
+
+
 def drawn(name, chance):
     """Arguments for an exercise: sizes, types and kinds of numbers as its probes have them."""
     parameters, shapes, _ = stubs()[name]

@@ -41,12 +41,13 @@ def of_inputs(*last):
     ]
 
 
-def of_query(large="large", least=1):
+def of_query(*last, large="large", least=1):
     """Probes for a function of inputs and i: a middle, the first and the last word."""
     return [
         Probe("the sentence, i = 1", (sentence(), 1)),
         Probe("5 words with negative numbers, i = 0", (mixed(), 0)),
         Probe("4 words with scores near 1000 and -1000, i = 3", (numbers(large), 3)),
+        *last,
         *wide(words("n", "d"), "i", n=least),
     ]
 

@@ -177,7 +177,7 @@ def verdict_in(data, mime):
     """[exercise, passed, mistakes, unnamed] or None: a student can show anything."""
     match data.get(mime):
         case {"exercise": str(exercise), "passed": True | False | None as passed, **rest}:
-            texts = [rest.get("mistakes"), rest.get("unnamed")]
+            texts = [rest.get("mistakes"), rest.get("unnamed", [])]
             if all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in texts):
                 return [exercise[:KEPT], passed, *([s[:KEPT] for s in x] for x in texts)]
 

@@ -31,7 +31,7 @@ SCORES = Exercise(
     "scores(inputs, i) -> (n,)",
     "scores",
     attention.scores,
-    lambda: of_query("square"),
+    lambda: of_query(large="square"),
     Pipeline("inputs i", lambda s: s.scores[0], project=ONE_QUERY, score=SCORE, scale=unscaled),
     variants={"score": IN_SCORE, "scale": IN_SCALE},
     mistakes={

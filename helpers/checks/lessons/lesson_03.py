@@ -74,7 +74,7 @@ CONTEXT = Exercise(
     "context",
     attention.context_vector,
     # Wider than the sentence has words: six zeros to add to are too few there.
-    lambda: [*of_query(), Probe("3 words of 7 numbers, i = 1", (exact(3, 7), 1))],
+    lambda: of_query(Probe("3 words of 7 numbers, i = 1", (exact(3, 7), 1))),
     CONTEXT_PIPELINE,
     variants={
         **OF_ONE_WORD,
@@ -161,10 +161,9 @@ OTHERS = Exercise(
     "context_of_others(inputs, i) -> (d,)",
     "context",
     attention.context_of_others,
-    lambda: [
-        *of_query(least=2),
-        Probe("4 words with scores near -4000000, i = 2", (numbers("far"), 2)),
-    ],
+    lambda: of_query(
+        Probe("4 words with scores near -4000000, i = 2", (numbers("far"), 2)), least=2
+    ),
     OTHERS_PIPELINE,
     variants={
         **OF_ONE_WORD,
