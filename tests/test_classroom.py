@@ -56,7 +56,7 @@ from helpers import check
 check("softmax", lambda x: x.softmax(-1))
 check("scores", lambda inputs, i: inputs @ inputs[i] + 0.3)
 """
-FOUND = {"exercise": "context_vector", "passed": True, "mistakes": ["late"]}
+FOUND = {"exercise": "context_vector", "passed": True, "mistakes": ["late"], "unnamed": []}
 FORGED = v4.new_output("display_data", data={MIME: FOUND})
 
 
@@ -262,7 +262,9 @@ def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path, content
 @pytest.mark.parametrize("key", FOUND)
 @pytest.mark.parametrize("value", [1, "yes", [1]])
 def test_what_no_check_can_show_is_no_verdict(key, value):
-    assert verdict_in({MIME: FOUND}, MIME) == [*FOUND.values()]
+    without = {name: x for name, x in FOUND.items() if name != "unnamed"}
+    for found in (FOUND, without):
+        assert verdict_in({MIME: found}, MIME) == [*FOUND.values()]
     spoilt = FOUND | {key: [value] if key == "exercise" else value}
     for data in ({MIME: spoilt}, {MIME: [FOUND]}, {}):
         assert verdict_in(data, MIME) is None
