@@ -81,6 +81,8 @@ def _examine(exercise, fn, call_safely):
         if result.stopped:
             break
     if not seen.wrong:
+        seen.look_again()
+    if not seen.wrong:
         return right(exercise.name)
 
     found = ()

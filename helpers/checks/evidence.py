@@ -13,7 +13,16 @@ import torch
 from ..guard.session import code_of, own_functions
 from .counterfactual import EmptyIsZero
 from .exercise import returned
-from .results import Result, attempt, call_ours, close, divides_zero_by_zero, factor, same
+from .results import (
+    Result,
+    attempt,
+    call_ours,
+    close,
+    divides_zero_by_zero,
+    factor,
+    numbers_of,
+    same,
+)
 from .search import Search
 from .texts import text_of
 
@@ -23,7 +32,7 @@ class Evidence:
     """What is known of an answer. probes, right and mine go together, as far as it was called.
     call: how it is called.  again: the first probe once more, and once more; empty if it was
     stopped.  change: how the last half of the probes was made from the first, see
-    exercise.Mistake.on."""
+    exercise.Mistake.on.  overwritten: have later calls changed what was returned?"""
 
     exercise: object
     answer: Callable
@@ -33,6 +42,7 @@ class Evidence:
     mine: list = field(default_factory=list)
     again: tuple[Result, ...] = ()
     change: Callable | None = None
+    overwritten: bool = False
     _worlds: dict = field(default_factory=dict)
 
     def is_right(self, k, result):
@@ -58,6 +68,16 @@ class Evidence:
     def repeats(self):
         """Does the second call give what the first one gave?"""
         return all(same(result, self.mine[0]) for result in self.again)
+
+    def look_again(self):
+        """What was returned may have been changed by later calls: then that counts."""
+        for k, result in enumerate(self.mine):
+            if result.numbers is None or not torch.is_tensor(result.outcome.value):
+                continue
+            now = self.call(numbers_of, result.outcome.value).value
+            if now is not None and not close(now, result.numbers):
+                self.mine[k] = replace(result, numbers=now)
+                self.overwritten = True
 
     def is_first_again(self, k):
         """Is probe k the first one again, after others?"""

@@ -13,6 +13,7 @@ name in an exercise, or is none there, in stages.toml.
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -28,6 +29,26 @@ from .texts import contents
 def returned(code, *args):
     """What the call returns: the usual thing to look at."""
     return code(*args)
+
+
+def returned_later(code, *args):
+    """What it returns after calls with the same tensors and one other number each, and, if it
+    can do without them, where no gradients are kept."""
+    for k, x in enumerate(args):
+        if not torch.is_tensor(x):
+            with suppress(Exception):  # this number may be impossible
+                code(*args[:k], _another(x), *args[k + 1 :])
+    try:
+        with torch.no_grad():
+            return code(*args)
+    except RuntimeError:
+        return code(*args)
+
+
+def _another(x):
+    if isinstance(x, bool):
+        return not x
+    return x / 2 if isinstance(x, float) else abs(x - 1)
 
 
 @dataclass(frozen=True)
@@ -57,7 +78,9 @@ class Probe:
         return replace(self, label=f"{self.label}, backwards", args=tuple(args), if_right=True)
 
     def again(self):
-        return replace(self, label=f"{self.label}, after other arguments", if_right=True)
+        later = returned_later if self.measure is returned else self.measure
+        label = f"{self.label}, after other arguments"
+        return replace(self, label=label, measure=later, if_right=True)
 
     def single(self):
         """The same with float32 in place of float64; None where nothing is float64."""

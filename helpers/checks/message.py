@@ -231,6 +231,8 @@ def _calls(seen, k):
     mine, asked = seen.mine[k], f"What is asked for: {seen.exercise.signature}."
     if mine.stopped:
         yield Fact("it takes too long.", "look for a loop that never ends.")
+    if seen.overwritten:
+        yield Fact("a later call changes what it returned.", "make a new tensor in every call.")
     if seen.is_first_again(k):
         yield Fact("the same arguments give something else after other ones.", KEPT)
     if not seen.repeats:
@@ -296,7 +298,7 @@ def _weights(seen, k):
             "a row does not sum to 1." if is_table else "they do not sum to 1.",
             "look at the sum you divide by, of each row its own, and at what is done after that."
             if got.reshape(-1, got.shape[-1])[row].any()
-            else "see why this row is never filled: it is all 0.",
+            else "see why this row is all 0: never filled, or every exp in it is rounded to 0.",
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )

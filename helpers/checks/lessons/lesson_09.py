@@ -20,6 +20,7 @@ def _sizes():
     return [
         Probe("d_in = 5, d_out = 12, 3 heads, no qkv_bias", (5, 12, 3, False)),
         Probe("d_in = 7, d_out = 44, 4 heads, with qkv_bias", (7, 44, 4, True)),
+        Probe("the same sizes, without qkv_bias", (7, 44, 4, False), if_right=True),
         *wide("d_in", "d_out", "num_heads", "qkv_bias"),
     ]
 

@@ -95,6 +95,8 @@ UNIFORM = Exercise(
 
 # One word three times; a word right after itself, and the number 0; no copies at all.
 TEXTS = [5, 2, 5, 5, 7, 2], [4, 0, 9, 4, 0, 0, 4, 8, 9], [3, 1, 0, 2], [6]
+# All alike for who has room for so many words only.
+FAR_APART = [3, *(3 + room for room in (32, 50, 64, 100, 128, 256, 1000, 1024, 10_000)), 3]
 
 
 def _looking(
@@ -125,6 +127,7 @@ LOOK_BACK = Exercise(
     attention.look_back,
     lambda: [
         *(Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
+        Probe(f"the words {FAR_APART}", (torch.tensor(FAR_APART),), if_right=True),
         *wide(lambda sizes, step: (places("n", "d")(sizes, step) - 1) * sizes["far"] ** 5),
     ],
     mistakes={
