@@ -16,11 +16,11 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from written import answers
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from helpers.checks import check  # noqa: E402
 from helpers.checks.verdict import forget  # noqa: E402
+from helpers.pages.exercises import answers  # noqa: E402
 
 KINDS = {True: "right", False: "wrong", None: "debatable"}
 

@@ -11,7 +11,6 @@ import torch
 from answers import AS_WRITTEN, STYLES, UNKNOWN
 from rates import fault
 from remember import remember
-from written import answers
 
 from helpers import guard
 from helpers.checks import check
@@ -20,6 +19,7 @@ from helpers.checks.results import attempt, call_ours
 from helpers.checks.texts import contents, text_of
 from helpers.checks.verdict import forget
 from helpers.guard.session import variables_of
+from helpers.pages.exercises import answers
 
 EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]
 

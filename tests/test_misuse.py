@@ -4,11 +4,11 @@ slips of Python and PyTorch in what is called."""
 import pytest
 import torch
 from torch import nn
-from written import Answer
 
 from helpers import attention
 from helpers.checks import Verdict, check
 from helpers.checks.message import Message
+from helpers.pages.exercises import Answer
 
 
 def function(body):

@@ -24,6 +24,13 @@ sys.path.insert(0, "..")
 from helpers.pages.record import start
 start({texts!r})
 """
+ANSWERS = """
+from IPython.display import HTML, display
+from helpers.pages.exercises import as_fold
+for exercise in {exercises!r}:
+    display(HTML(as_fold(exercise)))
+"""
+CHECK = re.compile(r'^check\("(\w+)"', re.M)
 PICTURE = re.compile(r'<img alt="([^"]*)"([^>]*?) src="data:image/png;base64,([^"]*)">')
 
 
@@ -56,11 +63,14 @@ class Lesson:
         return found and found[1]
 
     def run(self):
-        """Run all cells; views leave their recordings in their outputs."""
+        """Run all cells; views leave their recordings in their outputs, and a cell with a check
+        gets what the check says to three answers, told in the kernel where the check is loaded."""
         tags = (tag for cell in self.notebook.cells for tag in cell.metadata.get("tags", ()))
         texts = [tag.removeprefix(RECORD) for tag in tags if tag.startswith(RECORD)]
         first = v4.new_code_cell(SET_UP.format(texts=texts))
-        self.notebook.cells.insert(0, first)
+        checked = [cell for cell in self.notebook.cells if checked_in(cell)]
+        last = v4.new_code_cell(ANSWERS.format(exercises=list(map(checked_in, checked))))
+        self.notebook.cells = [first, *self.notebook.cells, last]
         try:
             NotebookClient(
                 self.notebook,
@@ -72,7 +82,9 @@ class Lesson:
         except CellExecutionError as error:
             raise CannotMake(f"{self.name}: a cell raised an error.\n{error}") from None
         finally:
-            self.notebook.cells.pop(0)
+            self.notebook.cells = self.notebook.cells[1:-1]
+        for cell, answers in zip(checked, last.outputs, strict=True):
+            cell.outputs.append(answers)
 
     def write(self, folder, before=None, after=None):
         """Write the page, and its pictures beside it. before, after: lessons, or None."""
@@ -117,6 +129,12 @@ class Lesson:
             f'<img alt="{alt}"{more} src="pictures/{name}"></div>'
             f"<figcaption>{alt}</figcaption></figure>"
         )
+
+
+def checked_in(cell):
+    """The exercise that is checked in this cell, or None."""
+    found = cell.cell_type == "code" and CHECK.search(cell.source)
+    return found[1] if found else None
 
 
 def _shown(outputs):
