@@ -228,9 +228,9 @@ def test_what_people_wrote_gets_the_verdict_that_it_should(answer):
 
 
 @pytest.mark.parametrize("exercise", each())
-def test_a_right_answer_that_takes_a_second_a_call_is_in_time(exercise):
+def test_a_right_answer_that_takes_most_of_a_second_a_call_is_in_time(exercise):
     """Half a second for a module, which is called more often: what it keeps counts too."""
-    times, seconds = [], 0.5 if exercise.is_class else 1
+    times, seconds = [], 0.5 if exercise.is_class else 0.9
     assert check(exercise.name, changed(exercise, lambda *args: times.append(1))).passed
     assert seconds * len(times) < guard.SECONDS
 
