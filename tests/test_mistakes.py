@@ -10,7 +10,7 @@ import pytest
 import torch
 from answers import AS_WRITTEN, STYLES, UNKNOWN
 from rates import fault
-from remember import remember
+from remember import remember, trust
 
 from helpers import guard
 from helpers.checks import check
@@ -84,6 +84,8 @@ def new_kernel():
 )
 def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, mistake, monkeypatch):
     remember(monkeypatch)
+    if not mistake.counterfactual:  # such as what torch.empty gives, which the session decides
+        trust(monkeypatch)
     for answer in exercise.answers(mistake):
         verdict = check(exercise.name, student(answer))
         assert (verdict.passed, verdict.mistakes) == (False, (mistake.name,))
@@ -208,7 +210,8 @@ def test_a_right_answer_is_right_in_any_style(exercise, code):
 
 
 @pytest.mark.parametrize("exercise, code, fact", rows(UNKNOWN))
-def test_what_nobody_declared_is_rejected_without_a_cause(exercise, code, fact):
+def test_what_nobody_declared_is_rejected_without_a_cause(exercise, code, fact, monkeypatch):
+    remember(monkeypatch)
     verdict = check(exercise, code)
     assert (verdict.passed, verdict.mistakes) == (False, ())
     assert fact in " ".join(verdict.message.split())
@@ -223,14 +226,15 @@ def test_what_nobody_declared_is_rejected_without_a_cause(exercise, code, fact):
         if k % 5 == 0  # python tests/rates.py judges all
     ],
 )
-def test_what_people_wrote_gets_the_verdict_that_it_should(answer):
+def test_what_people_wrote_gets_the_verdict_that_it_should(answer, monkeypatch):
+    remember(monkeypatch)
     assert fault(answer, check(answer.exercise, answer.run())) == "", answer.what
 
 
 @pytest.mark.parametrize("exercise", each())
-def test_a_right_answer_that_takes_a_second_a_call_is_in_time(exercise):
+def test_a_right_answer_that_takes_most_of_a_second_a_call_is_in_time(exercise):
     """Half a second for a module, which is called more often: what it keeps counts too."""
-    times, seconds = [], 0.5 if exercise.is_class else 1
+    times, seconds = [], 0.5 if exercise.is_class else 0.9
     assert check(exercise.name, changed(exercise, lambda *args: times.append(1))).passed
     assert seconds * len(times) < guard.SECONDS
 

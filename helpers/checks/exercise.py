@@ -32,12 +32,12 @@ def returned(code, *args):
 
 
 def returned_later(code, *args):
-    """What it returns after calls with the same tensors and one other number each, and, if it
-    can do without them, where no gradients are kept."""
-    for k, x in enumerate(args):
-        if not torch.is_tensor(x):
-            with suppress(Exception):  # this number may be impossible
-                code(*args[:k], _another(x), *args[k + 1 :])
+    """What it returns after a call with the same tensors and other numbers, and, if it can do
+    without them, where no gradients are kept."""
+    others = list(map(_another, args))
+    if any(one is not other for one, other in zip(args, others, strict=True)):
+        with suppress(Exception):  # they may be impossible
+            code(*others)
     try:
         with torch.no_grad():
             return code(*args)
@@ -46,8 +46,8 @@ def returned_later(code, *args):
 
 
 def _another(x):
-    if isinstance(x, bool):
-        return not x
+    if torch.is_tensor(x) or isinstance(x, bool):
+        return x
     return x / 2 if isinstance(x, float) else abs(x - 1)
 
 
