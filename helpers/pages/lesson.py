@@ -7,6 +7,7 @@ import re
 import zlib
 from functools import cached_property
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
 from nbclient import NotebookClient
@@ -17,6 +18,9 @@ from nbformat import v4
 from .record import MIME
 
 HERE = Path(__file__).parent
+COVER = "l02-27"  # the cell whose view stands on the first page
+COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
+COURSE += "README.md", "requirements.txt", "environment.yml"
 RECORD = "record: "  # a tag of a cell: another text for its text box
 SET_UP = """
 import sys
@@ -24,6 +28,7 @@ sys.path.insert(0, "..")
 from helpers.pages.record import start
 start({texts!r})
 """
+BOX = '<div class="wide" data-box="Table">'
 ANSWERS = """
 from IPython.display import HTML, display
 from helpers.pages.exercises import as_fold
@@ -59,8 +64,9 @@ class Lesson:
 
     @cached_property
     def minutes(self):
-        found = re.search(r"\*(\d+) minutes", self.notebook.cells[0].source)
-        return found and found[1]
+        """With those for the exercises."""
+        found = re.findall(r"(\d+) (?:minutes|for the exercises)", self.notebook.cells[0].source)
+        return sum(map(int, found))
 
     def run(self):
         """Run all cells; views leave their recordings in their outputs, and a cell with a check
@@ -96,6 +102,7 @@ class Lesson:
         body, _ = _exporter().from_notebook_node(
             self.notebook, resources={"lesson": self, "before": before, "after": after}
         )
+        body = _with_contents(re.sub(r"<table.*?</table>", rf"{BOX}\g<0></div>", body, flags=re.S))
         (folder / f"{self.name}.html").write_text(body, encoding="utf-8")
 
     def _output(self, cell, output, folder):
@@ -124,9 +131,10 @@ class Lesson:
         png = base64.b64decode(data)
         name = f"{cell.id}-{zlib.crc32(png):08x}.png"
         (pictures / name).write_bytes(png)
+        # its text is there for everybody, so that a screen reader needs no second one
         return (
-            f'<figure><div class="wide" tabindex="0" role="region" aria-label="Picture">'
-            f'<img alt="{alt}"{more} src="pictures/{name}"></div>'
+            f'<figure><div class="wide" data-box="Picture">'
+            f'<img alt="Picture"{more} src="pictures/{name}"></div>'
             f"<figcaption>{alt}</figcaption></figure>"
         )
 
@@ -135,6 +143,22 @@ def checked_in(cell):
     """The exercise that is checked in this cell, or None."""
     found = cell.cell_type == "code" and CHECK.search(cell.source)
     return found[1] if found else None
+
+
+def _with_contents(page):
+    """Headings get names to go to, and are listed in front of the lesson."""
+    lines = []
+
+    def place(found):
+        level, text = found.groups()
+        plain = re.sub("<.*?>", "", text)
+        name = re.sub(r"\W+", "-", html.unescape(plain)).strip("-").lower()
+        part = ' class="part"' if level == "3" else ""
+        lines.append(f'<li{part}><a href="#{name}">{plain}</a></li>')
+        return f'<h{level} id="{name}">{text}</h{level}>'
+
+    page = re.sub(r"<h([23])>(.*?)</h\1>", place, page)
+    return page.replace("<!-- contents -->", "<ol>\n" + "\n".join(lines) + "\n</ol>")
 
 
 def _shown(outputs):
@@ -160,7 +184,7 @@ def write_common(folder):
     helpers = HERE.parent
     names = ("plane.js", "pixels.js", "explore.js")
     view = "".join((helpers / name).read_text(encoding="utf-8") for name in names)
-    ours = (HERE / "pages.js").read_text(encoding="utf-8")
+    ours = "".join((HERE / name).read_text(encoding="utf-8") for name in ("reading.js", "pages.js"))
     view = view.replace("export default", "const widget =")
     (folder / "course.js").write_text(f"(() => {{\n{view}\n{ours}\n}})();\n", encoding="utf-8")
     style = (HERE / "pages.css").read_text(encoding="utf-8")
@@ -169,9 +193,17 @@ def write_common(folder):
 
 
 def index(folder, lessons):
-    """The first page: what the course is, and its lessons."""
+    """The first page: what the course is, a view to begin with, its lessons, its notebooks."""
+    root, course = HERE.parent.parent, folder / "course.zip"
+    with ZipFile(course, "w", ZIP_DEFLATED) as packed:
+        for path in sorted(path for pattern in COURSE for path in root.glob(pattern)):
+            if path.is_file() and "__pycache__" not in path.parts:
+                packed.write(path, Path("attention", path.relative_to(root)))
+    cells = [cell for lesson in lessons for cell in lesson.notebook.cells if cell.id == COVER]
+    cover = cells[0].outputs[-1].data["text/html"] if cells else ""
+    size = f"{course.stat().st_size / 1e6:.0f}"
     template = _exporter().environment.get_template("course.html.j2")
-    body = template.render(lessons=lessons, markdown=_inline)
+    body = template.render(lessons=lessons, markdown=_inline, cover=cover, size=size)
     (folder / "index.html").write_text(body, encoding="utf-8")
 
 

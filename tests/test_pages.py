@@ -1,0 +1,316 @@
+"""The pages of the course, to read: on a phone, on a desktop, on paper, with the keyboard, with
+a screen reader, without scripts and without a network.
+
+They are opened as a reader opens them, from a folder, in Chromium.
+"""
+
+import gzip
+import html
+import importlib.util
+import os
+import re
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import pytest
+from execute import lessons
+from lab import ROOT, chromium
+
+# the package reads this file with the encoding of the machine when it is imported
+AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
+PHONE, DESKTOP, PAPER = (390, 844), (1280, 800), (700, 990)  # in CSS pixels; A4 within its margins
+ZOOMED = 640, 400  # what a window of 1280 by 800 has room for at 200 per cent
+
+# What is not wholly inside its page, or inside a box that scrolls (or may not, on paper).
+CUT = """(scrolls) => {
+    const wide = document.documentElement.clientWidth, text = document.createRange();
+    const cut = [...document.querySelectorAll('main *, .way *, .contents *')].filter((node) => {
+        if (!node.checkVisibility() || node.closest('svg, .vectors, .skip')) return false;
+        for (let box = node; box; box = box.parentElement) {
+            const { overflowX } = getComputedStyle(box);
+            if (scrolls && ['auto', 'scroll'].includes(overflowX)) return false;
+            const hides = box !== node && overflowX === 'hidden';
+            if (hides) return node.scrollWidth > box.clientWidth + 1;
+        }
+        const out = (part) => part.getBoundingClientRect().right > wide + 1;
+        const words = [...node.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE);
+        return out(node) || words.some((word) => { text.selectNode(word); return out(text); });
+    });
+    if (document.documentElement.scrollWidth > wide) cut.push(document.documentElement);
+    return cut.map((node) => node.outerHTML.slice(0, 120));
+}"""
+# Boxes, and those of them that are wider inside than outside.
+BOXES = """() => [...document.querySelectorAll('[data-box], .text .highlight')]
+    .filter((box) => box.checkVisibility())
+    .map((box) => ({
+        name: box.outerHTML.slice(0, 80), wide: box.scrollWidth > box.clientWidth + 1,
+        stop: box.tabIndex === 0, spoken: box.ariaLabel, more: box.dataset.more ?? null,
+        bar: box.offsetHeight - box.clientHeight,
+    }))"""
+SMALL = """() => [...document.querySelectorAll(
+    'a[href], button, summary, input, select, td[tabindex]')]
+    .filter((node) => node.checkVisibility() && !node.closest('p a, .skip'))
+    .map((node) => [node.outerHTML.slice(0, 100), node.getBoundingClientRect()])
+    .filter(([, { width, height }]) => Math.min(width, height) < 23.9)
+    .map(([name, { width, height }]) => `${name} ${width} x ${height}`)"""
+# Of thousands of words in Python that look the same, one each: axe looks at them for a minute.
+ONE_OF_EACH = """() => {
+    const seen = new Set();
+    for (const word of document.querySelectorAll('.highlight span')) {
+        if (seen.has(word.className)) word.replaceWith(...word.childNodes);
+        else seen.add(word.className);
+    }
+}"""
+# Everything that Tab should reach, in the order of the page.
+STOPS = """() => {
+    const all = 'a[href], button, summary, input, select, textarea, [tabindex]';
+    window.stops = [...document.querySelectorAll(all)].filter((node) =>
+        node.tabIndex >= 0 && !node.disabled && node.checkVisibility({ visibilityProperty: true }));
+    return stops.length;
+}"""
+# The place of what has the focus among them, and whether one sees it.
+FOCUSED = """() => {
+    const node = document.activeElement, style = getComputedStyle(node);
+    const { top, bottom, left, right } = node.getBoundingClientRect();
+    const inside = bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
+    const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+    return [stops.indexOf(node), inside && ring, node.outerHTML.slice(0, 120)];
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, pages):
+    """A page of a browser; whatever it fetches must be a file of the folder, and no script may
+    fail."""
+    with chromium(tmp_path_factory.mktemp("browser")) as page:
+        if page is None:
+            assert not os.environ.get("CI"), "CI must run the browser tests"
+            pytest.skip("no Chromium, Chrome or Edge was found on this machine")
+        page.errors = []
+        inside = (pages.as_uri() + "/", "data:", "blob:")
+        page.on("request", lambda r: r.url.startswith(inside) or page.errors.append(r.url))
+        page.on("requestfailed", lambda r: page.errors.append(f"not there: {r.url}"))
+        page.on("pageerror", lambda e: page.errors.append(str(e)))
+        page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
+        yield page
+
+
+@pytest.fixture(autouse=True)
+def quiet(page):
+    page.errors.clear()
+    yield
+    page.emulate_media(color_scheme="light", media="screen", forced_colors="none")
+    assert page.errors == []
+
+
+def files(pages):
+    return sorted(pages.glob("*.html"))
+
+
+def show(page, path, size=DESKTOP, unfold=True):
+    """Open a page; its views are alive when this returns."""
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.goto(path.as_uri())
+    page.wait_for_function("document.querySelectorAll('.live:not(.plays)').length === 0")
+    if unfold:
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    settle(page)
+
+
+def settle(page):
+    """Until what watches sizes was told."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+
+
+@contextmanager
+def scripts_off(page):
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        yield
+    finally:
+        session.send("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+# --- sizes of the window ---
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP, ZOOMED])
+def test_nothing_is_cut_off_and_no_page_scrolls_sideways(page, pages, size):
+    for path in files(pages):
+        show(page, path, size)
+        assert page.evaluate(CUT, True) == [], path.name
+
+
+def test_what_is_wide_scrolls_in_its_own_box_which_shows_it_and_is_reached_by_the_keyboard(
+    page, pages
+):
+    for path in files(pages):
+        for size in PHONE, DESKTOP:
+            show(page, path, size)
+            boxes = page.evaluate(BOXES)
+            for box in boxes:
+                assert box["stop"] == box["wide"] == bool(box["spoken"]), (path.name, box)
+                assert box["more"] == ("right" if box["wide"] else None), (path.name, box)
+                assert not box["wide"] or box["bar"] >= 8, (path.name, box)
+            assert size != PHONE or path.stem == "index" or any(box["wide"] for box in boxes)
+
+
+def test_the_edge_of_a_box_is_where_there_is_more(page, pages):
+    show(page, files(pages)[0], PHONE)
+    for left, more in [(30, "right left"), (9999, "left"), (0, "right")]:
+        page.evaluate("(x) => document.querySelector('[data-more]').scrollTo(x, 0)", left)
+        settle(page)
+        now = page.evaluate("document.querySelector('[tabindex][data-more]').dataset.more")
+        assert set(now.split()) == set(more.split())
+
+
+def test_a_picture_is_not_shrunk_and_its_text_stands_below_it_once(page, pages):
+    for path in files(pages):
+        show(page, path, PHONE)
+        pictures = page.evaluate(
+            """() => [...document.images].map((image) => ({
+                shown: image.checkVisibility(), own: Number(image.getAttribute('width')),
+                width: image.clientWidth, alt: image.alt, there: image.naturalWidth,
+                text: image.closest('figure').querySelector('figcaption').textContent,
+            }))"""
+        )
+        for picture in pictures:
+            assert picture["there"] and (not picture["shown"] or picture["width"] == picture["own"])
+            assert len(picture["text"]) > 20, path.name
+            assert picture["alt"] and picture["alt"] not in picture["text"], path.name
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+def test_every_target_has_24_pixels(page, pages, size):
+    for path in files(pages):
+        show(page, path, size)
+        assert page.evaluate(SMALL) == [], path.name
+
+
+# --- readers ---
+
+
+def test_axe_finds_nothing(page, pages):
+    for path in files(pages):
+        show(page, path)
+        page.evaluate(ONE_OF_EACH)
+        page.add_script_tag(path=AXE)
+        # the theme changes colours only
+        for theme, rules in ("light", {}), ("dark", {"runOnly": ["color-contrast"]}):
+            page.emulate_media(color_scheme=theme)
+            rules["preload"] = False  # it would fetch the style, which no file may
+            found = page.evaluate("async (rules) => (await axe.run(rules)).violations", rules)
+            said = [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
+            assert said == [], (path.name, theme)
+
+
+def test_tab_alone_goes_through_every_page_in_its_order_and_one_sees_where(page, pages):
+    for path in files(pages):
+        show(page, path, unfold=False)
+        count = page.evaluate(STOPS)
+        for k in range(count):
+            page.keyboard.press("Tab")
+            place, seen, name = page.evaluate(FOCUSED)
+            assert place == k and seen, (path.name, k, place, name)
+
+
+def test_a_page_reads_in_the_order_of_its_lesson(page, pages):
+    for path in lessons():
+        if not (pages / f"{path.stem}.html").exists():
+            continue
+        text = (pages / f"{path.stem}.html").read_text(encoding="utf-8")
+        cells = [cell.id for cell in nbformat.read(path, as_version=4).cells]
+        assert re.findall(r'<section class="(?:text|code)" id="(.*?)"', text) == cells
+        levels = [int(level) for level in re.findall(r"<h([1-6])", text)]
+        assert levels.count(1) == 1 and levels[0] == 1
+        assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False)), path.name
+
+
+def test_a_page_is_read_without_scripts_and_says_what_they_are_for(page, pages):
+    with scripts_off(page):
+        for path in files(pages):
+            page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+            page.goto(path.as_uri())
+            assert page.locator("noscript .still").is_visible(), path.name
+            for saved in page.locator(".live .saved").all():
+                assert saved.locator("img").is_visible()
+                assert saved.locator("figcaption").is_visible()
+            assert not page.locator("button").filter(visible=True).count(), path.name
+            if path.stem != "index":
+                cells = nbformat.read(ROOT / "notebooks" / f"{path.stem}.ipynb", as_version=4).cells
+                for cell in cells:
+                    assert page.locator(f"section#{cell.id}").is_visible(), (path.name, cell.id)
+
+
+def test_paper_shows_all_that_is_unfolded_and_nothing_is_cut_off(page, pages):
+    for path in files(pages):
+        show(page, path, PAPER, unfold=False)
+        page.emulate_media(media="print")
+        assert page.evaluate(CUT, False) == [], path.name
+        assert not page.locator("header, footer, .contents").filter(visible=True).count()
+        if path.stem == "index":
+            continue
+        fold = page.locator("main details").first
+        assert fold.locator("summary").is_visible() and not fold.locator("p").first.is_visible()
+        page.emulate_media(media="screen")
+        page.locator(".contents summary").click()
+        page.get_by_role("button", name="Unfold all").click()
+        page.emulate_media(media="print")
+        assert fold.locator("p").first.is_visible()
+        assert page.evaluate(CUT, False) == [], path.name
+
+
+def test_forced_colours_leave_the_cells_theirs(page, pages):
+    page.emulate_media(forced_colors="active")
+    show(page, pages / "index.html")
+    cells = page.locator(".live td[style]").all()
+    grounds = {cell.evaluate("(cell) => getComputedStyle(cell).backgroundColor") for cell in cells}
+    assert len(grounds) > 5
+
+
+# --- the folder ---
+
+
+def test_every_link_leads_somewhere(page, pages):
+    texts = {path.name: path.read_text(encoding="utf-8") for path in files(pages)}
+    names = {name: re.findall(r'\bid="(.*?)"', text) for name, text in texts.items()}
+    for name, text in texts.items():
+        assert len(names[name]) == len(set(names[name])), f"an id twice in {name}"
+        for link in re.findall(r'\b(?:href|src)="(.*?)"', text):
+            file, _, place = html.unescape(link).partition("#")
+            assert "//" not in link and (pages / (file or name)).is_file(), (name, link)
+            assert not place or place in names[file or name], (name, link)
+    made = [path.stem for path in lessons() if f"{path.stem}.html" in texts]
+    for before, after in zip(made, made[1:], strict=False):  # at the top and at the foot
+        assert texts[f"{before}.html"].count(f'href="{after}.html" rel="next"') == 2
+        assert texts[f"{after}.html"].count(f'href="{before}.html" rel="prev"') == 2
+    assert re.findall(r'<h3><a href="(.*?)\.html"', texts["index.html"]) == made
+
+
+def test_the_first_page_says_minutes_and_aims_and_has_the_notebooks(page, pages):
+    show(page, pages / "index.html")
+    for lesson in page.locator(".lessons > li").all():
+        minutes = int(lesson.locator(".minutes").inner_text().split()[0])
+        assert 30 <= minutes <= 60 and lesson.locator("li").count() in (2, 3, 4)
+    assert page.locator(".live .explore table").is_visible()
+    with zipfile.ZipFile(pages / "course.zip") as course:
+        names = set(course.namelist())
+    for pattern in "README.md", "requirements.txt", "notebooks/*.ipynb", "helpers/**/*.*", "data/*":
+        for path in ROOT.glob(pattern):
+            if path.is_file() and path.suffix != ".pyc":
+                assert f"attention/{path.relative_to(ROOT).as_posix()}" in names
+    assert not [name for name in names if ".pyc" in name or "checkpoint" in name]
+
+
+def test_pages_are_small(pages):
+    common = [(pages / name).read_bytes() for name in ("course.css", "course.js")]
+    made = files(pages)
+    for path in made:
+        sent = sum(len(gzip.compress(part)) for part in [*common, path.read_bytes()])
+        assert sent <= 400_000, path.name
+    every = [path for path in pages.rglob("*") if path.is_file() and path.name != "course.zip"]
+    share = (len(made) - 1) / len(lessons())  # of 5 MB: not all lessons may be made
+    assert sum(path.stat().st_size for path in every) <= 5_000_000 * share
