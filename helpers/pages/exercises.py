@@ -120,8 +120,7 @@ def as_fold(exercise):
         code = highlight(answer.code.strip(), PythonLexer(), HtmlFormatter())
         parts += [
             f"<h4>Answer {k}</h4>",
-            '<div class="source" tabindex="0" role="region" '
-            f'aria-label="Answer {k} to {exercise}">{code}</div>',
+            f'<div class="source" data-box="Answer {k} to {exercise}">{code}</div>',
             as_html(verdict.said, verdict.passed),
         ]
     return f'<details class="told">{"".join(parts)}</details>'

@@ -15,6 +15,7 @@ from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
 from nbformat import v4
 
+from ..checks.verdict import MIME as VERDICT
 from .record import MIME
 
 HERE = Path(__file__).parent
@@ -28,6 +29,16 @@ sys.path.insert(0, "..")
 from helpers.pages.record import start
 start({texts!r})
 """
+# Code that is folded, by what stands in it, and the words on the fold.
+FOLDED = (
+    ("sys.path.insert", "What is loaded"),
+    ("explore(", "The Python behind this picture"),
+    ("Figure(", "The Python that draws this picture"),
+)
+WITHOUT = (
+    "*On this page: think, or write on paper, then unfold. To write code and have it checked, "
+    "take [the notebooks](index.html#notebooks).*"
+)
 BOX = '<div class="wide" data-box="Table">'
 ANSWERS = """
 from IPython.display import HTML, display
@@ -94,6 +105,7 @@ class Lesson:
 
     def write(self, folder, before=None, after=None):
         """Write the page, and its pictures beside it. before, after: lessons, or None."""
+        _for_readers(self.notebook)
         for cell in self.notebook.cells:
             if cell.cell_type == "code":
                 cell.outputs = [self._output(cell, x, folder) for x in _shown(cell.outputs)]
@@ -137,6 +149,27 @@ class Lesson:
             f'<img alt="Picture"{more} src="pictures/{name}"></div>'
             f"<figcaption>{alt}</figcaption></figure>"
         )
+
+
+def _for_readers(notebook):
+    """What a reader who runs nothing would stumble over: what is solved is not shown; code that
+    only loads or draws is folded, and what answers a prediction, too."""
+    notebook.cells = [x for x in notebook.cells if not x.source.startswith("progress(")]
+    predicts = False
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.fold = next((words for mark, words in FOLDED if mark in cell.source), "")
+            cell.answer = predicts and not cell.fold
+            cell.outputs = [x for x in cell.outputs if not _is_open(x)]
+        else:
+            cell.source = re.sub(r"### What is solved\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)
+            cell.source = cell.source.replace("## Exercises\n", f"## Exercises\n\n{WITHOUT}\n")
+        predicts = cell.cell_type == "markdown" and "**Predict" in cell.source.rpartition("\n\n")[2]
+
+
+def _is_open(output):
+    """Is it the verdict on a stub, which says only that nothing is written yet?"""
+    return output.get("data", {}).get(VERDICT, {}).get("passed", True) is None
 
 
 def checked_in(cell):
