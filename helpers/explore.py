@@ -10,7 +10,6 @@ What is saved with the notebook is a still picture.
 
 import base64
 import html
-import os
 import sys
 import threading
 from contextlib import suppress
@@ -222,7 +221,10 @@ class Explore(anywidget.AnyWidget):
         notebook is opened again. Other programs would show both: they get one.
         """
         live, _ = super()._repr_mimebundle_()
-        one_output = "VSCODE_PID" in os.environ or "google.colab" in sys.modules
+        # VS Code puts this name into every kernel that it starts for a notebook, also in a
+        # container, where its VSCODE_PID is missing
+        vs_code = "__vsc_ipynb_file__" in getattr(get_ipython(), "user_ns", {})
+        one_output = vs_code or "google.colab" in sys.modules
         if not one_output:
             live.pop("text/plain")
             display(live, raw=True)  # before the still picture is drawn, which takes longer

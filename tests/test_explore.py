@@ -660,8 +660,7 @@ def test_the_text_is_settings_numbers_and_caption_of_now(change):
 @pytest.fixture
 def displayed(monkeypatch):
     """displayed(widget): [(bundle, metadata)] of the outputs of a cell that ends in it, in
-    Jupyter: neither in VS Code nor in Colab, wherever the tests run."""
-    monkeypatch.delenv("VSCODE_PID", raising=False)
+    Jupyter: not in Colab, wherever the tests run."""
     monkeypatch.delitem(sys.modules, "google.colab", raising=False)
 
     def displayed(widget):
@@ -684,7 +683,8 @@ def test_the_still_picture_is_an_output_of_its_own_in_jupyter_only(displayed, mo
     if where == "Colab":
         monkeypatch.setitem(sys.modules, "google.colab", SimpleNamespace())
     elif where == "VS Code":
-        monkeypatch.setenv("VSCODE_PID", "1")
+        kernel = SimpleNamespace(user_ns={"__vsc_ipynb_file__": "01.ipynb"})
+        monkeypatch.setattr(MODULE, "get_ipython", lambda: kernel)
     widget = explore(lambda x: View([[0.25]], ['<b>"']), x=(0, 4))
     (live, _), *more, (bundle, metadata) = [*displayed(widget)] * (2 - (where == "Jupyter"))
     assert not more and live[WIDGET]["model_id"] == widget.model_id
