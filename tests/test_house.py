@@ -25,10 +25,8 @@ def test_ci_runs_the_test_command_of_the_readme():
         (ROOT / ".github/workflows/tests.yml").read_text(),
     ):
         assert f"{install} && .venv/bin/python -m pytest\n" in text
-    small = "--extra-index-url https://download.pytorch.org/whl/cpu"
-    assert f"`{small}`" in README
     for name in (".github/workflows/pages.yml", ".devcontainer/devcontainer.json"):
-        assert f"{install} {small}" in (ROOT / name).read_text()
+        assert install in (ROOT / name).read_text()
     first = lessons()[0].name
     assert f"{install} && .venv/bin/python -m jupyter lab notebooks/{first}\n" in README
 
