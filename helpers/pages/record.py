@@ -94,9 +94,7 @@ def _explanations(widget, panels):
     """For each panel a text for each of its cells."""
     return [
         [
-            widget._explanation([k, place // len(panel["columns"]), place % len(panel["columns"])])[
-                1
-            ]
+            widget._explanation([k, place // len(panel["columns"]), place % len(panel["columns"])])[1]
             for place in range(len(panel["cells"]))
         ]
         if panel["explains"]
