@@ -217,11 +217,13 @@ def write_common(folder):
     helpers = HERE.parent
     names = ("plane.js", "pixels.js", "explore.js")
     view = "".join((helpers / name).read_text(encoding="utf-8") for name in names)
-    ours = "".join((HERE / name).read_text(encoding="utf-8") for name in ("reading.js", "pages.js"))
+    names = ("reading.js", "pages.js", "present.js")
+    ours = "".join((HERE / name).read_text(encoding="utf-8") for name in names)
     view = view.replace("export default", "const widget =")
     (folder / "course.js").write_text(f"(() => {{\n{view}\n{ours}\n}})();\n", encoding="utf-8")
     style = (HERE / "pages.css").read_text(encoding="utf-8")
     style += (helpers / "explore.css").read_text(encoding="utf-8")
+    style += (HERE / "present.css").read_text(encoding="utf-8")  # after what it enlarges
     (folder / "course.css").write_text(style, encoding="utf-8")
 
 

@@ -1,0 +1,259 @@
+// A page as steps for a projector. A step is a part of the page, and all others are put away:
+// nothing is copied or moved, so that views and text boxes stay what they are.
+
+const SMALLEST = 18; // px of a letter that the last row of a class can read
+const PICTURE = ".output > figure img"; // not the still one of a live view
+const HEADING = /^H[1-6]$/;
+
+const isHeading = (node) => HEADING.test(node.tagName);
+const isSource = (node) => node.matches(".source");
+const isOutput = (node) => node.parentElement.matches(".code") && !isSource(node);
+const columnsOf = (node) => Math.max(...node.textContent.split("\n").map((line) => line.length));
+const isLive = (node) => Boolean(node.querySelector(".live"));
+const isPicture = (node) => isOutput(node) && Boolean(node.querySelector(PICTURE));
+const isSetUp = (node) => isSource(node) && /^(import|from) /.test(node.querySelector("pre").textContent.trim());
+// A paragraph that has this in bold, such as "Predict:" or "Live."
+const says = (node, word) => node.tagName === "P" && [...node.querySelectorAll("strong")].some((x) => x.textContent.startsWith(word));
+
+// The parts of the page that a step can consist of, in their order.
+const blocksOf = (main) => [...main.querySelectorAll(":scope > :is(.text, .code) > *")];
+
+// Steps: { blocks, intro: those of them that were shown before, hidden: those that answer a
+// question and wait until they are asked for }.
+function stepsOf(blocks) {
+  const steps = [];
+  let step, question = false;
+  const begin = (block, intro = []) => steps.push(step = { blocks: [...intro, block], intro, hidden: [], asked: false });
+  const last = () => step.blocks.at(-1);
+  // code follows, with at most lists and folded hints between
+  const introduces = (k) => isSource(blocks.slice(k + 1).find((block) => isSource(block) || isHeading(block) || block.tagName === "P") ?? blocks[k]);
+  // it says what the output above it shows
+  const concludes = (block, k) => isOutput(last()) && !isLive(last()) && !["Predict", "Live"].some((word) => says(block, word)) && !introduces(k);
+  function belongs(block, k) {
+    if (isHeading(block)) return step.blocks.every(isHeading);
+    // a picture below what the same cell printed has a screen of its own
+    if (isPicture(block) && last().matches(".printed")) return false;
+    const coded = step.blocks.some((one) => isSource(one) && !isSetUp(one));
+    if (isSource(block)) return !coded;
+    if (block.tagName !== "P" || step.blocks.every(isHeading)) return true;
+    if (block.parentElement === blocks[0].parentElement) return true; // all of the title is one step
+    if (concludes(block, k)) return true;
+    return !coded && step.blocks.some((one) => says(one, "Live") || says(one, "Predict") && !says(block, "Live"));
+  }
+  blocks.forEach((block, k) => {
+    if (step && belongs(block, k)) step.blocks.push(block);
+    // code is never without the sentence that introduces it: that is shown again
+    else if (step && isPicture(block)) begin(block, introduction(step).filter(isHeading));
+    else begin(block, step && isSource(block) ? introduction(step) : []);
+    if (says(block, "Predict")) question = true;
+    if (isHeading(block) || isLive(block)) question = false;
+    if (isOutput(block) && question) [question, step.answered] = [false, true];
+    if (step.answered) step.hidden.push(block);
+  });
+  return steps;
+}
+
+// Headings, and the last paragraph with what belongs to it, before the code of a step.
+function introduction({ blocks }) {
+  const before = blocks.slice(0, blocks.findIndex(isSource)).filter((block) => block.tagName !== "DETAILS");
+  const from = before.findLastIndex((block) => block.tagName === "P");
+  return before.filter((block, k) => isHeading(block) || k >= from);
+}
+
+function presentation(main, button) {
+  const blocks = blocksOf(main), steps = stepsOf(blocks), root = document.documentElement;
+  const status = make("span"), next = makeButton("", () => forward());
+  set(status, { role: "status" });
+  const bar = make("nav", { className: "steps" }, makeButton("Back", () => back()), status, next, makeButton("Leave (Esc)", () => leave()));
+  const unfold = makeButton("Code", () => fold(unfold.getAttribute("aria-expanded") === "true"));
+  bar.prepend(unfold);
+  set(bar, { "aria-label": "Steps" });
+  document.body.append(bar);
+  let now = -1, entered, opened;
+  const step = () => steps[now], presenting = () => now >= 0;
+  const waiting = () => !step().asked && step().hidden.length > 0;
+  const parts = (selector) => step().blocks.flatMap((block) => [...(block.matches(selector) ? [block] : []), ...block.querySelectorAll(selector)]);
+
+  // Letters are as large as the screen has room for. Where the code of a view or a picture is in
+  // the way it is folded; what is still too high is scrolled.
+  function fit() {
+    const { innerWidth: wide, innerHeight: high } = window;
+    const pictures = parts(PICTURE), lines = parts(".source, .printed, .text pre");
+    const largest = Math.max(SMALLEST, Math.min(high * 0.044, wide * 0.028)), sizes = [];
+    for (let size = largest; size > SMALLEST; size -= 1) sizes.push(size);
+    root.style.setProperty("--columns", Math.max(40, ...lines.map(columnsOf)));
+    // a picture is as wide as the screen, if it is not too high then
+    const asked = pictures.map((image) => Math.min(0.7 * high, wide * image.naturalHeight / image.naturalWidth || 0));
+    function fits(size) {
+      root.style.setProperty("--size", `${size}px`);
+      root.style.setProperty("--picture", "0px");
+      const left = room() - main.offsetHeight, most = Math.max(0, ...asked) * asked.length;
+      if (asked.length) root.style.setProperty("--picture", `${Math.max(left, 0.5 * high) / asked.length}px`);
+      return left >= most;
+    }
+    root.removeAttribute("data-dense");
+    const code = folding();
+    unfold.hidden = !code;
+    fold(Boolean(code && isSetUp(code)));
+    if (fits(largest)) return;
+    if (code) fold(true);
+    if ([...sizes, SMALLEST].some(fits)) return;
+    // a view stays with its target: its tables are made dense
+    root.toggleAttribute("data-dense", step().blocks.some(isLive));
+    if (root.hasAttribute("data-dense")) sizes.slice(-6).concat(SMALLEST).some(fits);
+    else if (!asked.length) fits(Math.max(SMALLEST, 0.8 * largest)); // it is scrolled anyway
+  }
+  // The code of this step that may be folded.
+  function folding() {
+    const shown = step().blocks.find((block) => isLive(block) || isPicture(block));
+    return step().blocks.find((block) => isSource(block) && (isSetUp(block) || block.parentElement === shown?.parentElement));
+  }
+  function fold(folded) {
+    const code = folding();
+    if (!code) return;
+    code.toggleAttribute("data-folded", folded);
+    set(unfold, { "aria-expanded": !folded });
+  }
+
+  // what a view needs is known when it is there
+  const resized = new ResizeObserver(() => presenting() && fit());
+
+  function tidy() {
+    resized.disconnect();
+    for (const name of ["data-away", "data-waits", "data-folded"]) {
+      main.querySelectorAll(`[${name}]`).forEach((node) => node.removeAttribute(name));
+    }
+  }
+  function show(k) {
+    tidy();
+    now = k;
+    for (const block of blocks) block.toggleAttribute("data-away", !step().blocks.includes(block));
+    // code and what it gives are folded for readers; here they have steps of their own
+    parts("details").forEach((node) => { node.open = node.matches(".fold"); });
+    if (waiting()) step().hidden.forEach((block) => block.toggleAttribute("data-waits", true));
+    fit();
+    parts(".live, img").forEach((node) => resized.observe(node));
+    window.scrollTo(0, 0);
+    if (!bar.contains(document.activeElement)) main.focus({ preventScroll: true });
+    tell();
+    history.replaceState(null, "", `#present-${k + 1}`);
+  }
+  function tell() {
+    setText(status, `Step ${now + 1} of ${steps.length}`);
+    setText(next, waiting() ? "Show" : "Next");
+  }
+  function ask() {
+    step().asked = true;
+    step().hidden.forEach((block) => block.removeAttribute("data-waits"));
+    tell();
+    reveal(step().hidden[0]);
+  }
+  // Scrolls only if it has to, and never so far that the beginning is lost.
+  function reveal(node) {
+    const { top, bottom } = node.getBoundingClientRect();
+    window.scrollBy(0, Math.min(top, Math.max(0, bottom + 8 - room())));
+  }
+  const room = () => window.innerHeight - bar.offsetHeight;
+
+  // Through a step that is higher than the screen first, then on.
+  function forward() {
+    const ended = window.scrollY + window.innerHeight > root.scrollHeight - 2;
+    const seen = waiting() && step().hidden[0].getBoundingClientRect().top < room();
+    if (!ended && !seen) window.scrollBy(0, 0.8 * room());
+    else if (waiting()) ask();
+    else if (now < steps.length - 1) show(now + 1);
+  }
+  function back() {
+    if (window.scrollY > 1) window.scrollBy(0, -0.8 * room());
+    else if (now > 0) show(now - 1);
+  }
+
+  function enter(k) {
+    if (!presenting()) {
+      entered = { k, top: window.scrollY, hash: location.hash };
+      opened = [...main.querySelectorAll("details[open]")];
+      for (const one of steps) one.asked = false;
+      root.classList.add("presenting");
+      set(main, { tabindex: -1 });
+    }
+    show(Math.min(k, steps.length - 1));
+  }
+  function leave() {
+    const { blocks: [...shown], intro } = step(), first = shown.find((block) => !intro.includes(block));
+    const held = main.contains(document.activeElement) && document.activeElement !== main;
+    tidy();
+    root.classList.remove("presenting");
+    main.removeAttribute("tabindex");
+    for (const name of ["style", "data-dense"]) root.removeAttribute(name);
+    main.querySelectorAll("details").forEach((node) => { node.open = opened.includes(node); });
+    if (now === entered.k && !entered.hash.startsWith("#present-")) {
+      window.scrollTo(0, entered.top);
+      history.replaceState(null, "", entered.hash || location.pathname + location.search);
+    } else {
+      first.scrollIntoView();
+      history.replaceState(null, "", `#${first.closest("[id]").id}`);
+    }
+    now = -1;
+    if (held) return;
+    first.tabIndex = -1; // the keyboard goes on from here
+    first.focus({ preventScroll: true });
+    first.addEventListener("blur", () => first.removeAttribute("tabindex"), { once: true });
+  }
+  // The step that is at the top of the window.
+  function here() {
+    const k = steps.findIndex((one) => one.blocks.some((block) => !one.intro.includes(block) && block.getBoundingClientRect().bottom > 40));
+    return k < 0 ? steps.length - 1 : k;
+  }
+  function answer() {
+    if (waiting()) return ask();
+    const closed = parts("details:not([open])")[0];
+    if (closed) closed.open = true;
+  }
+  main.addEventListener("toggle", ({ target }) => presenting() && target.open && reveal(target), true);
+
+  // Page keys are those of a clicker, and always ours; arrows are not where something else
+  // can be moved by them.
+  function press(event) {
+    const { key, target } = event;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    const typing = target.matches?.("textarea, select, input:not([type=checkbox]), [contenteditable]");
+    if (!presenting()) {
+      if (key.toLowerCase() !== "p" || typing || event.repeat) return;
+      event.preventDefault();
+      return enter(here());
+    }
+    const scrolls = target.matches?.(".source, .python, .printed, .wide, .highlight") && target.scrollWidth > target.clientWidth;
+    const moves = typing || scrolls || target.closest?.(".explore td, .explore .vectors, .explore canvas");
+    const acts = typing || target.closest?.("a, button, summary, input, .explore");
+    const does = {
+      PageDown: forward,
+      PageUp: back,
+      Escape: leave,
+      ArrowRight: !moves && forward,
+      ArrowLeft: !moves && back,
+      Enter: !acts && answer,
+    }[key];
+    if (!does || event.shiftKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!event.repeat) does();
+  }
+  // before a view sees it
+  window.addEventListener("keydown", press, true);
+  for (const type of ["resize", "load"]) window.addEventListener(type, () => presenting() && fit());
+
+  function follow() {
+    const [, number] = /^#present-(\d+)$/.exec(location.hash) ?? [];
+    if (number) return enter(Math.max(0, number - 1));
+    const place = presenting() && document.getElementById(location.hash.slice(1));
+    const k = place ? steps.findIndex((one) => one.blocks.some((block) => block.contains(place) || place.contains(block))) : -1;
+    if (k >= 0) show(k);
+  }
+  window.addEventListener("hashchange", follow);
+  button.hidden = false;
+  button.addEventListener("click", () => enter(here()));
+  follow();
+}
+
+const presented = document.querySelector("button.present");
+if (presented) presentation(document.querySelector("main"), presented);

@@ -1,0 +1,174 @@
+"""Promises of a page that is presented: one idea a screen, answers when they are asked for,
+nothing lost. Keys as a clicker sends them."""
+
+import os
+
+import pytest
+from lab import ROOT, chromium
+from playwright.sync_api import expect
+
+from helpers.pages.__main__ import main as make_pages
+
+LAST = 200  # presses, more than any lesson needs
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    """(page, address of lesson 2)"""
+    folder = os.environ.get("PAGES") or tmp_path_factory.mktemp("presented")
+    if not os.environ.get("PAGES"):
+        assert make_pages([str(folder), *map(str, ROOT.glob("notebooks/02_*.ipynb"))]) == 0
+    with chromium(tmp_path_factory.mktemp("browser"), 1024, 640) as page:
+        if page is None:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)("no Chromium was found")
+        yield page, f"file://{folder}/02_softmax.html"
+
+
+def open_at(lesson, place=""):
+    page, address = lesson
+    page.goto("about:blank")  # the next would else be a move in the same page
+    page.goto(address + place)
+    page.locator(".live.plays").last.wait_for(state="attached")
+    return page
+
+
+def number(page):
+    return page.locator(".steps [role=status]").inner_text()
+
+
+def shown(page):
+    """What can be seen: for each block its cell, and its place among all."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll("main > section > *")]
+            .map((node, k) => [node, k])
+            .filter(([node]) => node.checkVisibility({ visibilityProperty: true }))
+            .map(([node, k]) => [k, node.parentElement.id, node.className])"""
+    )
+
+
+SMALL = """() => [...document.querySelectorAll("main :not(script, figcaption, .dense *)")]
+    .filter((node) => node.checkVisibility()
+        && [...node.childNodes].some((one) => one.nodeType === 3 && one.data.trim())
+        && parseFloat(getComputedStyle(node).fontSize) < 18)
+    .map((node) => node.outerHTML)"""
+
+
+def test_every_part_of_the_lesson_is_in_one_step_and_large_forward_and_back(lesson):
+    page = open_at(lesson)
+    page.keyboard.press("p")
+    there, back = {}, {}  # step: its parts {place: (cell, class)}
+    for key, steps in (("PageDown", there), ("PageUp", back)):
+        for _ in range(LAST):
+            before = number(page), page.evaluate("scrollY"), shown(page)
+            parts = {k: (cell, kind) for k, cell, kind in before[-1]}
+            steps.setdefault(before[0], {}).update(parts)
+            assert page.evaluate("document.documentElement.scrollWidth") == 1024
+            assert not page.evaluate(SMALL)
+            page.keyboard.press(key)
+            if (number(page), page.evaluate("scrollY"), shown(page)) == before:
+                break
+    assert there == back and [*there] == [*back][::-1]
+    assert [*there] == [f"Step {k + 1} of {len(there)}" for k in range(len(there))]
+    parts = [part for step in there.values() for part in step.items()]
+    of_cells = [k for k, (_, kind) in parts if kind in ("source", "printed", "output")]
+    assert len(of_cells) == len(set(of_cells)) > 30
+    classes = page.eval_on_selector_all(
+        "main > section > *", "(all) => all.map((x) => x.className)"
+    )
+    missing = {kind for k, kind in enumerate(classes) if k not in dict(parts)}
+    assert missing == {"source"}  # that of the set-up, of views and pictures: it is folded
+    for step in there.values():  # no code without words before it
+        assert next(iter(step.values()))[1] == ""
+
+
+def test_an_answer_waits_until_it_is_asked_for(lesson):
+    page = open_at(lesson)
+    page.keyboard.press("p")
+    question, output = page.locator("#l02-06 > p"), page.locator("#l02-07 > .printed")
+    answer = page.locator("#l02-08 > details")
+    while not question.is_visible():
+        page.keyboard.press("PageDown")
+    step = number(page)
+    expect(page.locator("#l02-07 > .source")).to_be_visible()
+    expect(output).to_be_hidden()
+    expect(answer).to_be_hidden()
+    page.keyboard.press("PageDown")
+    assert number(page) == step
+    expect(output).to_be_visible()
+    expect(answer).not_to_have_attribute("open", "")
+    page.keyboard.press("Enter")
+    expect(answer).to_have_attribute("open", "")
+    page.keyboard.press("PageDown")
+    assert number(page) != step
+    page.keyboard.press("PageUp")
+    expect(answer).not_to_have_attribute("open", "")
+
+
+def test_a_view_answers_and_arrows_in_it_are_its_own(lesson):
+    page = open_at(lesson)
+    view, target = page.locator("#l02-27 .explore"), page.locator("#l02-26 > p").last
+    view.evaluate("(node) => { window.view = node; }")
+    page.keyboard.press("p")
+    while not view.is_visible():
+        page.keyboard.press("PageDown")
+    for node in (target, view.locator("tbody tr").last):
+        expect(node).to_be_in_viewport(ratio=1)
+    step, slider = number(page), view.locator("input[type=range]")
+    slider.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    expect(view.locator("output")).to_have_text("0.05")
+    expect(view.locator(".caption")).to_contain_text("have 1.000 together")
+    assert number(page) == step
+    page.keyboard.press("PageDown")  # from a clicker, wherever the focus is
+    assert number(page) != step
+    page.keyboard.press("ArrowLeft")
+    assert number(page) == step
+    page.keyboard.press("Escape")
+    expect(view.locator("output")).to_have_text("0.05")
+    assert page.evaluate("window.view.isConnected")
+    expect(view).to_be_in_viewport()
+
+
+def test_it_leaves_where_it_was_and_a_reload_stays(lesson):
+    page = open_at(lesson)
+    fold = page.locator("#l02-08 > details")
+    fold.locator("summary").click()
+    page.evaluate("scrollTo(0, 1234)")
+    page.keyboard.press("p")
+    page.keyboard.press("Escape")
+    assert page.evaluate("scrollY") == 1234
+    expect(fold).to_have_attribute("open", "")
+    button = page.get_by_role("button", name="Present (p)")
+    button.focus()
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.get_by_role("button", name="Next").click()
+    assert number(page).startswith("Step 4 of") and page.url.endswith("#present-4")
+    page.reload()
+    assert number(page).startswith("Step 4 of")
+    expect(page.locator("#l02-05")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("#l02-04 > p").last).to_be_in_viewport()
+    expect(page.locator("main > section").last).to_be_visible()
+    page.emulate_media(media="print")
+    paper = page.locator("main").bounding_box()
+    page.evaluate("location.hash = 'present-4'")
+    expect(page.locator("html")).to_have_class("presenting")
+    assert page.locator("main").bounding_box()["height"] == paper["height"]
+    page.emulate_media(media="screen")
+
+
+def test_what_is_typed_elsewhere_does_nothing(lesson):
+    page = open_at(lesson)
+    for keys in ("Control+p", "Alt+p", "Meta+p"):
+        page.keyboard.press(keys)
+    page.evaluate("document.querySelector('main').prepend(document.createElement('input'))")
+    page.locator("main > input").press("p")
+    assert page.locator(".presenting").count() == 0
+    page.locator("main > input").blur()
+    page.keyboard.press("p")
+    assert number(page).startswith("Step 1 of")
+    for keys in ("Control+PageDown", "Meta+ArrowRight", "Shift+ArrowRight"):
+        page.keyboard.press(keys)
+    assert number(page).startswith("Step 1 of")
