@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import time
+from pathlib import Path
 from queue import Empty
 from unittest.mock import patch
 
@@ -19,11 +20,13 @@ if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
 import pytest
-from lab import chromium, jupyterlab
+from lab import ROOT, chromium, jupyterlab
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 from optional import OPTIONAL, needs_transformers
 from xdist.scheduler import LoadScopeScheduling
+
+from helpers.pages.__main__ import main as make_pages
 
 OLD = {
     "ATEN_CPU_CAPABILITY": "default",
@@ -54,6 +57,8 @@ def _get_message_while_alive(self, stream, timeout=None):
 RunningKernel.get_message = _get_message_while_alive
 
 LONG = ("test_live.py", "test_alive.py", "10_learned_attention.ipynb", "test_classroom.py")
+PAGES = ("test_pages.py", "test_present.py", "test_recordings.py", "test_engines.py")
+LONG += PAGES
 LONG += ("test_notebooks.py", "test_search.py", "test_mistakes.py")
 # Files whose tests share nothing but what is the same for a parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_search.py", "test_mistakes.py", "test_learned.py")
@@ -67,6 +72,8 @@ class Scheduling(LoadScopeScheduling):
         if "test_live.py" in test:  # in three browsers: even lessons, odd ones, and the extra views
             number = parameters[:2]
             return f"live {int(number) % 2 if number.isdigit() else 'extra'}"
+        if test.split("::")[0].endswith(PAGES):  # one worker builds the pages, for all of them
+            return "pages"
         by_parameter = parameters and test.split("::")[0].endswith(BY_PARAMETER)
         return parameters if by_parameter else super()._split_scope(nodeid)
 
@@ -116,6 +123,19 @@ def browser(tmp_path_factory):
         folder = tmp_path_factory.mktemp("lab")
         with jupyterlab(folder) as address:
             yield page, address, folder, errors
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    """A folder with the course's pages: in CI all, from the folder that PAGES names, elsewhere
+    those of five lessons that have every kind of control, of picture and of verdict."""
+    if folder := os.environ.get("PAGES"):
+        return Path(folder).absolute()
+    folder = tmp_path_factory.mktemp("pages")
+    names = ("02", "03", "04", "06", "11")
+    lessons = [str(path) for name in names for path in ROOT.glob(f"notebooks/{name}_*.ipynb")]
+    assert make_pages([str(folder), *lessons]) == 0
+    return folder
 
 
 def outside(url):
