@@ -128,11 +128,11 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
     """A folder with the course's pages: in CI all, from the folder that PAGES names, elsewhere
-    those of four lessons that have every kind of control, of picture and of verdict."""
+    those of five lessons that have every kind of control, of picture and of verdict."""
     if folder := os.environ.get("PAGES"):
         return Path(folder).absolute()
     folder = tmp_path_factory.mktemp("pages")
-    names = ("02", "04", "06", "11")
+    names = ("02", "03", "04", "06", "11")
     lessons = [str(path) for name in names for path in ROOT.glob(f"notebooks/{name}_*.ipynb")]
     assert make_pages([str(folder), *lessons]) == 0
     return folder

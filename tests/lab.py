@@ -38,6 +38,12 @@ def find_browser(playwright):
     return None
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextmanager
 def jupyterlab(folder):
     """A JupyterLab server on a copy of the course, so that no test changes a lesson.
@@ -48,9 +54,7 @@ def jupyterlab(folder):
         shutil.copytree(
             ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb*")
         )
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     own = {
         f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}")
         for name in ("CONFIG", "DATA", "RUNTIME")

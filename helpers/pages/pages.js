@@ -75,7 +75,7 @@ class Recording {
   }
   picture() {
     const { start, where, patches } = this.recorded, picture = {};
-    merge(picture, start);
+    merge(picture, structuredClone(start)); // which the patch would change
     merge(picture, patches[where[this.known.get(keyOf(this.values))]]);
     return picture;
   }

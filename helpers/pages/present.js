@@ -185,7 +185,8 @@ function presentation(main, button) {
     root.classList.remove("presenting");
     main.removeAttribute("tabindex");
     for (const name of ["style", "data-dense"]) root.removeAttribute(name);
-    main.querySelectorAll("details").forEach((node) => { node.open = opened.includes(node); });
+    opened.forEach((node) => { node.open = true; });
+    main.querySelectorAll(".fold").forEach((node) => { node.open = opened.includes(node); });
     if (now === entered.k && !entered.hash.startsWith("#present-")) {
       window.scrollTo(0, entered.top);
       history.replaceState(null, "", entered.hash || location.pathname + location.search);

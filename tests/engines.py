@@ -1,0 +1,205 @@
+"""Firefox and WebKit as Debian has them, for the tests: each by what it speaks itself.
+
+Debian has no geckodriver, which Selenium needs, and Playwright drives its own builds only. Both
+engines know the same commands (https://www.w3.org/TR/webdriver2/): WebKit's driver takes them by
+HTTP, Firefox by Marionette, which is the length of a message, a colon, and JSON.
+"""
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from lab import free_port
+
+WIDTH, HEIGHT = 1280, 900
+# All but this machine is behind a proxy that is not there: nothing is fetched from elsewhere.
+NOWHERE = {"proxyType": "manual", "noProxy": ["127.0.0.1"]}
+NOWHERE |= dict.fromkeys(("httpProxy", "sslProxy"), "127.0.0.1:9")
+# JupyterLab's page never counts as loaded.
+SESSION = {"pageLoadStrategy": "none", "proxy": NOWHERE}
+PATHS = {
+    "SetTimeouts": "timeouts",
+    "SetWindowRect": "window/rect",
+    "Navigate": "url",
+    "ExecuteAsyncScript": "execute/async",
+    "PerformActions": "actions",
+}
+# What was asked for, a value or a function, with its argument; it may be a promise.
+EVALUATE = """
+const [argument, done] = arguments;
+Promise.resolve()
+    .then(() => {
+        const it = (%s);
+        return typeof it === "function" ? it(argument) : it;
+    })
+    .then((value) => done({ value: value ?? null }))
+    .catch((error) => done({ error: `${error}\\n${error.stack}` }));
+"""
+
+
+class Page:
+    """What the tests need of Playwright's Page; command(name, **parameters) asks the engine."""
+
+    def __init__(self, command):
+        self.command = command
+        command("SetTimeouts", script=120_000)
+        command("SetWindowRect", width=WIDTH, height=HEIGHT)
+
+    def goto(self, url, **_):
+        """The page before it is left at once, so that nobody takes it for the new one."""
+        self.command("Navigate", url="about:blank")
+        self.wait_for_function("location.href === 'about:blank'")
+        self.command("Navigate", url=url)
+        self.wait_for_function(
+            "location.href !== 'about:blank' && document.readyState !== 'loading'"
+        )
+
+    def evaluate(self, script, argument=None):
+        answer = self.command("ExecuteAsyncScript", script=EVALUATE % script, args=[argument])
+        if answer is None:
+            raise RuntimeError("the page was left before it answered")
+        assert "error" not in answer, answer["error"]
+        return answer["value"]
+
+    def wait_for_function(self, script, timeout=60_000):
+        end, error = time.monotonic() + timeout / 1000, None
+        while time.monotonic() < end:
+            try:
+                if self.evaluate(script):
+                    return
+            except RuntimeError as late:  # asked while one page made room for another
+                error = late
+            time.sleep(0.02)
+        raise TimeoutError(f"{script} did not become true: {error}")
+
+    def wait_for_selector(self, selector):
+        self.wait_for_function(f"document.querySelector({json.dumps(selector)}) !== null")
+
+    def add_script(self, path):
+        self.evaluate(f"() => {{ {path.read_text(encoding='utf-8')} }}")
+
+    def press(self, key):
+        """A key with its code of WebDriver, such as "\\ue014" (the right arrow)."""
+        keys = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
+        self.command("PerformActions", actions=[{"type": "key", "id": "keys", "actions": keys}])
+
+    def drag(self, start, end):
+        """From [x, y] to another with the mouse."""
+
+        def to(place, duration=0):
+            x, y = map(round, place)
+            return {"type": "pointerMove", "x": x, "y": y, "duration": duration}
+
+        down, up = ({"type": f"pointer{way}", "button": 0} for way in ("Down", "Up"))
+        middle = [(a + b) / 2 for a, b in zip(start, end, strict=True)]
+        steps = [to(start), down, to(middle, 50), to(end, 50), up]
+        mouse = {"type": "pointer", "id": "mouse", "actions": steps}
+        self.command("PerformActions", actions=[mouse])
+
+
+@contextmanager
+def started(command, folder, **variables):
+    """The file with what a process says, which has a home of its own and is ended."""
+    said, home = folder / f"{Path(command[0]).name}.txt", {"HOME": str(folder)}
+    environment = {**os.environ, **home, **variables}
+    with said.open("w") as out:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=out, stderr=subprocess.DEVNULL
+        )
+        try:
+            yield said
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def until(what):
+    """What it returns, as soon as it finds what it looks for."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return what()
+        except (OSError, ValueError):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
+@contextmanager
+def firefox(folder):
+    """A Page in Firefox, which needs no screen."""
+    profile = folder / "profile"
+    profile.mkdir()
+    (profile / "user.js").write_text('user_pref("marionette.port", 0);\n')  # any that is free
+    program = [find_firefox(), "--headless", "--marionette", "--profile", str(profile)]
+    with ExitStack() as stack:
+        stack.enter_context(started(program, folder))
+        port = until(lambda: int((profile / "MarionetteActivePort").read_text()))
+        connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), 150))
+        answers = stack.enter_context(connection.makefile("rb"))
+
+        def receive():
+            size = b"".join(iter(lambda: answers.read(1), b":"))
+            return json.loads(answers.read(int(size)))
+
+        def command(name, **parameters):
+            message = json.dumps([0, 1, f"WebDriver:{name}", parameters]).encode()
+            connection.sendall(b"%d:%s" % (len(message), message))
+            _, _, error, answer = receive()
+            if error:
+                raise RuntimeError(f"{name}: {error['message']}")
+            return answer.get("value")
+
+        receive()  # it says what it is
+        command("NewSession", **SESSION)
+        yield Page(command)
+
+
+@contextmanager
+def webkit(folder):
+    """A Page in the small browser that WebKitGTK brings, on a screen that nobody sees."""
+    screen = ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp"]
+    with ExitStack() as stack:
+        said = stack.enter_context(started(screen, folder))
+        display = until(lambda: int(said.read_text()))
+        port = free_port()
+        driver = ["WebKitWebDriver", f"--port={port}"]
+        stack.enter_context(started(driver, folder, DISPLAY=f":{display}", GDK_BACKEND="x11"))
+        until(lambda: socket.create_connection(("127.0.0.1", port)).close())
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=150)
+        session = "/session"
+
+        def send(method, path, parameters=None):
+            connection.request(method, path, parameters and json.dumps(parameters))
+            answer = connection.getresponse()
+            value = json.loads(answer.read())["value"]
+            if answer.status != 200:
+                raise RuntimeError(f"{path}: {value['message']}")
+            return value
+
+        def command(name, **parameters):
+            return send("POST", f"{session}/{PATHS[name]}", parameters)
+
+        session += (
+            "/" + send("POST", session, {"capabilities": {"alwaysMatch": SESSION}})["sessionId"]
+        )
+        try:
+            yield Page(command)
+        finally:
+            send("DELETE", session)
+
+
+def find_firefox():
+    return shutil.which("firefox-esr") or shutil.which("firefox")
+
+
+ENGINES = {
+    "Firefox": (firefox, lambda: bool(find_firefox())),
+    "WebKit": (webkit, lambda: bool(shutil.which("WebKitWebDriver") and shutil.which("Xvfb"))),
+}

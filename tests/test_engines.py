@@ -1,0 +1,274 @@
+"""The pages and JupyterLab in Firefox and WebKit, with the network cut: what Chromium shows
+elsewhere is shown there too.
+
+What a view should show Python says, in this process: compute() makes the whole picture anew.
+"""
+
+import base64
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import outside
+from engines import ENGINES
+from execute import lessons
+from lab import jupyterlab, open_notebook, run_all
+from replay import replay
+from test_live import LIVE, expected
+
+ROOT = Path(__file__).parent.parent
+LESSONS = {path.stem[:2]: path for path in lessons()}
+# with a query, a step, a temperature, an axis, a switch, and a switch in each cell
+ON_PAGES = ["02", "03", "06"]
+IN_LAB = "02"
+RIGHT = "\ue014"  # the key, as WebDriver calls it
+OURS = re.compile("blob:|anywidget|explore|jupyter-widgets")  # of what JupyterLab reports
+BARS = {"scrollbar-color", "scrollbar-width"}  # WebKit has its own way, which the style goes too
+# Before any script of the page: what it reports, as a reader sees it in the console.
+WATCH = """
+window.errors = [];
+window.addEventListener('error', (e) =>
+    errors.push(`${e.message} ${e.filename} ${e.error?.stack ?? e.target.outerHTML}`), true);
+window.addEventListener('unhandledrejection', (e) => errors.push(`${e.reason} ${e.reason?.stack}`));
+for (const kind of ['error', 'warn']) {
+    const say = console[kind];
+    console[kind] = (...words) => { errors.push(`${kind} ${words.join(' ')}`); say(...words); };
+}
+"""
+# What is done in the page, after live.js. A view is found by its number.
+HANDS = """
+window.hands = {};
+hands.reset = (number) => live.find(number).querySelector('.reset').click();
+hands.row = (number, k) => live.all(live.find(number), '.control')[k];
+hands.move = ([number, k, value]) => {
+    const input = hands.row(number, k).querySelector('input, select');
+    if (!input) live.all(live.find(number), 'td[aria-selected]').forEach((cell, place) => {
+        if ((cell.ariaSelected === 'true') !== value.flat()[place]) cell.click();
+    });
+    else if (input.type === 'checkbox') input.checked !== value && input.click();
+    else {
+        input.value = value;
+        input.dispatchEvent(new Event('input'));
+    }
+};
+hands.take = ([number, k]) => hands.row(number, k).querySelector('input').focus();
+// how the style underlines it
+hands.lines = ([number, which]) => live.all(live.find(number), which).map((node) => {
+    const style = getComputedStyle(node), line = style.textDecorationLine;
+    const kind = `${style.textDecorationStyle} ${style.textDecorationThickness}`;
+    return [node.textContent, line === 'underline' ? kind : line];
+});
+hands.places = ([number, ...which]) => {
+    const cells = live.all(live.find(number), 'td');
+    cells[0].scrollIntoView({ block: 'center' });
+    return which.map((place) => cells.at(place).getBoundingClientRect())
+        .map(({ x, y, width, height }) => [x + width / 2, y + height / 2]);
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def watched(pages, tmp_path_factory):
+    """The address of a lesson's page that keeps what it reports."""
+    copy = tmp_path_factory.mktemp("watched") / "pages"
+    shutil.copytree(pages, copy)
+    for path in copy.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("<head>", f"<head><script>{WATCH}</script>", 1), "utf-8")
+    return lambda number: (copy / f"{LESSONS[number].stem}.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request, tmp_path_factory):
+    """A page in this engine."""
+    start, is_there = ENGINES[request.param]
+    if not is_there():
+        reason = f"{request.param} was not found on this machine: see .ci/run"
+        if os.environ.get("CI") and sys.platform == "linux":
+            pytest.fail(f"{reason}; CI must run the tests of all engines")
+        pytest.skip(reason)
+    with start(tmp_path_factory.mktemp(request.param)) as page:
+        yield page
+
+
+class LiveView:
+    """A live view in the page, and the widget of this process that must show the same."""
+
+    def __init__(self, page, number, widget):
+        self.page, self.number, self.widget = page, number, widget
+        self.controls = widget.controls
+        self.start = {control["name"]: control["value"] for control in self.controls}
+
+    def ask(self, function, *more):
+        return self.page.evaluate(f"hands.{function}", [self.number, *more])
+
+    def shows(self, state):
+        """It comes to show what Python computes in this state, which is returned."""
+        picture = self.widget.compute(state)
+        for panel in picture["panels"]:
+            panel["colours"] = base64.b64encode(panel["colours"].tobytes()).decode()
+        right = expected(self.controls, picture, None, None)
+        del right["status"]  # of the cell under the mouse, wherever that is
+        wrong = self.page.evaluate("live.until", [self.number, right])
+        assert wrong is None, f"{self.widget.title} {state}: {wrong} (page, Python)"
+        return picture["panels"]
+
+    def walk(self):
+        """Each control alone, from its start to its ends and its middle. How often numbers
+        changed is returned."""
+        self.page.evaluate("live.useColours", self.widget.palette[0])
+        moved = 0
+        for k, control in enumerate(self.controls):
+            for value in sample(control):
+                self.page.evaluate("hands.reset", self.number)
+                before = self.shows(self.start)
+                self.ask("move", k, value)
+                now = self.shows(self.start | {control["name"]: value})
+                self.is_marked(before, now, **{control["name"]: value})
+                moved += numbers(before) != numbers(now)
+            if control["kind"] == "slider":
+                self.ask("take", k)
+                self.page.press(RIGHT)
+                self.shows(self.start | {control["name"]: value + control["by"]})
+        return moved
+
+    def is_marked(self, before, now, query=None, **_):
+        """Underlined are the numbers that changed, and no others; and the word that was chosen."""
+        old, new = numbers(before), numbers(now)
+        if len(old) == len(new):
+            changed = (x != y for x, y in zip(old, new, strict=True))
+            lines = [line for _, line in self.ask("lines", "td")]
+            assert lines == ["solid 2px" if x else "none" for x in changed], self.widget.title
+        words = next((c["labels"] for c in self.controls if c["name"] == "query"), [])
+        if query is not None and words[query] in now[0]["rows"]:
+            lines = dict(self.ask("lines", "th button:enabled"))
+            assert lines.pop(words[query]) == "solid 3px"
+            assert {line.split()[0] for line in lines.values()} == {"dotted"}
+
+
+def numbers(panels):
+    return [text for panel in panels for text in panel["cells"]]
+
+
+def sample(control):
+    """The first, the last and a middle value; of switches in cells each of three alone."""
+    start = control["value"]
+    match control["kind"]:
+        case "slider":
+            low, high, by = (control[name] for name in ("low", "high", "by"))
+            return low, high, low + (high - low) // by // 2 * by
+        case "stops" | "choice":
+            end = len(control["labels"]) - 1
+            return 0, end, end // 2
+        case "switch":
+            return not start, start
+        case "cells":
+            n, m = len(start), len(start[0])
+            places = (0, m - 1), (n - 1, 0), (n // 2, m // 2)
+            return [
+                [
+                    [on ^ ((i, j) == place) for j, on in enumerate(row)]
+                    for i, row in enumerate(start)
+                ]
+                for place in places
+            ]
+
+
+def views(page, number):
+    """The live views of a lesson, each by the number of its cell."""
+    _, shown, *_ = replay(LESSONS[number])
+    cells = enumerate(nbformat.read(LESSONS[number], as_version=4).cells)
+    numbers = [k for k, cell in cells if cell.cell_type == "code"]
+    found = [
+        (k, widget) for k, widget in zip(numbers, shown, strict=True) if hasattr(widget, "compute")
+    ]
+    page.add_script(LIVE)
+    page.evaluate(f"() => {{ {HANDS} }}")
+    return [LiveView(page, k, widget) for k, widget in found]
+
+
+def open_page(page, address):
+    page.goto(address)
+    page.wait_for_function("document.querySelectorAll('.live:not(.plays)').length === 0")
+
+
+def on_page(page, number):
+    """The views of a lesson's page, each by its place there."""
+    found = views(page, number)
+    page.evaluate("() => { live.find = (k) => document.querySelectorAll('.explore')[k]; }")
+    assert page.evaluate("document.querySelectorAll('.explore').length") == len(found)
+    for k, view in enumerate(found):
+        view.number = k
+    return found
+
+
+def nothing_is_wrong(page, ours=re.compile("")):
+    errors, fetched = page.evaluate(
+        "[errors, performance.getEntriesByType('resource').map(({ name }) => name)]"
+    )
+    assert [text for text in errors if ours.search(text)] == []
+    assert [url for url in fetched if outside(url) and not url.startswith("file:")] == []
+
+
+@pytest.mark.parametrize("name", ["explore.css", "pages/pages.css"])
+def test_no_declaration_is_dropped(engine, name):
+    style = re.sub(
+        r"/\*.*?\*/", "", (ROOT / "helpers" / name).read_text(encoding="utf-8"), flags=re.S
+    )
+    rules = [
+        re.findall(r"([\w-]+):\s*([^;]+?)\s*(?:!important)?\s*(?:;|$)", rule)
+        for rule in re.findall(r"{([^{}]*)}", style)
+    ]
+    assert sum(map(len, rules)) > 40
+    known = "(rules) => rules.map((rule) => rule.map(([name, value]) => CSS.supports(name, value)))"
+    for rule, supported in zip(rules, engine.evaluate(known, rules), strict=True):
+        # what has a twin with a prefix is understood in one of the two ways
+        plain = [name.removeprefix("-webkit-") for name, _ in rule]
+        understood = {name for name, yes in zip(plain, supported, strict=True) if yes}
+        assert {*plain} - understood <= BARS, rule
+
+
+@pytest.mark.parametrize("number", ON_PAGES)
+def test_every_view_of_a_page_shows_what_python_computes(engine, watched, number):
+    open_page(engine, watched(number))
+    assert sum(view.walk() for view in on_page(engine, number)) > 2
+    nothing_is_wrong(engine)
+
+
+def test_a_drag_over_switches_selects_no_text(engine, watched):
+    open_page(engine, watched("06"))
+    (view,) = on_page(engine, "06")
+    engine.drag(*view.ask("places", 1, -2))
+    assert engine.evaluate("getSelection().toString()") == ""
+
+
+def test_every_view_in_jupyterlab_shows_what_python_computes(engine, lab):
+    open_notebook(engine, lab, f"notebooks/{LESSONS[IN_LAB].name}")
+    engine.evaluate(f"() => {{ {WATCH} }}")
+    run_all(engine)
+    moved = 0
+    for view in views(engine, IN_LAB):
+        engine.evaluate(
+            """async (number) => {
+                const { content } = window.jupyterapp.shell.currentWidget;
+                await content.scrollToItem(number, 'center');
+                content.activeCellIndex = number;
+            }""",
+            view.number,
+        )
+        engine.wait_for_function(f"!!live.find({view.number})")
+        moved += view.walk()
+    assert moved > 2
+    nothing_is_wrong(engine, OURS)
+    # or the next engine waits for this one's kernel, which still waits for this one
+    engine.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
