@@ -106,12 +106,10 @@ class Page:
 @contextmanager
 def started(command, folder, **variables):
     """The file with what a process says, which has a home of its own and is ended."""
-    said, home = folder / f"{Path(command[0]).name}.txt", {"HOME": str(folder)}
-    environment = {**os.environ, **home, **variables}
-    with said.open("w") as out:
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=out, stderr=subprocess.DEVNULL
-        )
+    said = folder / f"{Path(command[0]).name}.txt"
+    environment = {**os.environ, "HOME": str(folder), **variables}
+    with said.open("w") as out, said.with_suffix(".log").open("w") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=log)
         try:
             yield said
         finally:
