@@ -10,13 +10,15 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
+from nbconvert.filters import strip_ansi
 from nbformat import v4
 
 from .record import MIME
 
 HERE = Path(__file__).parent
+SECONDS = 170  # that a cell may take
 RECORD = "record: "  # a tag of a cell: another text for its text box
 SET_UP = """
 import sys
@@ -57,20 +59,29 @@ class Lesson:
 
     def run(self):
         """Run all cells; views leave their recordings in their outputs."""
-        tags = (tag for cell in self.notebook.cells for tag in cell.metadata.get("tags", ()))
-        texts = [tag.removeprefix(RECORD) for tag in tags if tag.startswith(RECORD)]
-        first = v4.new_code_cell(SET_UP.format(texts=texts))
+        texts = {cell.source.rstrip("\n"): _texts(cell) for cell in self.notebook.cells}
+        first = v4.new_code_cell(SET_UP.format(texts={k: v for k, v in texts.items() if v}))
         self.notebook.cells.insert(0, first)
         try:
             NotebookClient(
                 self.notebook,
-                timeout=170,
+                timeout=SECONDS,
                 kernel_name="python3",
                 coalesce_streams=True,
                 resources={"metadata": {"path": str(self.path.parent)}},
             ).execute()
         except CellExecutionError as error:
-            raise CannotMake(f"{self.name}: a cell raised an error.\n{error}") from None
+            why = strip_ansi(str(error))
+            raise CannotMake(f"{self.name}: a cell raised an error.\n{why}") from None
+        except CellTimeoutError:
+            raise CannotMake(
+                f"{self.name}: a cell took longer than {SECONDS} seconds; make it faster."
+            ) from None
+        except DeadKernelError:
+            raise CannotMake(
+                f"{self.name}: its kernel died, as when memory runs out; run the notebook in "
+                "JupyterLab to see in which cell."
+            ) from None
         finally:
             self.notebook.cells.pop(0)
 
@@ -117,6 +128,11 @@ class Lesson:
             f'<img alt="{alt}"{more} src="pictures/{name}"></div>'
             f"<figcaption>{alt}</figcaption></figure>"
         )
+
+
+def _texts(cell):
+    tags = cell.metadata.get("tags", ())
+    return [tag.removeprefix(RECORD) for tag in tags if tag.startswith(RECORD)]
 
 
 def _shown(outputs):

@@ -1,0 +1,237 @@
+"""The recordings of the pages: what a page shows in a recorded state is what Python computes.
+
+While the pages are made, a last cell of each lesson asks every live view for a sample of its
+states, without any recording; the page then has to show the same.
+"""
+
+import base64
+import json
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from execute import METADATA, lessons
+from lab import chromium
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from replay import quick
+from test_live import LIVE, expected
+
+from helpers import View, explore
+from helpers.pages import __main__ as command
+from helpers.pages import lesson as lesson_of
+from helpers.pages import record
+from helpers.pages.lesson import Lesson
+
+SMALL = 40  # states, of which none is left out
+SAMPLE = 20  # of the others, beside their corners
+ODD = """
+import sys
+sys.path.insert(0, "..")
+import random
+import numpy as np
+import torch
+from helpers import View, explore
+---
+def hidden(rows=2, step=0, size=0.3, word='</script> "a"', on=False):
+    print("rows", rows, "<b>")
+    if size > 0.75:
+        raise ValueError(f"{size} is too much")
+    i, j = np.indices((rows, 3))
+    matrix = np.sin(i + j + size) - (j == 1)
+    matrix[0] = [-0.0, np.nan, np.inf]
+    explain = lambda i, j: f"{size:.2f} of {size:.1f} in {rows}, -0.30"
+    show = dict(limits={"step": rows}, explain=explain, row_sums=on)
+    return View(matrix, keys=list(word)[:3], caption=f"{word} {size} step {step}", **show)
+
+explore(hidden, rows=(1, 4), step=(0, 4), size=(-0.3, 0.9, 0.1), word='</script> "a"', on=False)
+---
+def small_heads(seen, head=1, dice=0):
+    draw = torch.rand(4, 2, 3) + random.random() + np.random.rand()
+    draw = torch.where(seen, draw + dice, torch.nan)
+    return View(draw[head - 1], heads=draw, head=head - 1, marked={"hidden": ~seen})
+
+explore(small_heads, seen=[[True] * 3, [True, False, True]], head=(1, 4), dice=(0, 20))
+---
+def entries(**values):
+    return [list(values.values())]
+
+explore(entries, only=["one"], **{f"x{k}": (-1.0, 1.0) for k in range(8)})
+---
+torch.rand(1).item(), random.random(), np.random.rand()
+"""
+# What the views of a kernel show, from themselves; a recording is asked for its states only.
+BEFORE = """
+from helpers.pages import record as _record
+_kept = []
+
+class _Kept(_record.Recorder):
+    def record(self):
+        _kept.append([self, super().record()])
+        return _kept[-1][1]
+
+_record.Recorder = _Kept
+"""
+AFTER = """
+import base64 as _base64, itertools as _itertools, json as _json, random as _random
+
+def _sample(recorder, small, sample):
+    states = recorder.states()
+    if len(states) <= small:
+        return states
+    corners = _itertools.product(*([x[0], x[-1]] for x in recorder.together.values()))
+    corners = [*corners][:16]
+    return [recorder.start, *corners, *_random.Random(1).sample(states, sample)]
+
+def _truths(small, sample):
+    for recorder, _ in _kept:
+        widget, shown = recorder.widget, []
+        for state in _sample(recorder, small, sample):
+            values, asked = [], {}
+            for spec, k in zip(recorder.controls, state):
+                value = recorder.full[spec["name"]][k]
+                values.append(value)
+                text = widget._controls[spec["name"]].kind == "text"
+                asked[spec["name"]] = spec["labels"][value] if text else value
+            _record._put(recorder.dice)
+            widget.compute({c["name"]: c["value"] for c in widget.controls})
+            _record._put(recorder.dice)
+            picture = widget.compute(asked)
+            for spec, value in zip(recorder.controls, values):
+                if spec["name"] in asked and asked[spec["name"]] != value:
+                    picture["values"][spec["name"]] = value
+            told = []
+            for k, panel in enumerate(picture["panels"]):
+                panel["colours"] = _base64.b64encode(panel["colours"].tobytes()).decode()
+                n, m = panel["size"] if panel["cells"] and panel["explains"] else (0, 0)
+                told += [[[k, i, j], widget._explanation([k, i, j])[1]]
+                         for i in range(n) for j in range(m)]
+            shown.append([dict(zip(asked, values)), picture, told])
+        yield {"title": widget.title, "controls": recorder.controls, "shown": shown}
+
+print("truths", _json.dumps([*_truths(%d, %d)]))
+""" % (SMALL, SAMPLE)
+
+
+class Told(Lesson):
+    """A lesson that asks its views, too."""
+
+    def run(self):
+        cells = self.notebook.cells
+        cells[:] = [new_code_cell(BEFORE), *cells, new_code_cell(AFTER)]
+        super().run()
+        (output,) = cells.pop().outputs
+        self.truths = json.loads(output.text.removeprefix("truths"))
+        cells.pop(0)
+
+
+def notebook_of(text, path):
+    cells = [new_markdown_cell("# 99. Odd")]
+    cells += [new_code_cell(part.strip()) for part in text.split("---")]
+    nbformat.write(new_notebook(cells=cells, metadata=METADATA), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """(folder of the pages of all lessons and of odd views, {page: what its views should show})."""
+    folder = tmp_path_factory.mktemp("recordings")
+    notebooks = folder / "helpers" / "notebooks"
+    notebooks.mkdir(parents=True)
+    for name in ("helpers", "data"):
+        (folder / "helpers" / name).symlink_to(lesson_of.HERE.parents[1] / name)
+    paths = []
+    for path in lessons():
+        paths.append(notebooks / path.name)
+        paths[-1].write_text(quick(path.read_text(encoding="utf-8")), encoding="utf-8")
+    odd = notebook_of(ODD, notebooks / "99_odd.ipynb")
+    cells = nbformat.read(odd, as_version=4)
+    cells.cells[2].metadata["tags"] = ["record: more", "record: more", 'record: "quoted"']
+    nbformat.write(cells, odd)
+    made = []
+
+    class Kept(Told):
+        def __init__(self, path):
+            super().__init__(path)
+            made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "Lesson", Kept)
+        assert command.main([str(folder / "pages"), *map(str, [*paths, odd])]) == 0
+    return folder / "pages", {one.name: one.truths for one in made}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A page of a browser without a network; nothing but files can be loaded."""
+    with chromium(tmp_path_factory.mktemp("browser"), height=2000) as page:
+        if page is None:
+            pytest.skip("no Chromium, Chrome or Edge was found on this machine")
+        page.context.set_offline(True)
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda x: errors.append(x.url) if not x.url.startswith("file:") else 0)
+        yield page
+        assert errors == []
+
+
+def open_page(page, path):
+    page.goto(path.as_uri())
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.live')].every((box) => box.recording)"
+    )
+    page.add_script_tag(path=LIVE)
+    page.evaluate(SCRIPT)
+
+
+SCRIPT = """
+live.boxes = [...document.querySelectorAll('.live')];
+// what a view shows in each state, asked as explore.js asks; and how its cells are explained
+live.walk = ([n, states]) => {
+    const box = live.boxes[n], model = box.recording, view = box.querySelector('.explore');
+    return states.map(([values, figures, told]) => {
+        const now = Object.fromEntries(model.controls.map(({ name }, k) => [name, model.values[k]]));
+        const changes = Object.fromEntries(Object.entries(values).map(([name, value]) =>
+            [name, Array.isArray(value)
+                ? value.flatMap((row, i) => row.map((x, j) => [i, j, x])
+                    .filter(([, j, x]) => x !== now[name][i][j])) : value]));
+        model.isDragged = true;
+        model.answer({ changes, turn: '' });
+        const shown = live.shown(view);
+        if (view.querySelector('.told')?.textContent) shown.told = view.querySelector('.told').textContent;
+        const wrong = figures ? live.miscoloured(view, figures) : [];
+        return [shown, wrong.some(Boolean) ? wrong : null, told.map((cell) => model.explanation(cell).text)];
+    });
+};
+"""
+
+
+def views_of(truths):
+    return [(name, n, view) for name, views in truths.items() for n, view in enumerate(views)]
+
+
+def test_every_view_shows_in_each_recorded_state_what_python_computes(told, page):
+    folder, truths = told
+    assert sum(len(views) for views in truths.values()) > 20
+    for name, views in truths.items():
+        open_page(page, folder / f"{name}.html")
+        palette = page.evaluate("live.boxes[0]?.recording.recorded.palette[0]")
+        page.evaluate("(colours) => live.useColours(colours)", palette)
+        for n, view in enumerate(views):
+            rights, asked = [], []
+            for values, picture, why in view["shown"]:
+                right = expected(view["controls"], picture, "", None)
+                rights.append([right, [text for _, text in why]])
+                asked.append([values, right.pop("figures", None), [cell for cell, _ in why]])
+            shown = page.evaluate("live.walk", [n, asked])
+            for (right, why), (now, wrong, texts), (values, *_) in zip(
+                rights, shown, asked, strict=True
+            ):
+                where = f"{name} {view['title']} {values}"
+                assert {key: now[key] for key in right} == right, where
+                assert wrong is None, f"{where}: colours {wrong}"
+                assert "told" not in now, f"{where}: {now.get('told')}"
+                if not right["error"]:
+                    assert texts == why, where
