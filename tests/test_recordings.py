@@ -6,25 +6,21 @@ states, without any recording; the page then has to show the same.
 
 import base64
 import json
-import random
-from concurrent.futures import ThreadPoolExecutor
+import os
 
 import nbformat
-import numpy as np
 import pytest
-import torch
 from execute import METADATA, lessons
 from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from replay import quick
 from test_live import LIVE, expected
 
-from helpers import View, explore
 from helpers.pages import __main__ as command
 from helpers.pages import lesson as lesson_of
-from helpers.pages import record
 from helpers.pages.lesson import Lesson
 
+FEW = "02", "06", "11"  # lessons whose views are tried; in CI all
 SMALL = 40  # states, of which none is left out
 SAMPLE = 20  # of the others, beside their corners
 ODD = """
@@ -56,9 +52,14 @@ def small_heads(seen, head=1, dice=0):
 explore(small_heads, seen=[[True] * 3, [True, False, True]], head=(1, 4), dice=(0, 20))
 ---
 def entries(**values):
-    return [list(values.values())]
+    return [[x for x in values.values() if x != "one"]]
 
 explore(entries, only=["one"], **{f"x{k}": (-1.0, 1.0) for k in range(8)})
+---
+def plane(points, names=True):
+    return View(points @ points.T, ["a", "b"] if names else None, points={"p": (1, 0.5)})
+
+explore(plane, points=np.array([[0.5, 1.0], [-1.013, 0.0]]), names=True)
 ---
 torch.rand(1).item(), random.random(), np.random.rand()
 """
@@ -144,11 +145,13 @@ def told(tmp_path_factory):
         (folder / "helpers" / name).symlink_to(lesson_of.HERE.parents[1] / name)
     paths = []
     for path in lessons():
+        if not os.environ.get("CI") and path.name[:2] not in FEW:
+            continue
         paths.append(notebooks / path.name)
         paths[-1].write_text(quick(path.read_text(encoding="utf-8")), encoding="utf-8")
     odd = notebook_of(ODD, notebooks / "99_odd.ipynb")
     cells = nbformat.read(odd, as_version=4)
-    cells.cells[2].metadata["tags"] = ["record: more", "record: more", 'record: "quoted"']
+    cells.cells[2].metadata["tags"] = ["record: more", 'record: </script> "a"', 'record: "quoted"']
     nbformat.write(cells, odd)
     made = []
 
@@ -183,7 +186,7 @@ def open_page(page, path):
         "() => [...document.querySelectorAll('.live')].every((box) => box.recording)"
     )
     page.add_script_tag(path=LIVE)
-    page.evaluate(SCRIPT)
+    page.add_script_tag(content=SCRIPT)
 
 
 SCRIPT = """
@@ -208,13 +211,9 @@ live.walk = ([n, states]) => {
 """
 
 
-def views_of(truths):
-    return [(name, n, view) for name, views in truths.items() for n, view in enumerate(views)]
-
-
 def test_every_view_shows_in_each_recorded_state_what_python_computes(told, page):
     folder, truths = told
-    assert sum(len(views) for views in truths.values()) > 20
+    assert sum(map(len, truths.values())) >= (21 + 4 if os.environ.get("CI") else 10)
     for name, views in truths.items():
         open_page(page, folder / f"{name}.html")
         palette = page.evaluate("live.boxes[0]?.recording.recorded.palette[0]")
