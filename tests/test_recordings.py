@@ -4,7 +4,8 @@ While the pages are made, a last cell of each lesson asks every live view for a 
 states, without any recording; the page then has to show the same.
 """
 
-import base64
+import contextlib
+import io
 import json
 import os
 
@@ -12,12 +13,13 @@ import nbformat
 import pytest
 from execute import METADATA, lessons
 from lab import chromium
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from replay import quick
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from replay import quick, run
 from test_live import LIVE, expected
 
 from helpers.pages import __main__ as command
 from helpers.pages import lesson as lesson_of
+from helpers.pages import record
 from helpers.pages.lesson import Lesson
 
 FEW = "02", "06", "11"  # lessons whose views are tried; in CI all
@@ -112,8 +114,8 @@ def _truths(small, sample):
             shown.append([dict(zip(asked, values)), picture, told])
         yield {"title": widget.title, "controls": recorder.controls, "shown": shown}
 
-print("truths", _json.dumps([*_truths(%d, %d)]))
-""" % (SMALL, SAMPLE)
+print("truths", _json.dumps([*_truths(SMALL, SAMPLE)]))
+"""
 
 
 class Told(Lesson):
@@ -121,7 +123,11 @@ class Told(Lesson):
 
     def run(self):
         cells = self.notebook.cells
-        cells[:] = [new_code_cell(BEFORE), *cells, new_code_cell(AFTER)]
+        cells[:] = [
+            new_code_cell(BEFORE),
+            *cells,
+            new_code_cell(f"SMALL, SAMPLE = {SMALL, SAMPLE}\n{AFTER}"),
+        ]
         super().run()
         (output,) = cells.pop().outputs
         self.truths = json.loads(output.text.removeprefix("truths"))
@@ -195,7 +201,8 @@ live.boxes = [...document.querySelectorAll('.live')];
 live.walk = ([n, states]) => {
     const box = live.boxes[n], model = box.recording, view = box.querySelector('.explore');
     return states.map(([values, figures, told]) => {
-        const now = Object.fromEntries(model.controls.map(({ name }, k) => [name, model.values[k]]));
+        const now = {};
+        model.controls.forEach(({ name }, k) => { now[name] = model.values[k]; });
         const changes = Object.fromEntries(Object.entries(values).map(([name, value]) =>
             [name, Array.isArray(value)
                 ? value.flatMap((row, i) => row.map((x, j) => [i, j, x])
@@ -203,9 +210,10 @@ live.walk = ([n, states]) => {
         model.isDragged = true;
         model.answer({ changes, turn: '' });
         const shown = live.shown(view);
-        if (view.querySelector('.told')?.textContent) shown.told = view.querySelector('.told').textContent;
+        shown.told = view.querySelector('.told')?.textContent ?? '';
         const wrong = figures ? live.miscoloured(view, figures) : [];
-        return [shown, wrong.some(Boolean) ? wrong : null, told.map((cell) => model.explanation(cell).text)];
+        const texts = told.map((cell) => model.explanation(cell).text);
+        return [shown, wrong.some(Boolean) ? wrong : null, texts];
     });
 };
 """
@@ -231,6 +239,166 @@ def test_every_view_shows_in_each_recorded_state_what_python_computes(told, page
                 where = f"{name} {view['title']} {values}"
                 assert {key: now[key] for key in right} == right, where
                 assert wrong is None, f"{where}: colours {wrong}"
-                assert "told" not in now, f"{where}: {now.get('told')}"
+                assert now["told"] == "", where
                 if not right["error"]:
                     assert texts == why, where
+
+
+def open_odd(told, page):
+    open_page(page, told[0] / "99_odd.html")
+    boxes = page.locator(".live")
+    return [boxes.nth(k) for k in range(boxes.count())]
+
+
+def in_box(box, name):
+    """A control, by its name."""
+    return box.get_by_label(name, exact=True)
+
+
+def shown_in(box):
+    caption, told = box.locator(".caption"), box.locator(".told")
+    return caption.text_content(), told.text_content() if told.count() else ""
+
+
+def test_the_real_controls_go_to_what_is_recorded_and_say_so(told, page):
+    hidden, heads, entries, plane = open_odd(told, page)
+    # an error of the function is shown, and the last picture stays
+    size = in_box(hidden, "size")
+    size.focus()
+    before = hidden.locator("td").all_text_contents()
+    page.keyboard.press("End")
+    assert "0.9 is too much" in hidden.locator(".error").text_content()
+    assert "0.8" not in shown_in(hidden)[0] and size.input_value() == "0.9"
+    assert hidden.locator("td").all_text_contents() == before
+    hidden.get_by_role("button", name="reset").click()
+    assert hidden.locator(".error").text_content() == ""
+    # a limit of the picture holds a slider, also after the limit is gone
+    in_box(hidden, "rows").fill("4")
+    in_box(hidden, "step").fill("4")
+    in_box(hidden, "rows").fill("1")
+    assert in_box(hidden, "step").input_value() == "1"
+    in_box(hidden, "rows").fill("4")
+    assert in_box(hidden, "step").input_value() == "1"
+    # play goes to the end
+    hidden.get_by_role("button", name="play").click()
+    page.wait_for_function("document.querySelector('.live .step output').textContent === '4'")
+    assert "step 4" in shown_in(hidden)[0]
+    # a text box is a choice of the texts that were recorded
+    in_box(hidden, "word").select_option('"quoted"')
+    assert shown_in(hidden)[0].startswith('"quoted"')
+    # one row of switches at a time
+    heads.locator("td").nth(0).click()
+    assert shown_in(heads)[1] == ""
+    heads.locator("td").nth(4).click()
+    off = [
+        e == "false"
+        for e in heads.locator("td").evaluate_all("all => all.map(e => e.ariaSelected)")
+    ]
+    assert off == [False, False, False, False, False, False]
+    assert shown_in(heads)[1] == (
+        "On this page one row can be changed at a time: the others are back at their start."
+    )
+    # one control at a time, where there are too many
+    for name in ("x0", "x1"):
+        in_box(entries, name).focus()
+        page.keyboard.press("End")
+    assert [in_box(entries, x).input_value() for x in ("x0", "x1")] == ["0", "1"]
+    assert shown_in(entries)[1] == "Not recorded. Shown instead: x0 = 0.0."
+    # a point goes to the nearest place of the grid, by keys at least to the next
+    point = plane.locator(".vectors button").nth(1)
+    point.focus()
+    label = point.get_attribute("aria-label")
+    page.keyboard.press("ArrowRight")
+    assert point.get_attribute("aria-label") != label
+    assert "place is shown" in shown_in(plane)[1] or shown_in(plane)[1] == ""
+    # and nothing of this disturbed the first view
+    assert shown_in(hidden)[0].startswith('"quoted"')
+
+
+def test_a_drag_goes_to_the_nearest_recorded_value(told, page):
+    """Under a hand a control never runs ahead of it, by a key it is never stuck."""
+    *_, entries, _ = open_odd(told, page)
+    script = """(box) => {
+        const model = box.recording, k = model.controls.findIndex(({ name }) => name === 'x1');
+        const { full } = model.controls[k], places = [0, 5, full.length - 1];  // -1, -0.5, 1
+        return [[0.1, true], [0.1, false], [-0.1, false], [-0.9, true]].map(([x, isDragged]) => {
+            model.isDragged = isDragged;
+            return full[model.nearest(k, places, x, x)];
+        });
+    }"""
+    assert entries.evaluate(script) == [-0.5, 1, -0.5, -1]
+
+
+def test_a_browser_without_decompression_keeps_the_still_picture_and_says_why(told, page):
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto((told[0] / "99_odd.html").as_uri())
+    page.wait_for_selector(".live .note")
+    assert "too old" in page.locator(".live .note").first.text_content()
+    assert page.locator(".live .saved").first.is_visible()
+    assert page.locator(".explore").count() == 0
+
+
+CANNOT = {
+    "explore(lambda text='a': [[len(text)]], text='a')": "'record: another text'",
+    "explore(lambda n: np.eye(n), n=(10, 20))": "show at most 16",
+    "explore(lambda n=1: 1 / (n - 1), n=(1, 3))": "starts with an error: ZeroDivisionError",
+    "seen = []\nexplore(lambda n: [[len(seen), seen.append(n) or n]], n=(1, 9))": "earlier calls",
+    "1 / 0": "a cell raised an error",
+}
+
+
+@pytest.mark.parametrize("code", CANNOT)
+def test_what_cannot_be_recorded_ends_the_command_with_what_to_do(code, tmp_path, monkeypatch):
+    """The pages that are there stay as they are."""
+    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
+    path = notebook_of(
+        f"import numpy as np\nfrom helpers import explore\n---\n{code}", tmp_path / "1.ipynb"
+    )
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "index.html").write_text("as it was")
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        assert command.main([str(pages), str(path)]) == 1
+    assert CANNOT[code] in said.getvalue() and "\x1b" not in said.getvalue()
+    assert [(one.name, one.read_text()) for one in pages.iterdir()] == [("index.html", "as it was")]
+
+
+def test_an_interrupted_run_leaves_the_old_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
+    path = notebook_of("1 + 1", tmp_path / "1.ipynb")
+    pages = tmp_path / "pages"
+    assert command.main([str(pages), str(path)]) == 0
+    old = {one: one.read_bytes() for one in pages.rglob("*") if one.is_file()}
+    notebook_of("2 + 2", path)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "index", stop)
+    with pytest.raises(KeyboardInterrupt):
+        command.main([str(pages), str(path)])
+    assert {one: one.read_bytes() for one in pages.rglob("*") if one.is_file()} == old
+
+
+class InProcess:
+    """In place of a kernel, which takes four seconds to start."""
+
+    def __init__(self, notebook, **_):
+        self.notebook = notebook
+
+    def execute(self):
+        namespace = {}
+        for cell in self.notebook.cells:
+            if cell.cell_type != "code" or "record import start" in cell.source:
+                continue
+            try:
+                value = run(cell.source, namespace)
+            except Exception as error:
+                raise lesson_of.CellExecutionError("\x1b[31m", type(error).__name__, "") from None
+            if hasattr(value, "compute"):
+                try:
+                    recorded = record.record(value)
+                except record.CannotRecord as why:
+                    recorded = {"cannot": str(why)}
+                data = {"text/html": "<pre></pre>", record.MIME: recorded}
+                cell.outputs = [new_output("display_data", data)]

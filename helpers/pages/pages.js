@@ -93,7 +93,8 @@ class Recording {
     }
     if (kind === "choice" || kind === "switch") return places.find((place) => isSame(full[place], x)) ?? this.start[k];
     const place = closest((value) => Math.abs(value - x));
-    if (this.isDragged || change === undefined || !isSame(full[place], was) || isSame(was, x)) return place;
+    const isOnTheWay = (full[place] - was) * (x - was) > 0;
+    if (this.isDragged || change === undefined || isSame(was, x) || isOnTheWay) return place;
     // a step, by a key or a button, that is too short to come to another value
     const beyond = places.filter((other) => (full[other] - was) * (x - was) > 0);
     return beyond.length ? beyond.reduce((best, other) => (Math.abs(full[other] - was) < Math.abs(full[best] - was) ? other : best)) : place;

@@ -150,8 +150,8 @@ class Recorder:
         places = range(len(panel["cells"]))
         if not places and "small" not in panel:
             raise CannotRecord(
-                f"{self.widget.title} has a picture with more than {NUMBERS} rows or columns, whose "
-                f"numbers are not recorded; show at most {NUMBERS}."
+                f"{self.widget.title} has a picture with more than {NUMBERS} rows or columns, of "
+                f"which no numbers are recorded; show at most {NUMBERS}."
             )
         cells = [(k, *divmod(place, len(panel["columns"]))) for place in places]
         told = call(lambda: [self.widget._explanation(cell)[1] for cell in cells])
