@@ -85,6 +85,8 @@ function merge(picture, { panels, fresh, values, ...rest }) {
   });
 }
 
+const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
+
 // --- controls: each is its row, and functions that move it to a value from elsewhere, stop
 // it, or limit it to a highest value ---
 
@@ -123,7 +125,7 @@ function makeControl(control, changed, busy, hint) {
     return { row, show: (value) => { if (input[field] !== value) input[field] = value; } };
   }
   const [low, high, by] = labels ? [0, labels.length - 1, 1] : [control.low, control.high, control.by];
-  const digits = labels ? 0 : Math.max(...[low, high, by].map((x) => (String(x).split(".")[1] ?? "").length));
+  const digits = labels ? 0 : digitsOf(low, high, by);
   const input = make("input", { id, type: "range", min: low, max: high, step: by });
   const output = make("output", { htmlFor: id });
   if (labels) output.style.minWidth = `${Math.max(...labels.map((text) => text.length))}ch`; // what is beside it stays
@@ -171,7 +173,7 @@ function makeStepping(input, move, busy) {
 
 // Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
 const marks = ({ marked = [] }) =>
-  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).toReversed());
+  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).reverse());
 
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {

@@ -46,7 +46,7 @@ function makeTicks(limit) {
   }));
 }
 
-function makePlane({ name, limit, value: start }, changed) {
+function makePlane({ name, limit, value: start, by = limit / 20 }, changed) {
   const box = make("div", { className: "vectors" }), fixed = make("div");
   const [lines, axes, arrows, ends] = ["svg", "path", "path", "path"].map(makeShape);
   const marks = ticksUpTo(limit).flatMap((x) => [-x, x]), small = limit / 50;
@@ -74,7 +74,7 @@ function makePlane({ name, limit, value: start }, changed) {
       const step = strides[event.key];
       if (!step) return;
       event.preventDefault();
-      move(k, value[k][0] + step[1] * limit / 20, value[k][1] - step[0] * limit / 20);
+      move(k, value[k][0] + step[1] * by, value[k][1] - step[0] * by);
     });
     return { head, label, line };
   });

@@ -1,17 +1,19 @@
 """How long from a key press to the painted picture: python tests/bench_explore.py
 
-Three things in one notebook, in JupyterLab in a real browser, pressed and dragged in turn:
+Three things in one notebook, in JupyterLab in a real browser, and one beside it, pressed and
+dragged in turn:
   explore    the live picture of a softmax matrix (n, n): up to 16 a table with numbers in all
              cells, from 64 a canvas
   floor      a bare number sent to the kernel and back by the same kind of message, with
              nothing to compute and nothing to draw
   interact   ipywidgets.interact that draws the same matrix, with names, a key to the colours
              and, as long as explore has them, numbers in the cells, as a new matplotlib figure
+  page       the same live picture on a page of the course, played from its recording
 In a drag a value that the kernel has not answered yet would wait behind all those before it;
 so floor does what explore does, or it could be beaten by a picture: at most one question is
 under way, and of the values that come meanwhile only the newest waits. What is counted is
 not answers but painted frames that show another value than the frame before.
-Ends with code 1 if a promise does not hold: MOST, LEAST, RATE, LAG below. That nothing moves
+Ends with code 1 if a promise does not hold: MOST, LEAST, TWICE, RATE, LAG below. That nothing moves
 in a drag, and that the picture is the right one, test_live.py holds.
 """
 
@@ -22,11 +24,17 @@ import tempfile
 from pathlib import Path
 from statistics import median, quantiles
 
-from lab import chromium, jupyterlab, open_notebook, run_all, write
+import nbformat
+from execute import METADATA
+from lab import ROOT, chromium, jupyterlab, open_notebook, run_all, write
+
+sys.path.insert(0, str(ROOT))
+from helpers.pages.__main__ import main as make_pages  # noqa: E402
 
 # The promises, by n where they differ
 MOST = {6: 1.2, 16: 1.1, 64: 1.5, 256: 3}  # explore takes at most so many floors
 LEAST = {6: 4, 16: 8, 64: 6}  # and is at least so many times faster than interact
+TWICE = {6: 2, 16: 2}  # and the page so many times faster than explore
 RATE = 0.8  # of the floor's updates per second while dragging
 LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many floors
 
@@ -111,7 +119,7 @@ def draw(k=0):
 
 PAGE = r"""
 window.bench = {
-  boxes: { explore: '.explore', floor: '.floor', interact: '.widget-interact' },
+  boxes: { explore: '.explore', page: '.explore', floor: '.floor', interact: '.widget-interact' },
   box: (kind) => document.querySelector(bench.boxes[kind]),
   slider: (kind) => bench.box(kind).querySelector('input, .noUi-handle'),
   now(kind) {  // the value that a thing shows
@@ -181,27 +189,45 @@ window.bench = {
 """
 
 
+def page_of(path, n):
+    """The page of the live picture alone."""
+    path = path.with_name(f"page{n}.ipynb")
+    code = f"import sys\nsys.path.insert(0, '..')\nN = {n}\n{WEIGHTS}\n{CELLS['explore']}"
+    cells = [nbformat.v4.new_markdown_cell(f"# {n}. Page"), nbformat.v4.new_code_cell(code)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), path)
+    assert make_pages([str(path.with_suffix("")), str(path)]) == 0
+    return path.with_suffix("") / f"page{n}.html"
+
+
 def measure(page, address, path, n):
     """({kind: milliseconds of every press}, {kind: what each drag gave})."""
     kinds = [kind for kind in CELLS if kind != "interact" or n in LEAST]
     write(path, "\n---\n".join([f"N = {n}\n{WEIGHTS}", *(CELLS[kind] for kind in kinds)]))
     open_notebook(page, address, path.name)
     run_all(page)
-    page.evaluate(PAGE)
-    for kind in kinds:
-        page.wait_for_function("kind => bench.box(kind) && bench.now(kind) === '0'", arg=kind)
+    tabs = dict.fromkeys(kinds, page)
+    if n in TWICE:
+        tabs["page"] = page.context.new_page()
+        tabs["page"].goto(page_of(path, n).as_uri())
+    for tab in {*tabs.values()}:
+        tab.evaluate(PAGE)
+    for kind, tab in tabs.items():
+        tab.wait_for_function("kind => bench.box(kind) && bench.now(kind) === '0'", arg=kind)
+    kinds = list(tabs)
     at, times = dict.fromkeys(kinds, 0), {kind: [] for kind in kinds}
     for turn in range(-WARM, ROUNDS):
         for kind in random.sample(kinds, len(kinds)):
             if kind == "interact" and turn >= 0 and turn % EVERY != 1:
                 continue
             at[kind] += 1
-            page.evaluate("bench.arm", [kind, at[kind]])
-            page.keyboard.press("ArrowRight")
-            took = page.evaluate("bench.result")
+            tabs[kind].bring_to_front()
+            tabs[kind].evaluate("bench.arm", [kind, at[kind]])
+            tabs[kind].keyboard.press("ArrowRight")
+            took = tabs[kind].evaluate("bench.result")
             if turn >= 0:
                 times[kind].append(took)
             page.wait_for_timeout(random.uniform(100, 150))  # not in step with the frames
+    page.bring_to_front()
     drags = {"explore": [], "floor": []}
     for _ in range(DRAGS):
         for kind in random.sample(list(drags), len(drags)):
@@ -246,6 +272,9 @@ def promises(results):
         if n in LEAST:
             faster = middle["interact"] / middle["explore"]
             yield f"n = {n}: interact / explore", faster, "at least", LEAST[n]
+        if n in TWICE:
+            faster = middle["explore"] / middle["page"]
+            yield f"n = {n}: explore / page", faster, "at least", TWICE[n]
         rate = {kind: median(one["rate"] for one in drags[kind]) for kind in drags}
         part = rate["explore"] / rate["floor"]
         yield f"n = {n}: updates in a drag, explore / floor", part, "at least", RATE

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,21 +24,33 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
     paths = options.lessons or sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
-    lessons = [Lesson(path) for path in paths]
-    options.folder.mkdir(parents=True, exist_ok=True)
     try:
+        lessons = [Lesson(path) for path in paths]
+        options.folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(2) as pool:  # of kernels: each is a process
             list(pool.map(Lesson.run, lessons))
-        for k, lesson in enumerate(lessons):
-            before, after = lessons[k - 1] if k else None, next(iter(lessons[k + 1 :]), None)
-            lesson.write(options.folder, before, after)
+        # first beside the pages that are there: an interrupted run leaves those as they were
+        with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=options.folder) as name:
+            unfinished = Path(name)
+            for k, lesson in enumerate(lessons):
+                before, after = lessons[k - 1] if k else None, next(iter(lessons[k + 1 :]), None)
+                lesson.write(unfinished, before, after)
+            write_common(unfinished)
+            index(unfinished, lessons)
+            _move(unfinished, options.folder)
     except CannotMake as error:
         print(error, file=sys.stderr)
         return 1
-    write_common(options.folder)
-    index(options.folder, lessons)
     print(f"{len(lessons)} lessons: open {options.folder / 'index.html'}")
     return 0
+
+
+def _move(source, target):
+    """All files into another folder of the same disk, in place of those that have their names."""
+    for path in filter(Path.is_file, source.rglob("*")):
+        place = target / path.relative_to(source)
+        place.parent.mkdir(exist_ok=True)
+        path.replace(place)
 
 
 if __name__ == "__main__":

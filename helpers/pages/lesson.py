@@ -11,8 +11,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
+from nbconvert.filters import strip_ansi
 from nbformat import v4
 
 from ..checks.verdict import MIME as VERDICT
@@ -22,6 +23,7 @@ HERE = Path(__file__).parent
 COVER = "l02-27"  # the cell whose view stands on the first page
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml"
+SECONDS = 170  # that a cell may take
 RECORD = "record: "  # a tag of a cell: another text for its text box
 SET_UP = """
 import sys
@@ -82,22 +84,31 @@ class Lesson:
     def run(self):
         """Run all cells; views leave their recordings in their outputs, and a cell with a check
         gets what the check says to three answers, told in the kernel where the check is loaded."""
-        tags = (tag for cell in self.notebook.cells for tag in cell.metadata.get("tags", ()))
-        texts = [tag.removeprefix(RECORD) for tag in tags if tag.startswith(RECORD)]
-        first = v4.new_code_cell(SET_UP.format(texts=texts))
+        texts = {cell.source.rstrip("\n"): _texts(cell) for cell in self.notebook.cells}
+        first = v4.new_code_cell(SET_UP.format(texts={k: v for k, v in texts.items() if v}))
         checked = [cell for cell in self.notebook.cells if checked_in(cell)]
         last = v4.new_code_cell(ANSWERS.format(exercises=list(map(checked_in, checked))))
         self.notebook.cells = [first, *self.notebook.cells, last]
         try:
             NotebookClient(
                 self.notebook,
-                timeout=170,
+                timeout=SECONDS,
                 kernel_name="python3",
                 coalesce_streams=True,
                 resources={"metadata": {"path": str(self.path.parent)}},
             ).execute()
         except CellExecutionError as error:
-            raise CannotMake(f"{self.name}: a cell raised an error.\n{error}") from None
+            why = strip_ansi(str(error))
+            raise CannotMake(f"{self.name}: a cell raised an error.\n{why}") from None
+        except CellTimeoutError:
+            raise CannotMake(
+                f"{self.name}: a cell took longer than {SECONDS} seconds; make it faster."
+            ) from None
+        except DeadKernelError:
+            raise CannotMake(
+                f"{self.name}: its kernel died, as when memory runs out; run the notebook in "
+                "JupyterLab to see in which cell."
+            ) from None
         finally:
             self.notebook.cells = self.notebook.cells[1:-1]
         for cell, answers in zip(checked, last.outputs, strict=True):
@@ -192,6 +203,11 @@ def _with_contents(page):
 
     page = re.sub(r"<h([23])>(.*?)</h\1>", place, page)
     return page.replace("<!-- contents -->", "<ol>\n" + "\n".join(lines) + "\n</ol>")
+
+
+def _texts(cell):
+    tags = cell.metadata.get("tags", ())
+    return [tag.removeprefix(RECORD) for tag in tags if tag.startswith(RECORD)]
 
 
 def _shown(outputs):

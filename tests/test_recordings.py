@@ -1,0 +1,404 @@
+"""The recordings of the pages: what a page shows in a recorded state is what Python computes.
+
+While the pages are made, a last cell of each lesson asks every live view for a sample of its
+states, without any recording; the page then has to show the same.
+"""
+
+import contextlib
+import io
+import json
+import os
+
+import nbformat
+import pytest
+from execute import METADATA, lessons
+from lab import chromium
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from replay import quick, run
+from test_live import LIVE, expected
+
+from helpers.pages import __main__ as command
+from helpers.pages import lesson as lesson_of
+from helpers.pages import record
+from helpers.pages.lesson import Lesson
+
+FEW = "02", "06", "11"  # lessons whose views are tried; in CI all
+SMALL = 40  # states, of which none is left out
+SAMPLE = 20  # of the others, beside their corners
+ODD = """
+import sys
+sys.path.insert(0, "..")
+import random
+import numpy as np
+import torch
+from helpers import View, explore
+---
+def hidden(rows=2, step=0, size=0.3, word='</script> "a"', on=False):
+    print("rows", rows, "<b>")
+    if size > 0.75:
+        raise ValueError(f"{size} is too much")
+    i, j = np.indices((rows, 3))
+    matrix = np.sin(i + j + size) - (j == 1)
+    matrix[0] = [-0.0, np.nan, np.inf]
+    explain = lambda i, j: f"{size:.2f} of {size:.1f} in {rows}, -0.30"
+    show = dict(limits={"step": rows}, explain=explain, row_sums=on)
+    return View(matrix, keys=list(word)[:3], caption=f"{word} {size} step {step}", **show)
+
+explore(hidden, rows=(1, 4), step=(0, 4), size=(-0.3, 0.9, 0.1), word='</script> "a"', on=False)
+---
+def small_heads(seen, head=1, dice=0):
+    draw = torch.rand(4, 2, 3) + random.random() + np.random.rand()
+    draw = torch.where(seen, draw + dice, torch.nan)
+    return View(draw[head - 1], heads=draw, head=head - 1, marked={"hidden": ~seen})
+
+explore(small_heads, seen=[[True] * 3, [True, False, True]], head=(1, 4), dice=(0, 20))
+---
+def entries(**values):
+    return [[x for x in values.values() if x != "one"]]
+
+explore(entries, only=["one"], **{f"x{k}": (-1.0, 1.0) for k in range(8)})
+---
+def plane(points, names=True):
+    return View(points @ points.T, ["a", "b"] if names else None, points={"p": (1, 0.5)})
+
+explore(plane, points=np.array([[0.5, 1.0], [-1.013, 0.0]]), names=True)
+---
+torch.rand(1).item(), random.random(), np.random.rand()
+"""
+# What the views of a kernel show, from themselves; a recording is asked for its states only.
+BEFORE = """
+from helpers.pages import record as _record
+_kept = []
+
+class _Kept(_record.Recorder):
+    def record(self):
+        _kept.append([self, super().record()])
+        return _kept[-1][1]
+
+_record.Recorder = _Kept
+"""
+AFTER = """
+import base64 as _base64, itertools as _itertools, json as _json, random as _random
+
+def _sample(recorder, small, sample):
+    states = recorder.states()
+    if len(states) <= small:
+        return states
+    corners = _itertools.product(*([x[0], x[-1]] for x in recorder.together.values()))
+    corners = [*corners][:16]
+    return [recorder.start, *corners, *_random.Random(1).sample(states, sample)]
+
+def _truths(small, sample):
+    for recorder, _ in _kept:
+        widget, shown = recorder.widget, []
+        for state in _sample(recorder, small, sample):
+            values, asked = [], {}
+            for spec, k in zip(recorder.controls, state):
+                value = recorder.full[spec["name"]][k]
+                values.append(value)
+                text = widget._controls[spec["name"]].kind == "text"
+                asked[spec["name"]] = spec["labels"][value] if text else value
+            _record._put(recorder.dice)
+            widget.compute({c["name"]: c["value"] for c in widget.controls})
+            _record._put(recorder.dice)
+            picture = widget.compute(asked)
+            for spec, value in zip(recorder.controls, values):
+                if spec["name"] in asked and asked[spec["name"]] != value:
+                    picture["values"][spec["name"]] = value
+            told = []
+            for k, panel in enumerate(picture["panels"]):
+                panel["colours"] = _base64.b64encode(panel["colours"].tobytes()).decode()
+                n, m = panel["size"] if panel["cells"] and panel["explains"] else (0, 0)
+                told += [[[k, i, j], widget._explanation([k, i, j])[1]]
+                         for i in range(n) for j in range(m)]
+            shown.append([dict(zip(asked, values)), picture, told])
+        yield {"title": widget.title, "controls": recorder.controls, "shown": shown}
+
+print("truths", _json.dumps([*_truths(SMALL, SAMPLE)]))
+"""
+
+
+class Told(Lesson):
+    """A lesson that asks its views, too."""
+
+    def run(self):
+        cells = self.notebook.cells
+        cells[:] = [
+            new_code_cell(BEFORE),
+            *cells,
+            new_code_cell(f"SMALL, SAMPLE = {SMALL, SAMPLE}\n{AFTER}"),
+        ]
+        super().run()
+        (output,) = cells.pop().outputs
+        self.truths = json.loads(output.text.removeprefix("truths"))
+        cells.pop(0)
+
+
+def notebook_of(text, path):
+    cells = [new_markdown_cell("# 99. Odd")]
+    cells += [new_code_cell(part.strip()) for part in text.split("---")]
+    nbformat.write(new_notebook(cells=cells, metadata=METADATA), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """(folder of the pages of all lessons and of odd views, {page: what its views should show})."""
+    folder = tmp_path_factory.mktemp("recordings")
+    notebooks = folder / "helpers" / "notebooks"
+    notebooks.mkdir(parents=True)
+    for name in ("helpers", "data"):
+        (folder / "helpers" / name).symlink_to(lesson_of.HERE.parents[1] / name)
+    paths = []
+    for path in lessons():
+        if not os.environ.get("CI") and path.name[:2] not in FEW:
+            continue
+        paths.append(notebooks / path.name)
+        paths[-1].write_text(quick(path.read_text(encoding="utf-8")), encoding="utf-8")
+    odd = notebook_of(ODD, notebooks / "99_odd.ipynb")
+    cells = nbformat.read(odd, as_version=4)
+    cells.cells[2].metadata["tags"] = ["record: more", 'record: </script> "a"', 'record: "quoted"']
+    nbformat.write(cells, odd)
+    made = []
+
+    class Kept(Told):
+        def __init__(self, path):
+            super().__init__(path)
+            made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "Lesson", Kept)
+        assert command.main([str(folder / "pages"), *map(str, [*paths, odd])]) == 0
+    return folder / "pages", {one.name: one.truths for one in made}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A page of a browser without a network; nothing but files can be loaded."""
+    with chromium(tmp_path_factory.mktemp("browser"), height=2000) as page:
+        if page is None:
+            pytest.skip("no Chromium, Chrome or Edge was found on this machine")
+        page.context.set_offline(True)
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda x: errors.append(x.url) if not x.url.startswith("file:") else 0)
+        yield page
+        assert errors == []
+
+
+def open_page(page, path):
+    page.goto(path.as_uri())
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.live')].every((box) => box.recording)"
+    )
+    page.add_script_tag(path=LIVE)
+    page.add_script_tag(content=SCRIPT)
+
+
+SCRIPT = """
+live.boxes = [...document.querySelectorAll('.live')];
+// what a view shows in each state, asked as explore.js asks; and how its cells are explained
+live.walk = ([n, states]) => {
+    const box = live.boxes[n], model = box.recording, view = box.querySelector('.explore');
+    return states.map(([values, figures, told]) => {
+        const now = {};
+        model.controls.forEach(({ name }, k) => { now[name] = model.values[k]; });
+        const changes = Object.fromEntries(Object.entries(values).map(([name, value]) =>
+            [name, Array.isArray(value)
+                ? value.flatMap((row, i) => row.map((x, j) => [i, j, x])
+                    .filter(([, j, x]) => x !== now[name][i][j])) : value]));
+        model.isDragged = true;
+        model.answer({ changes, turn: '' });
+        const shown = live.shown(view);
+        shown.told = view.querySelector('.told')?.textContent ?? '';
+        const wrong = figures ? live.miscoloured(view, figures) : [];
+        const texts = told.map((cell) => model.explanation(cell).text);
+        return [shown, wrong.some(Boolean) ? wrong : null, texts];
+    });
+};
+"""
+
+
+def test_every_view_shows_in_each_recorded_state_what_python_computes(told, page):
+    folder, truths = told
+    assert sum(map(len, truths.values())) >= (21 + 4 if os.environ.get("CI") else 10)
+    for name, views in truths.items():
+        open_page(page, folder / f"{name}.html")
+        palette = page.evaluate("live.boxes[0]?.recording.recorded.palette[0]")
+        page.evaluate("(colours) => live.useColours(colours)", palette)
+        for n, view in enumerate(views):
+            rights, asked = [], []
+            for values, picture, why in view["shown"]:
+                right = expected(view["controls"], picture, "", None)
+                rights.append([right, [text for _, text in why]])
+                asked.append([values, right.pop("figures", None), [cell for cell, _ in why]])
+            shown = page.evaluate("live.walk", [n, asked])
+            for (right, why), (now, wrong, texts), (values, *_) in zip(
+                rights, shown, asked, strict=True
+            ):
+                where = f"{name} {view['title']} {values}"
+                assert {key: now[key] for key in right} == right, where
+                assert wrong is None, f"{where}: colours {wrong}"
+                assert now["told"] == "", where
+                if not right["error"]:
+                    assert texts == why, where
+
+
+def open_odd(told, page):
+    open_page(page, told[0] / "99_odd.html")
+    boxes = page.locator(".live")
+    return [boxes.nth(k) for k in range(boxes.count())]
+
+
+def in_box(box, name):
+    """A control, by its name."""
+    return box.get_by_label(name, exact=True)
+
+
+def shown_in(box):
+    caption, told = box.locator(".caption"), box.locator(".told")
+    return caption.text_content(), told.text_content() if told.count() else ""
+
+
+def test_the_real_controls_go_to_what_is_recorded_and_say_so(told, page):
+    hidden, heads, entries, plane = open_odd(told, page)
+    # an error of the function is shown, and the last picture stays
+    size = in_box(hidden, "size")
+    size.focus()
+    before = hidden.locator("td").all_text_contents()
+    page.keyboard.press("End")
+    assert "0.9 is too much" in hidden.locator(".error").text_content()
+    assert "0.8" not in shown_in(hidden)[0] and size.input_value() == "0.9"
+    assert hidden.locator("td").all_text_contents() == before
+    hidden.get_by_role("button", name="reset").click()
+    assert hidden.locator(".error").text_content() == ""
+    # a limit of the picture holds a slider, also after the limit is gone
+    in_box(hidden, "rows").fill("4")
+    in_box(hidden, "step").fill("4")
+    in_box(hidden, "rows").fill("1")
+    assert in_box(hidden, "step").input_value() == "1"
+    in_box(hidden, "rows").fill("4")
+    assert in_box(hidden, "step").input_value() == "1"
+    # play goes to the end
+    hidden.get_by_role("button", name="play").click()
+    page.wait_for_function("document.querySelector('.live .step output').textContent === '4'")
+    assert "step 4" in shown_in(hidden)[0]
+    # a text box is a choice of the texts that were recorded
+    in_box(hidden, "word").select_option('"quoted"')
+    assert shown_in(hidden)[0].startswith('"quoted"')
+    # one row of switches at a time
+    heads.locator("td").nth(0).click()
+    assert shown_in(heads)[1] == ""
+    heads.locator("td").nth(4).click()
+    off = [
+        e == "false"
+        for e in heads.locator("td").evaluate_all("all => all.map(e => e.ariaSelected)")
+    ]
+    assert off == [False, False, False, False, False, False]
+    assert shown_in(heads)[1] == (
+        "On this page one row can be changed at a time: the others are back at their start."
+    )
+    # one control at a time, where there are too many
+    for name in ("x0", "x1"):
+        in_box(entries, name).focus()
+        page.keyboard.press("End")
+    assert [in_box(entries, x).input_value() for x in ("x0", "x1")] == ["0", "1"]
+    assert shown_in(entries)[1] == "Not recorded. Shown instead: x0 = 0.0."
+    # a point goes to the nearest place of the grid, by keys at least to the next
+    point = plane.locator(".vectors button").nth(1)
+    point.focus()
+    label = point.get_attribute("aria-label")
+    page.keyboard.press("ArrowRight")
+    assert point.get_attribute("aria-label") != label
+    assert "place is shown" in shown_in(plane)[1] or shown_in(plane)[1] == ""
+    # and nothing of this disturbed the first view
+    assert shown_in(hidden)[0].startswith('"quoted"')
+
+
+def test_a_drag_goes_to_the_nearest_recorded_value(told, page):
+    """Under a hand a control never runs ahead of it, by a key it is never stuck."""
+    *_, entries, _ = open_odd(told, page)
+    script = """(box) => {
+        const model = box.recording, k = model.controls.findIndex(({ name }) => name === 'x1');
+        const { full } = model.controls[k], places = [0, 5, full.length - 1];  // -1, -0.5, 1
+        return [[0.1, true], [0.1, false], [-0.1, false], [-0.9, true]].map(([x, isDragged]) => {
+            model.isDragged = isDragged;
+            return full[model.nearest(k, places, x, x)];
+        });
+    }"""
+    assert entries.evaluate(script) == [-0.5, 1, -0.5, -1]
+
+
+def test_a_browser_without_decompression_keeps_the_still_picture_and_says_why(told, page):
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto((told[0] / "99_odd.html").as_uri())
+    page.wait_for_selector(".live .note")
+    assert "too old" in page.locator(".live .note").first.text_content()
+    assert page.locator(".live .saved").first.is_visible()
+    assert page.locator(".explore").count() == 0
+
+
+CANNOT = {
+    "explore(lambda text='a': [[len(text)]], text='a')": "'record: another text'",
+    "explore(lambda n: np.eye(n), n=(10, 20))": "show at most 16",
+    "explore(lambda n=1: 1 / (n - 1), n=(1, 3))": "starts with an error: ZeroDivisionError",
+    "seen = []\nexplore(lambda n: [[len(seen), seen.append(n) or n]], n=(1, 9))": "earlier calls",
+    "1 / 0": "a cell raised an error",
+}
+
+
+@pytest.mark.parametrize("code", CANNOT)
+def test_what_cannot_be_recorded_ends_the_command_with_what_to_do(code, tmp_path, monkeypatch):
+    """The pages that are there stay as they are."""
+    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
+    path = notebook_of(
+        f"import numpy as np\nfrom helpers import explore\n---\n{code}", tmp_path / "1.ipynb"
+    )
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "index.html").write_text("as it was")
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        assert command.main([str(pages), str(path)]) == 1
+    assert CANNOT[code] in said.getvalue() and "\x1b" not in said.getvalue()
+    assert [(one.name, one.read_text()) for one in pages.iterdir()] == [("index.html", "as it was")]
+
+
+def test_an_interrupted_run_leaves_the_old_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
+    path = notebook_of("1 + 1", tmp_path / "1.ipynb")
+    pages = tmp_path / "pages"
+    assert command.main([str(pages), str(path)]) == 0
+    old = {one: one.read_bytes() for one in pages.rglob("*") if one.is_file()}
+    notebook_of("2 + 2", path)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "index", stop)
+    with pytest.raises(KeyboardInterrupt):
+        command.main([str(pages), str(path)])
+    assert {one: one.read_bytes() for one in pages.rglob("*") if one.is_file()} == old
+
+
+class InProcess:
+    """In place of a kernel, which takes four seconds to start."""
+
+    def __init__(self, notebook, **_):
+        self.notebook = notebook
+
+    def execute(self):
+        namespace = {}
+        for cell in self.notebook.cells:
+            if cell.cell_type != "code" or "record import start" in cell.source:
+                continue
+            try:
+                value = run(cell.source, namespace)
+            except Exception as error:
+                raise lesson_of.CellExecutionError("\x1b[31m", type(error).__name__, "") from None
+            if hasattr(value, "compute"):
+                try:
+                    recorded = record.record(value)
+                except record.CannotRecord as why:
+                    recorded = {"cannot": str(why)}
+                data = {"text/html": "<pre></pre>", record.MIME: recorded}
+                cell.outputs = [new_output("display_data", data)]
