@@ -210,7 +210,7 @@ live.walk = ([n, states]) => {
         model.isDragged = true;
         model.answer({ changes, turn: '' });
         const shown = live.shown(view);
-        shown.told = view.querySelector('.told')?.textContent ?? '';
+        shown.told = view.querySelector('.instead')?.textContent ?? '';
         const wrong = figures ? live.miscoloured(view, figures) : [];
         const texts = told.map((cell) => model.explanation(cell).text);
         return [shown, wrong.some(Boolean) ? wrong : null, texts];
@@ -256,7 +256,7 @@ def in_box(box, name):
 
 
 def shown_in(box):
-    caption, told = box.locator(".caption"), box.locator(".told")
+    caption, told = box.locator(".caption"), box.locator(".instead")
     return caption.text_content(), told.text_content() if told.count() else ""
 
 
