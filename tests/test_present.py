@@ -36,6 +36,14 @@ def number(page):
     return page.locator(".steps [role=status]").inner_text()
 
 
+def go_on_to(node):
+    for _ in range(LAST):
+        if node.is_visible():
+            return
+        node.page.keyboard.press("PageDown")
+    pytest.fail("it is in no step")
+
+
 def shown(page):
     """What can be seen: for each block its cell, and its place among all."""
     return page.evaluate(
@@ -86,8 +94,7 @@ def test_an_answer_waits_until_it_is_asked_for(lesson):
     page.keyboard.press("p")
     question, output = page.locator("#l02-06 > p"), page.locator("#l02-07 > .printed")
     answer = page.locator("#l02-08 > details")
-    while not question.is_visible():
-        page.keyboard.press("PageDown")
+    go_on_to(question)
     step = number(page)
     expect(page.locator("#l02-07 > .source")).to_be_visible()
     expect(output).to_be_hidden()
@@ -109,8 +116,7 @@ def test_a_view_answers_and_arrows_in_it_are_its_own(lesson):
     view, target = page.locator("#l02-27 .explore"), page.locator("#l02-26 > p").last
     view.evaluate("(node) => { window.view = node; }")
     page.keyboard.press("p")
-    while not view.is_visible():
-        page.keyboard.press("PageDown")
+    go_on_to(view)
     for node in (target, view.locator("tbody tr").last):
         expect(node).to_be_in_viewport(ratio=1)
     step, slider = number(page), view.locator("input[type=range]")
