@@ -84,7 +84,7 @@ def new_kernel():
 )
 def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, mistake, monkeypatch):
     remember(monkeypatch)
-    if not mistake.counterfactual:  # such as what torch.empty gives, which the session decides
+    if not (mistake.detect or mistake.counterfactual):  # for these the session decides
         trust(monkeypatch)
     for answer in exercise.answers(mistake):
         verdict = check(exercise.name, student(answer))
@@ -203,7 +203,8 @@ def test_a_mistake_has_its_name_as_a_student_writes_it(exercise, code, names):
         for k, code in enumerate([*codes, student(CHECKED[name].reference)])
     ],
 )
-def test_a_right_answer_is_right_in_any_style(exercise, code):
+def test_a_right_answer_is_right_in_any_style(exercise, code, monkeypatch):
+    trust(monkeypatch)
     verdict = check(exercise, code)
     assert verdict.passed is True and verdict
     assert (verdict.mistakes, verdict.message) == ((), f"✔ {exercise}: right.")
@@ -223,7 +224,7 @@ def test_what_nobody_declared_is_rejected_without_a_cause(exercise, code, fact, 
     [
         pytest.param(answer, id=f"{LESSON_OF[answer.exercise]}-{answer.exercise}-written-{k}")
         for k, answer in enumerate(answers())
-        if k % 5 == 0  # python tests/rates.py judges all
+        if k % 10 == 0  # python tests/rates.py judges all
     ],
 )
 def test_what_people_wrote_gets_the_verdict_that_it_should(answer, monkeypatch):
