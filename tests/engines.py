@@ -114,7 +114,10 @@ def started(command, folder, **variables):
             yield said
         finally:
             process.terminate()
-            process.wait(30)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def until(what):
