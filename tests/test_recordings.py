@@ -14,6 +14,7 @@ import pytest
 from execute import METADATA, lessons
 from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from playwright.sync_api import expect
 from replay import quick, run
 from test_live import LIVE, expected
 
@@ -22,7 +23,7 @@ from helpers.pages import lesson as lesson_of
 from helpers.pages import record
 from helpers.pages.lesson import Lesson
 
-FEW = "02", "06", "11"  # lessons whose views are tried; in CI all
+FEW = "06", "11"  # lessons whose views are tried; in CI all
 SMALL = 40  # states, of which none is left out
 SAMPLE = 20  # of the others, beside their corners
 ODD = """
@@ -44,14 +45,14 @@ def hidden(rows=2, step=0, size=0.3, word='</script> "a"', on=False):
     show = dict(limits={"step": rows}, explain=explain, row_sums=on)
     return View(matrix, keys=list(word)[:3], caption=f"{word} {size} step {step}", **show)
 
-explore(hidden, rows=(1, 4), step=(0, 4), size=(-0.3, 0.9, 0.1), word='</script> "a"', on=False)
+explore(hidden, rows=(1, 4), step=(0, 4), size=(-0.3, 0.9, 0.2), word='</script> "a"', on=False)
 ---
 def small_heads(seen, head=1, dice=0):
     draw = torch.rand(4, 2, 3) + random.random() + np.random.rand()
     draw = torch.where(seen, draw + dice, torch.nan)
     return View(draw[head - 1], heads=draw, head=head - 1, marked={"hidden": ~seen})
 
-explore(small_heads, seen=[[True] * 3, [True, False, True]], head=(1, 4), dice=(0, 20))
+explore(small_heads, seen=[[True] * 3, [True, False, True]], head=(1, 4), dice=(0, 3))
 ---
 def entries(**values):
     return [[x for x in values.values() if x != "one"]]
@@ -221,7 +222,7 @@ live.walk = ([n, states]) => {
 
 def test_every_view_shows_in_each_recorded_state_what_python_computes(told, page):
     folder, truths = told
-    assert sum(map(len, truths.values())) >= (21 + 4 if os.environ.get("CI") else 10)
+    assert sum(map(len, truths.values())) >= (21 + 4 if os.environ.get("CI") else 7)
     for name, views in truths.items():
         open_page(page, folder / f"{name}.html")
         palette = page.evaluate("live.boxes[0]?.recording.recorded.palette[0]")
@@ -237,11 +238,13 @@ def test_every_view_shows_in_each_recorded_state_what_python_computes(told, page
                 rights, shown, asked, strict=True
             ):
                 where = f"{name} {view['title']} {values}"
+                assert now["told"] == "", where
+                if right["error"]:  # the last picture stays, with its limits
+                    assert now["error"] == right["error"], where
+                    continue
                 assert {key: now[key] for key in right} == right, where
                 assert wrong is None, f"{where}: colours {wrong}"
-                assert now["told"] == "", where
-                if not right["error"]:
-                    assert texts == why, where
+                assert texts == why, where
 
 
 def open_odd(told, page):
@@ -268,7 +271,7 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(told, page):
     before = hidden.locator("td").all_text_contents()
     page.keyboard.press("End")
     assert "0.9 is too much" in hidden.locator(".error").text_content()
-    assert "0.8" not in shown_in(hidden)[0] and size.input_value() == "0.9"
+    assert "0.9" not in shown_in(hidden)[0] and size.input_value() == "0.9"
     assert hidden.locator("td").all_text_contents() == before
     hidden.get_by_role("button", name="reset").click()
     assert hidden.locator(".error").text_content() == ""
@@ -281,8 +284,7 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(told, page):
     assert in_box(hidden, "step").input_value() == "1"
     # play goes to the end
     hidden.get_by_role("button", name="play").click()
-    page.wait_for_function("document.querySelector('.live .step output').textContent === '4'")
-    assert "step 4" in shown_in(hidden)[0]
+    expect(hidden.locator(".caption")).to_contain_text("step 4")
     # a text box is a choice of the texts that were recorded
     in_box(hidden, "word").select_option('"quoted"')
     assert shown_in(hidden)[0].startswith('"quoted"')
