@@ -172,8 +172,13 @@ function makeStepping(input, move, busy) {
 // --- pictures of a panel: draw(panel, the places that changed), at(row, column) ---
 
 // Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
-const marks = ({ marked = [] }) =>
-  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).reverse());
+function marksOf({ marked = [] }) {
+  const found = new Map();
+  for (const [n, [word, places]] of marked.entries()) {
+    for (const place of places) if (!found.has(place)) found.set(place, { word, kind: `mark${n}` });
+  }
+  return found;
+}
 
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {
@@ -245,7 +250,7 @@ function makeTable(palette, { look, press, choose }) {
       button.disabled = query === null;
       set(button, { "aria-pressed": query === null ? undefined : query === choose.chosen() });
     });
-    const lit = new Set(panel.lit), marked = marks(panel);
+    const lit = new Set(panel.lit), marked = marksOf(panel);
     shown = cells.map((_cell, place) => {
       const text = panel.cells[place], colour = panel.colours[place];
       const sum = Math.floor(place / width) >= size[0] || place % width >= size[1];
@@ -483,7 +488,7 @@ function makeView(model, picture) {
     const on = switches && values[switches.name][i]?.[j];
     const state = on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
     const words = [["row", panel.rows[i]], ["column", panel.columns[j]]].filter(([, name]) => name).map((pair) => pair.join(" ")).join(", ");
-    const found = i < panel.size[0] && j < panel.size[1] && marks(panel).get(i * panel.columns.length + j);
+    const found = i < panel.size[0] && j < panel.size[1] && marksOf(panel).get(i * panel.columns.length + j);
     return `${words}${state}: ${found ? `${found.word}, ` : ""}${number === "" ? "not computed yet" : number ?? "…"}`;
   }
 

@@ -68,7 +68,8 @@ class Lesson:
 
     @cached_property
     def title(self):
-        return re.search(r"^# (.*)", self.notebook.cells[0].source, re.M)[1]
+        found = re.search(r"^# (.*)", self.notebook.cells[0].source, re.M)
+        return found[1] if found else self.name
 
     @cached_property
     def aims(self):
