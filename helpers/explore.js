@@ -172,8 +172,11 @@ function makeStepping(input, move, busy) {
 // --- pictures of a panel: draw(panel, the places that changed), at(row, column) ---
 
 // Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
-const marks = ({ marked = [] }) =>
-  new Map(marked.flatMap(([word, places], n) => places.map((place) => [place, { word, kind: `mark${n}` }])).reverse());
+function marks({ marked = [] }) {
+  const found = new Map();
+  marked.forEach(([word, places], n) => places.forEach((place) => { if (!found.has(place)) found.set(place, { word, kind: `mark${n}` }); }));
+  return found;
+}
 
 // Up to 16 by 16: a table with the numbers; built when its size changes, otherwise patched.
 function makeTable(palette, { look, press, choose }) {
