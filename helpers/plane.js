@@ -49,11 +49,11 @@ function makeTicks(limit) {
 function makePlane({ name, limit, value: start, by = limit / 20 }, changed) {
   const box = make("div", { className: "vectors" }), fixed = make("div");
   const [lines, axes, arrows, ends] = ["svg", "path", "path", "path"].map(makeShape);
-  const marks = ticksUpTo(limit).flatMap((x) => [-x, x]), small = limit / 50;
+  const ticks = ticksUpTo(limit).flatMap((x) => [-x, x]), small = limit / 50;
   set(lines, { viewBox: `${-limit} ${-limit} ${2 * limit} ${2 * limit}`, "aria-hidden": true });
   set(box, { role: "group", "aria-label": `${spoken(name)}, each from ${-limit} to ${limit}` });
   set(axes, { class: "axes", d: `M${-limit} 0H${limit}M0 ${-limit}V${limit}`
-    + marks.map((x) => `M${x} ${-small}v${2 * small}M${-small} ${x}h${2 * small}`).join("") });
+    + ticks.map((x) => `M${x} ${-small}v${2 * small}M${-small} ${x}h${2 * small}`).join("") });
   set(arrows, { class: "fixed" });
   set(ends, { class: "fixed ends" });
   let value = start, others = [], side = 320;

@@ -317,6 +317,42 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(told, page):
     assert shown_in(hidden)[0].startswith('"quoted"')
 
 
+def test_the_targets_of_views_that_are_sampled_can_be_reached(told, page):
+    folder, truths = told
+    open_page(page, folder / "06_causal_attention.html")
+    cells = page.locator(".explore td")
+    for j in range(1, 6):  # of the row of step, with its sum
+        cells.nth(5 * 7 + j).click()
+    assert cells.nth(5 * 7).text_content() == "1.00"
+    cells.nth(5 * 7).click()
+    assert cells.nth(5 * 7).text_content() == "nan"
+    assert page.locator(".told").text_content() == ""
+    if "04_queries_keys_values" not in truths:
+        return
+    open_page(page, folder / "04_queries_keys_values.html")
+    plane, caption = page.locator(".vectors"), page.locator(".caption")
+    plane.scroll_into_view_if_needed()
+    for (x, y), best in [((0, 2), "one" + 5 * ", one"), ((0, -2), ""), ((-2, 2), "journey, one")]:
+        box, head = plane.bounding_box(), plane.locator("button").nth(4).bounding_box()
+        page.mouse.move(head["x"] + 12, head["y"] + 12)
+        page.mouse.down()
+        side = box["width"]
+        page.mouse.move(box["x"] + side * (2 + x) / 4, box["y"] + side * (2 - y) / 4, steps=5)
+        page.mouse.up()
+        label = plane.locator("button").nth(4).get_attribute("aria-label")
+        assert label == f"one: {x:.2f}, {y:.2f}"
+        assert best in caption.text_content()
+    open_page(page, folder / "01_dot_products.html")
+    box = page.locator(".live").nth(2)
+    in_box(box, "x1").fill("2.21")
+    assert "Best match for journey: one." in box.locator(".caption").text_content()
+    in_box(box, "x1").fill("2.19")
+    assert "Best match for journey: journey." in box.locator(".caption").text_content()
+    assert box.locator(".instead").text_content() == ""
+    in_box(box, "x2").fill("1.5")
+    assert box.locator(".instead").text_content() == "Not recorded. Shown instead: x1 = 2.00."
+
+
 def test_a_drag_goes_to_the_nearest_recorded_value(told, page):
     """Under a hand a control never runs ahead of it, by a key it is never stuck."""
     *_, entries, _ = open_odd(told, page)

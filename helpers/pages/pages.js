@@ -137,7 +137,7 @@ class Recording {
   }
 }
 
-async function play(box) {
+async function playIn(box) {
   const recorded = await unpacked(box.querySelector("script").textContent);
   const told = make("p", { className: "instead" });
   set(told, { role: "status" });
@@ -159,7 +159,7 @@ async function play(box) {
 }
 
 for (const box of document.querySelectorAll(".live")) {
-  play(box).catch(() => box.append(make("p", {
+  playIn(box).catch(() => box.append(make("p", {
     className: "note",
     textContent: "This picture does not move here: the browser is too old for it. One of 2023 or later is needed.",
   })));

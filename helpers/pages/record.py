@@ -189,6 +189,7 @@ class Recorder:
     def note(self):
         """What the page says is missing; "" if nothing is."""
         kinds = {spec["name"]: spec["kind"] for spec in self.controls}
+        by = {spec["name"]: spec.get("by") for spec in self.controls}
         spoken = {name: name.replace("_", " ") for name in kinds}
         parts, every = [], {name: len(values) for name, values in self.full.items()}
         cut = {n for n in kinds if 1 < len(self.together[n]) < every[n]}
@@ -196,20 +197,22 @@ class Recorder:
         if len(only) > 1:
             parts.append("one control can be moved at a time")
         elif only and len(kinds) > 1:
-            parts.append(f"{spoken[only[0]]} can be moved while the rest is at the start")
+            parts.append(f"{spoken[only[0]]} can be moved while the others are at their start")
         if cut:
             said = " and ".join(", ".join(spoken[n] for n in kinds if n in cut).rsplit(", ", 1))
             parts.append(
-                f"{said} {'take' if len(cut) > 1 else 'takes'} every value as long as the rest is "
-                "at the start, and round values otherwise"
+                f"{said} {'take' if len(cut) > 1 else 'takes'} every value while the others are "
+                "at their start, and round values otherwise"
             )
         for name, control in self.widget._controls.items():
             if control.kind == "cells":
                 parts.append("one row of cells can be switched at a time")
             elif control.kind == "plane":
-                parts.append(f"one of the {spoken[name]} can be moved at a time")
+                parts.append(
+                    f"one of the {spoken[name]} can be moved at a time, in steps of {by[name]:g}"
+                )
             elif control.kind == "text":
-                parts.append(f"{spoken[name]} is one of {every[name]} texts")
+                parts.append(f"{spoken[name]} is chosen from {every[name]}, not typed")
         return f"On this page {'; '.join(parts)}. The notebook has no such limits." if parts else ""
 
 
