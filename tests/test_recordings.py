@@ -326,7 +326,7 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(told, page):
     assert cells.nth(5 * 7).text_content() == "1.00"
     cells.nth(5 * 7).click()
     assert cells.nth(5 * 7).text_content() == "nan"
-    assert page.locator(".told").text_content() == ""
+    assert page.locator(".instead").text_content() == ""
     if "04_queries_keys_values" not in truths:
         return
     open_page(page, folder / "04_queries_keys_values.html")
