@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import time
-from pathlib import Path
 from queue import Empty
 from unittest.mock import patch
 
@@ -94,6 +93,15 @@ def pytest_collection_modifyitems(items):
             item.add_marker(needs_transformers)
 
 
+def needed(page):
+    """Without a browser (None) what needs its page is skipped, but not in CI."""
+    if page is None:
+        reason = "no Chromium, Chrome or Edge was found on this machine"
+        if os.environ.get("CI"):
+            pytest.fail(f"{reason}: CI must run the browser tests")
+        pytest.skip(reason)
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """(page, address of JupyterLab, its folder, errors that the page reported).
@@ -101,11 +109,7 @@ def browser(tmp_path_factory):
     One for each file: while it lives, Playwright's event loop runs, and no other may.
     """
     with chromium(tmp_path_factory.mktemp("browser")) as page:
-        if page is None:
-            reason = "no Chromium, Chrome or Edge was found on this machine"
-            if os.environ.get("CI"):
-                pytest.fail(f"{reason}: CI must run the browser tests")
-            pytest.skip(reason)
+        needed(page)
         errors = []
 
         def report(text, where):
@@ -127,10 +131,8 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    """A folder with the course's pages: in CI all, from the folder that PAGES names, elsewhere
-    those of five lessons that have every kind of control, of picture and of verdict."""
-    if folder := os.environ.get("PAGES"):
-        return Path(folder).absolute()
+    """A folder with the pages of five lessons that have every kind of control, of picture and of
+    verdict; test_recordings.py makes all."""
     folder = tmp_path_factory.mktemp("pages")
     names = ("02", "03", "04", "06", "11")
     lessons = [str(path) for name in names for path in ROOT.glob(f"notebooks/{name}_*.ipynb")]

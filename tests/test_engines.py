@@ -9,18 +9,16 @@ import os
 import re
 import shutil
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 from conftest import outside
 from engines import ENGINES
 from execute import lessons
-from lab import jupyterlab, open_notebook, run_all
+from lab import ROOT, jupyterlab, open_notebook, run_all
 from replay import replay
 from test_live import LIVE, expected
 
-ROOT = Path(__file__).parent.parent
 LESSONS = {path.stem[:2]: path for path in lessons()}
 # with a query, a step, a temperature, an axis, a switch, and a switch in each cell
 ON_PAGES = ["02", "03", "06"]

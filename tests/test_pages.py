@@ -7,7 +7,6 @@ They are opened as a reader opens them, from a folder, in Chromium.
 import gzip
 import html
 import importlib.util
-import os
 import re
 import zipfile
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from conftest import needed
 from execute import lessons
 from lab import ROOT, chromium
 
@@ -85,9 +85,7 @@ def page(tmp_path_factory, pages):
     """A page of a browser; whatever it fetches must be a file of the folder, and no script may
     fail."""
     with chromium(tmp_path_factory.mktemp("browser")) as page:
-        if page is None:
-            assert not os.environ.get("CI"), "CI must run the browser tests"
-            pytest.skip("no Chromium, Chrome or Edge was found on this machine")
+        needed(page)
         page.errors = []
         inside = (pages.as_uri() + "/", "data:", "blob:")
         page.on("request", lambda r: r.url.startswith(inside) or page.errors.append(r.url))

@@ -1,27 +1,20 @@
 """Promises of a page that is presented: one idea a screen, answers when they are asked for,
 nothing lost. Keys as a clicker sends them."""
 
-import os
-
 import pytest
-from lab import ROOT, chromium
+from conftest import needed
+from lab import chromium
 from playwright.sync_api import expect
-
-from helpers.pages.__main__ import main as make_pages
 
 LAST = 200  # presses, more than any lesson needs
 
 
 @pytest.fixture(scope="module")
-def lesson(tmp_path_factory):
+def lesson(tmp_path_factory, pages):
     """(page, address of lesson 2)"""
-    folder = os.environ.get("PAGES") or tmp_path_factory.mktemp("presented")
-    if not os.environ.get("PAGES"):
-        assert make_pages([str(folder), *map(str, ROOT.glob("notebooks/02_*.ipynb"))]) == 0
     with chromium(tmp_path_factory.mktemp("browser"), 1024, 640) as page:
-        if page is None:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)("no Chromium was found")
-        yield page, f"file://{folder}/02_softmax.html"
+        needed(page)
+        yield page, (pages / "02_softmax.html").as_uri()
 
 
 def open_at(lesson, place=""):

@@ -11,6 +11,7 @@ import os
 
 import nbformat
 import pytest
+from conftest import needed
 from execute import METADATA, lessons
 from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -177,8 +178,7 @@ def told(tmp_path_factory):
 def page(tmp_path_factory):
     """A page of a browser without a network; nothing but files can be loaded."""
     with chromium(tmp_path_factory.mktemp("browser"), height=2000) as page:
-        if page is None:
-            pytest.skip("no Chromium, Chrome or Edge was found on this machine")
+        needed(page)
         page.context.set_offline(True)
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))

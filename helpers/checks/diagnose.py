@@ -107,8 +107,8 @@ def _together(seen):
 
 def _matters(seen, world):
     """Is anything else in this world, but for what becomes of the arguments?"""
-    first = sorted(range(len(seen.mine)), key=lambda k: k not in seen.wrong)
-    return not all(same(seen.in_worlds(k, world).unchanged, seen.mine[k].unchanged) for k in first)
+    pairs = ((seen.in_worlds(k, world), seen.mine[k]) for k in seen.wrong_first)
+    return not all(same(there.unchanged, here.unchanged) for there, here in pairs)
 
 
 def _in_worlds(seen, *pairs):

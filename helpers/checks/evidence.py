@@ -57,6 +57,13 @@ class Evidence:
         """Positions of the probes with another outcome than the right one."""
         return [k for k, result in enumerate(self.mine) if not self.is_right(k, result)]
 
+    @cached_property
+    def wrong_first(self):
+        """Positions of all probes, those that are wrong first, because there most shows. To be
+        asked when all have been called."""
+        wrong = self.wrong
+        return sorted(range(len(self.mine)), key=lambda k: k not in wrong)
+
     @property
     def only_first(self):
         """Is the first probe right, and no other one? Only of plain calls: what is measured
@@ -71,12 +78,12 @@ class Evidence:
 
     def look_again(self):
         """What was returned may have been changed by later calls: then that counts."""
-        for k, result in enumerate(self.mine):
-            if result.numbers is None or not torch.is_tensor(result.outcome.value):
-                continue
-            now = self.call(numbers_of, result.outcome.value).value
-            if now is not None and not close(now, result.numbers):
-                self.mine[k] = replace(result, numbers=now)
+        read = {k: r.outcome.value for k, r in enumerate(self.mine) if r.numbers is not None}
+        tensors = {k: value for k, value in read.items() if torch.is_tensor(value)}
+        now = self.call(lambda: list(map(numbers_of, tensors.values()))).value or ()
+        for k, numbers in zip(tensors, now, strict=False):
+            if not close(numbers, self.mine[k].numbers):
+                self.mine[k] = replace(self.mine[k], numbers=numbers)
                 self.overwritten = True
 
     def is_first_again(self, k):
@@ -131,10 +138,8 @@ class Evidence:
                 made.append(space[self.answer.__name__])
             return made[0](*args)
 
-        wrong = self.wrong
-        wrong_first = sorted(range(len(self.mine)), key=lambda k: k not in wrong)
         if not all(
-            self.is_right(k, attempt(answer, self.probes[k], self.call)) for k in wrong_first
+            self.is_right(k, attempt(answer, self.probes[k], self.call)) for k in self.wrong_first
         ):
             return False
         others = self.exercise.probes()[len(self.probes) :]

@@ -17,6 +17,7 @@ from nbconvert.filters import strip_ansi
 from nbformat import v4
 
 from ..checks.verdict import MIME as VERDICT
+from ..explore import Explore
 from .record import MIME
 
 HERE = Path(__file__).parent
@@ -24,6 +25,7 @@ COVER = "l02-27"  # the cell whose view stands on the first page
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml"
 SECONDS = 170  # that a cell may take
+WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a tag of a cell: another text for its text box
 SET_UP = """
 import sys
@@ -213,10 +215,7 @@ def _texts(cell):
 
 def _shown(outputs):
     """Without the widget itself, which needs a kernel."""
-    return [x for x in outputs if set(x.get("data", {"text": 0})) - {_WIDGET}]
-
-
-_WIDGET = "application/vnd.jupyter.widget-view+json"
+    return [x for x in outputs if set(x.get("data", {"text": 0})) - {WIDGET}]
 
 
 def _exporter():
@@ -231,15 +230,12 @@ def _exporter():
 
 def write_common(folder):
     """What all pages share: the style, and the script of the views with what plays them."""
-    helpers = HERE.parent
-    names = ("plane.js", "pixels.js", "explore.js")
-    view = "".join((helpers / name).read_text(encoding="utf-8") for name in names)
     names = ("reading.js", "pages.js", "present.js")
     ours = "".join((HERE / name).read_text(encoding="utf-8") for name in names)
-    view = view.replace("export default", "const widget =")
+    view = Explore._esm.replace("export default", "const widget =")
     (folder / "course.js").write_text(f"(() => {{\n{view}\n{ours}\n}})();\n", encoding="utf-8")
     style = (HERE / "pages.css").read_text(encoding="utf-8")
-    style += (helpers / "explore.css").read_text(encoding="utf-8")
+    style += Explore._css
     style += (HERE / "present.css").read_text(encoding="utf-8")  # after what it enlarges
     (folder / "course.css").write_text(style, encoding="utf-8")
 
