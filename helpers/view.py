@@ -299,7 +299,7 @@ class View:
         shown = np.pad(self.shown, ((0, down), (0, across)), constant_values=True)
         cells = [
             [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
-            for row in zip(known, shown, strict=True)
+            for row in zip(known.tolist(), shown.tolist(), strict=True)
         ]
         return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
 
