@@ -21,7 +21,7 @@ import traitlets
 from IPython.display import display
 
 from .controls import brief, control, sendable
-from .guard import InputError, calling, finished, get_ipython
+from .guard import InputError, Worker, calling, finished, get_ipython
 from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
@@ -77,6 +77,7 @@ class Explore(anywidget.AnyWidget):
                     f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
                 )
         self._lock = threading.Lock()  # questions are answered one at a time
+        self._worker = Worker()
         self._views, self._most = [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
         self._sent = self.compute({}) | {"turn": "", "count": 0}
@@ -117,7 +118,7 @@ class Explore(anywidget.AnyWidget):
         else:
             self._values = {name: c.plain(values[name]) for name, c in self._controls.items()}
             # reading the result is part of the call: it too may fail or take for ever
-            outcome = yield from calling(lambda: _views(self._fn(**arguments)), soon=SOON)
+            outcome = yield from self._calling(lambda: _views(self._fn(**arguments)))
             printed = outcome.printed
             if outcome.error is None:
                 self._views = outcome.value
@@ -132,6 +133,9 @@ class Explore(anywidget.AnyWidget):
             "caption": "\n".join(view.caption for _, view in self._views if view.caption),
             "panels": _panels(self._views),
         }
+
+    def _calling(self, fn):
+        return calling(fn, soon=SOON, worker=self._worker)
 
     def _limit(self):
         """Sliders go no higher than what was returned has a meaning for."""
@@ -206,12 +210,13 @@ class Explore(anywidget.AnyWidget):
         number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
         if view.explain is None or not number or view.mark(row, column):
             return number, ""
-        outcome = yield from calling(lambda: str(view.explain(row, column)), soon=SOON)
+        outcome = yield from self._calling(lambda: str(view.explain(row, column)))
         return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
 
     def close(self):
         super().close()
         self.layout.close()  # a widget of its own, which would stay behind
+        self._worker.end()
 
     def __repr__(self):
         """What the page shows, as text: settings, numbers, caption."""

@@ -8,6 +8,7 @@ import builtins
 import ctypes
 import io
 import os
+import queue
 import sys
 import sysconfig
 import threading
@@ -192,9 +193,39 @@ def finished(steps):
             return end.value
 
 
-def calling(fn, seconds=None, after=None, soon=0):
+class Worker:
+    """A thread for one call after another: to start one can take 4 ms on a busy machine."""
+
+    def __init__(self):
+        self.renew()
+
+    def renew(self):
+        """Another thread for the next call; this one ends as soon as it can."""
+        self._next = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._work, args=[self._next], daemon=True)
+
+    def do(self, work):
+        self._next.put(work)
+        if not self.thread.ident:
+            self.thread.start()
+
+    def end(self):
+        """It ends after what it does now."""
+        self._next.put(None)
+
+    @staticmethod
+    def _work(jobs):
+        while (work := jobs.get()) is not None:
+            work()
+            work = None  # what it holds is not kept until the next one comes
+
+
+def calling(fn, seconds=None, after=None, soon=0, worker=None):
     """call() as a generator, which yields once if fn() takes longer than so many seconds (soon):
-    whoever cannot wait lets another thread go on with it."""
+    whoever cannot wait lets another thread go on with it.
+
+    worker: whose thread calls; by default one for this call alone.
+    """
     after = after or (lambda: None)
     if threading.current_thread() in _buffers:  # inside of a call, which listens, and stops it
         try:
@@ -222,20 +253,23 @@ def calling(fn, seconds=None, after=None, soon=0):
     rest = max(0, seconds - soon)
     running = threading.Lock()
     running.acquire()
-    thread = threading.Thread(target=work, daemon=True)
+    used = worker or Worker()
+    thread = used.thread
     _listen(thread, printed)
     late = True
     try:
-        thread.start()
+        used.do(work)
         late = not running.acquire(timeout=soon)
         if late:
             yield
             late = not running.acquire(timeout=rest)
     finally:  # also when the reader pressed "interrupt"
         after()
+        if late or not worker:
+            used.end()
         if late:
+            used.renew()
             _stop(thread)
-        # otherwise nobody waits for its end: each handing over takes time in a live view
         _forget(thread, late)
     if late:
         late = TimeoutError(f"it did not return within {seconds:g} seconds and was stopped")
