@@ -17,6 +17,7 @@ import pytest
 from conftest import needed
 from execute import lessons
 from lab import ROOT, chromium
+from test_recordings import FIVE
 
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")

@@ -128,15 +128,12 @@ class Told(Lesson):
 
     def run(self):
         cells = self.notebook.cells
-        cells[:] = [
-            new_code_cell(BEFORE),
-            *cells,
-            new_code_cell(f"SMALL, SAMPLE = {SMALL, SAMPLE}\n{AFTER}"),
-        ]
+        before, after = map(new_code_cell, (BEFORE, f"SMALL, SAMPLE = {SMALL, SAMPLE}\n{AFTER}"))
+        self.notebook.cells = [before, *cells, after]
         super().run()
-        (output,) = cells.pop().outputs
+        self.notebook.cells = cells
+        (output,) = after.outputs
         self.truths = json.loads(output.text.removeprefix("truths"))
-        cells.pop(0)
 
 
 def notebook_of(text, path):
