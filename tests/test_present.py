@@ -84,6 +84,21 @@ def test_every_part_of_the_lesson_is_in_one_step_and_large_forward_and_back(less
         assert next(iter(step.values()))[1] == ""
 
 
+def test_a_sentence_is_not_cut(lesson, pages):
+    text = (pages / "02_softmax.html").read_text(encoding="utf-8")
+    whole = "</em> sum to 6.5617."
+    assert text.count(whole) == 1
+    for end, together in ((".", False), (", because", True)):
+        body = text.replace(whole, f"</em> sum to so much{end}")
+        lesson[0].route("**/02_softmax.html", lambda route, body=body: route.fulfill(body=body))
+        page = open_at(lesson)
+        first, second = page.locator("#l02-04 > p").all()[:2]
+        page.keyboard.press("p")
+        go_on_to(second)
+        assert first.is_visible() == together
+        page.unroute("**/02_softmax.html")
+
+
 def test_an_answer_waits_until_it_is_asked_for(lesson):
     page = open_at(lesson)
     page.keyboard.press("p")
