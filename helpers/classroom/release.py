@@ -10,8 +10,8 @@ from urllib.parse import quote, urlsplit
 
 import nbformat
 
-from .run_notebook import ROOT
-from .table import clean, lessons
+from ..guard import InputError
+from .folder import ROOT, clean, lessons, refuse_full
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
 CHECK = re.compile(r'^check\("(\w+)", (\w+)\)', re.M)
@@ -55,7 +55,7 @@ def main(options):
         if options.nbgrader:
             folders = [options.folder / "source" / path.stem for path in chosen]
         for folder in folders:
-            _refuse_full(folder)
+            refuse_full(folder)
         if options.nbgrader:
             for path, folder in zip(chosen, folders, strict=True):
                 write_course(folder, folder, [path], {*options.without, "solutions"}, True)
@@ -64,7 +64,7 @@ def main(options):
             if not options.lessons:
                 for path in (ROOT / "notebooks").glob("[!0-9]*.*"):
                     shutil.copy(path, folders[0] / "notebooks")
-    except (ValueError, OSError) as error:
+    except (InputError, OSError) as error:
         print(clean(error), file=sys.stderr)
         return 2
     print(f"{len(chosen)} lessons in {clean(options.folder)}.")
@@ -78,13 +78,8 @@ def _chosen(names):
     for name in names or ():
         if not any(path.stem.startswith(name) for path in lessons()):
             known = ", ".join(path.stem for path in lessons())
-            raise ValueError(f"There is no lesson {name!r}; there are {known}.")
+            raise InputError(f"There is no lesson {name!r}; there are {known}.")
     return [path for path in lessons() if path.stem.startswith(tuple(names or ("",)))]
-
-
-def _refuse_full(folder):
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is not an empty folder, and nothing is overwritten: name another.")
 
 
 def write_course(folder, notebooks, paths, without, for_nbgrader=False):
@@ -106,15 +101,15 @@ def links(repository, branch, hub, first):
     """Lines: where a student gets the copy with nbgitpuller, and on Binder."""
     address = repository.removesuffix("/").removesuffix(".git")
     name = address.rpartition("/")[2]
-    notebook = f"lab/tree/notebooks/{first}"
     pull = f"repo={quote(repository, '')}&branch={quote(branch, '')}"
     host, owner = urlsplit(address).netloc, urlsplit(address).path.strip("/")
     at = {"github.com": f"gh/{owner}", "gitlab.com": f"gl/{quote(owner, '')}"}
     where = at.get(host, f"git/{quote(repository, '')}")
     path = quote(f"lab/tree/{name}/notebooks/{first}", "")
+    binder = f"https://mybinder.org/v2/{where}/{quote(branch, '')}"
     return [
         f"nbgitpuller: {hub.rstrip('/')}/hub/user-redirect/git-pull?{pull}&urlpath={path}",
-        f"Binder: https://mybinder.org/v2/{where}/{quote(branch, '')}?urlpath={quote(notebook, '')}",
+        f"Binder: {binder}?urlpath={quote(f'lab/tree/notebooks/{first}', '')}",
     ]
 
 
@@ -126,7 +121,9 @@ def without_folds(lesson, without):
 
     def kept(fold):
         summary = fold[1].strip()
-        kind = {"Solution": "solutions", "Hint": "hints"}.get(re.match(r"\w*", summary)[0], KINDS[2])
+        kind = {"Solution": "solutions", "Hint": "hints"}.get(
+            re.match(r"\w*", summary)[0], KINDS[2]
+        )
         if kind not in without:
             return fold[0]
         # A question stays where its answer goes.
