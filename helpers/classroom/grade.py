@@ -38,7 +38,6 @@ def main(options):
     folder, out = options.folder, options.out
     # A name that the encoding does not know must not end the program.
     sys.stdout.reconfigure(errors="backslashreplace")
-    sys.stderr.reconfigure(errors="backslashreplace")
     try:
         names()  # else every student is told what the teacher has written wrong
         _refuse(options)

@@ -1,6 +1,5 @@
 """The class's copy of the course: with or without what is folded, for a class or for nbgrader."""
 
-import ast
 import re
 import shutil
 import sys
@@ -9,12 +8,14 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import nbformat
+from nbformat import v4
 
 from ..guard import InputError
 from .folder import ROOT, clean, lessons, refuse_full
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
 CHECK = re.compile(r'^check\("(\w+)", (\w+)\)', re.M)
+STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
 NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
 KINDS = ("solutions", "hints", "answers")
@@ -94,7 +95,7 @@ def write_course(folder, notebooks, paths, without, for_nbgrader=False):
     for path in paths:
         lesson = nbformat.read(path, as_version=4)
         copy = without_folds(lesson, without)
-        nbformat.write(with_points(copy, lesson) if for_nbgrader else copy, notebooks / path.name)
+        nbformat.write(with_points(copy) if for_nbgrader else copy, notebooks / path.name)
 
 
 def links(repository, branch, hub, first):
@@ -142,66 +143,29 @@ def without_folds(lesson, without):
 # --- for nbgrader ---
 
 
-def with_points(copy, lesson):
+def with_points(notebook):
     """The notebook as nbgrader's source: below each exercise a locked cell that gives a point if
-    check() says that it is right, and the solution where nbgrader takes it out."""
-    texts = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
-    solutions = re.findall(r"<summary>Solution.*?```python\n(.*?)```", texts, re.S)
+    check() says that it is right. nbgrader puts its own stub in place of ours."""
     cells = []
-    for cell in copy.cells:
+    for cell in notebook.cells:
         cells.append(cell)
-        found = CHECK.search(cell.source) if cell.cell_type == "code" else None
-        if found:
-            call, exercise = found[0], found[1]
-            solved = with_solution(cell.source, next((s for s in solutions if call in s), ""))
-            if solved != cell.source:
-                cell.source = solved
-                cell.metadata["nbgrader"] = _metadata(exercise, solution=True)
-            cells.append(
-                nbformat.v4.new_code_cell(
-                    f"assert {call}",
-                    id=f"points-{exercise}",
-                    metadata={"nbgrader": _metadata(f"{exercise}_points", grade=True, locked=True)},
-                )
-            )
-    copy.cells = cells
-    for cell in copy.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return copy
+        found = CHECK.search(cell.source) if cell.cell_type == "code" else None
+        if found:
+            marked = STUB.sub(r"\1### BEGIN SOLUTION\n\1...\n\1### END SOLUTION", cell.source)
+            if marked != cell.source:  # code to repair stays, and is no stub
+                cell.source = marked
+                cell.metadata["nbgrader"] = _metadata(found[1], solution=True)
+            points = _metadata(f"{found[1]}_points", grade=True, locked=True, points=1)
+            test = f"assert {found[0]}"
+            name = f"points-{found[1]}"
+            cells.append(v4.new_code_cell(test, id=name, metadata={"nbgrader": points}))
+    notebook.cells = cells
+    return notebook
 
 
-def _metadata(name, *, grade=False, solution=False, locked=False):
+def _metadata(name, **its):
     """Of a cell, as nbgrader's schema 3 asks for it."""
-    its = dict(grade=grade, solution=solution, locked=locked, task=False, schema_version=3)
-    return {"grade_id": name, **its, **({"points": 1} if grade else {})}
-
-
-def with_solution(stub, solution):
-    """The stub with the solution's lines in place of each `...`, marked for nbgrader."""
-    lines, right = stub.splitlines(), dict(_functions(ast.parse(solution)))
-    for name, function in reversed([*_functions(ast.parse(stub))]):
-        *before, last = function.body
-        if isinstance(last, ast.Expr) and getattr(last.value, "value", None) is ...:
-            known = {ast.dump(node) for node in before}
-            body = right[name].body if name in right else [last]
-            new = [x for x in body if not _is_text(x) and ast.dump(x) not in known]
-            source = solution if name in right else stub
-            inside = source.splitlines()[new[0].lineno - 1 : new[-1].end_lineno]
-            indent = " " * last.col_offset
-            marked = [f"{indent}### BEGIN SOLUTION", *inside, f"{indent}### END SOLUTION"]
-            lines[last.lineno - 1 : last.end_lineno] = marked
-    return "\n".join(lines)
-
-
-def _functions(tree, prefix=""):
-    """(name with that of its class, node) of each function, in the order of the text."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            yield prefix + node.name, node
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node, f"{node.name}.")
-
-
-def _is_text(node):
-    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+    kinds = dict(grade=False, solution=False, locked=False, task=False)
+    return {"grade_id": name, "schema_version": 3, **kinds, **its}
