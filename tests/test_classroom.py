@@ -427,8 +427,8 @@ def table_of_class(folder, shown, monkeypatch, capsys):
         for k, path in enumerate(paths):
             shown.clear()
             space = {}
-            for cell in code_cells(path):
-                exec(cell["source"], space)
+            for source, *_ in code_cells(path):
+                exec(source, space)
             found = map(verdict_in, shown)
             yield k, Run({exercise: tuple(map(_tuple, rest)) for exercise, *rest in found})
 

@@ -3,6 +3,7 @@
 import os
 import re
 import unicodedata
+from functools import cache
 from pathlib import Path
 
 from ..checks.exercises import CHECKED, LESSON_OF
@@ -18,11 +19,13 @@ def clean(text):
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+@cache
 def lessons():
     """The notebooks of the course, in their order."""
     return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
 
+@cache
 def exercises_by_lesson():
     """Name of the lesson -> names of its exercises, both in their order."""
     return {

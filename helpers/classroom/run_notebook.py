@@ -209,10 +209,8 @@ class Unusable(Exception):
 
 
 def code_cells(path):
-    """Each code cell of a notebook as a dict: {"source": a text, "outputs": a list, ...}.
-
-    Raises Unusable.
-    """
+    """Of each code cell of a notebook (its source, what its outputs show: a list of dicts by MIME
+    type, its execution count, 0 where it has none). Raises Unusable."""
     text = ""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -221,8 +219,7 @@ def code_cells(path):
             import nbformat
 
             notebook = nbformat.reads(text, as_version=4)
-        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-        return [{**cell, "source": "".join(cell["source"])} for cell in cells]
+        return [_cell(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
@@ -232,6 +229,13 @@ def code_cells(path):
     except Exception:
         why = "not a notebook"
     raise Unusable(why)
+
+
+def _cell(cell):
+    shown = (output.get("data") for output in cell.get("outputs", ()) if isinstance(output, dict))
+    number = cell.get("execution_count")
+    shown = [data for data in shown if isinstance(data, dict)]
+    return "".join(cell["source"]), shown, number if isinstance(number, int) else 0
 
 
 def verdict_in(data):
@@ -294,7 +298,7 @@ def execute(path, whole, tell):
             if verdict:
                 tell(verdict=verdict, said=str(data.get("text/plain"))[:SAID])
 
-    sources = [cell["source"] for cell in code_cells(path) if cell["source"].strip()]
+    sources = [source for source, _, _ in code_cells(path) if source.strip()]
     wanted = range(len(sources)) if whole else needed(sources)
     tell(partly=len(wanted) < len(sources))
     config = Config(HistoryManager={"enabled": False}, InteractiveShell={"xmode": "Minimal"})

@@ -14,6 +14,7 @@ from ..checks.unnamed import PRINT
 from .folder import clean, exercises_by_lesson
 
 LONGEST_NAME = 40
+DOUBLED = "One name with several notebooks: the best answer counts. Several students? A folder each"
 RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
 
 
@@ -146,8 +147,10 @@ def nameless(answers, exercises):
 
 def notes(runs):
     """Lines: what could not be run and why, and what else a table cannot show."""
-    failed, raised, unknown = [], [], []
-    for _, name, done in runs:
+    failed, raised, unknown, doubled, seen = [], [], [], [], {}
+    for student, name, done in runs:
+        for exercise in done.verdicts:
+            seen.setdefault((student, exercise), []).append(name)
         why = clean(done.failed)
         if why and done.verdicts:
             why += "; what was checked before counts"
@@ -160,8 +163,12 @@ def notes(runs):
         strange = sorted(clean(exercise) for exercise in done.verdicts.keys() - CHECKED.keys())
         if strange:
             unknown.append(f"{name}: {', '.join(strange)}")
+    for (student, _), names in seen.items():
+        if len(names) > 1:
+            doubled.append(f"{student}: {', '.join(names)}")
     lines = []
     for heading, entries in (
+        (DOUBLED, [*dict.fromkeys(doubled)]),
         ("Not read, or not run to the end", failed),
         ("Cells that raised an error (the cells after them were run)", raised),
         ("Verdicts on exercises that the course does not have", unknown),

@@ -185,19 +185,15 @@ def _last(saved):
 
 def _saved(cells, stamp):
     """What the cells of a notebook tell, as code_cells() gives them."""
-    asked = [found[1] for cell in cells if (found := CHECK.search(cell["source"]))]
+    asked = [found[1] for cell in cells if (found := CHECK.search(cell[0]))]
     lesson = next((x for x, names in exercises_by_lesson().items() if {*asked} & {*names}), "")
     saved = Saved(Run(), lesson, stamp=stamp)
     verdicts, said, order = saved.done.verdicts, {}, {}
-    for number, cell in enumerate(cells):
-        for output in cell.get("outputs", ()):
-            verdict = verdict_in(output.get("data", {}))
-            if verdict:
-                exercise, passed, *names = verdict
-                count = cell.get("execution_count") or 0
-                if (count, number) >= order.get(exercise, (0, 0)):
-                    order[exercise] = count, number
-                    said[exercise] = passed, *map(tuple, names)
+    for number, (_, shown, count) in enumerate(cells):
+        for exercise, passed, *names in filter(None, map(verdict_in, shown)):
+            if (count, number) >= order.get(exercise, (0, 0)):
+                order[exercise] = count, number
+                said[exercise] = passed, *map(tuple, names)
     for exercise in asked:
         verdicts[exercise] = said.get(exercise, (None, (), ()))
     given = _given(lesson)
@@ -214,18 +210,14 @@ def _saved(cells, stamp):
 @cache
 def _given(lesson):
     """The sources of the lesson's code cells, as the course has them."""
-    return {
-        cell["source"] for path in lessons() if path.stem == lesson for cell in code_cells(path)
-    }
+    paths = [path for path in lessons() if path.stem == lesson]
+    return {source for path in paths for source, *_ in code_cells(path)}
 
 
 def _untouched(exercise, cells, given):
     """Is the cell of its check, and the one that defines what is checked, as it was given?"""
-    names = {
-        found[2]
-        for cell in cells
-        for found in CHECK.finditer(cell["source"])
-        if found[1] == exercise
-    }
-    defines = re.compile(rf"^(?:def|class) (?:{'|'.join(names)})\b|^check\(\"{exercise}\"", re.M)
-    return all(cell["source"] in given for cell in cells if defines.search(cell["source"]))
+    sources = [source for source, *_ in cells]
+    calls = (found for source in sources for found in CHECK.finditer(source))
+    names = "|".join({found[2] for found in calls if found[1] == exercise})
+    written = re.compile(rf"^(?:def|class) (?:{names})\b|^check\(\"{exercise}\"", re.M)
+    return all(source in given for source in sources if written.search(source))
