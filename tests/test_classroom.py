@@ -2,7 +2,10 @@
 what came of it."""
 
 import contextlib
+import csv
+import html
 import io
+import json
 import multiprocessing.util
 import re
 import shutil
@@ -21,7 +24,7 @@ from helpers.checks import texts, verdict
 from helpers.checks.exercises import CHECKED
 from helpers.checks.verdict import MIME
 from helpers.classroom import folder as folders
-from helpers.classroom import grade, table
+from helpers.classroom import grade, hand_back, needed, table
 from helpers.classroom.__main__ import main
 from helpers.classroom.folder import ROOT
 from helpers.classroom.run_notebook import Run, Unusable, _read, code_cells, run_all, verdict_in
@@ -524,3 +527,169 @@ def test_what_a_student_shows_as_unnamed_harms_nobody(unnamed):
     assert all(line.isprintable() for line in lines)
     shown = unnamed_in(lines)
     assert len(shown) == (len(unnamed) == 2) and not any("xxx" in line for line in shown)
+
+
+# --- what is given back ---
+
+
+CLASS_BACK = (
+    ("=1+1", {"softmax": wrong("late"), "repair_weights": RIGHT}),
+    ("＝wide", {"softmax": RIGHT}),
+    ("Zoë Łukasz", {"softmax": RIGHT, "scores": OPEN}),
+    ("annamuster_LATE_4711_815", {"scores": RIGHT}),
+    ("明美", {}),
+)
+
+
+@pytest.fixture
+def back(tmp_path):
+    """The folder with what CLASS_BACK gets."""
+    runs = [(name, f"{name}.ipynb", Run(its)) for name, its in CLASS_BACK]
+    runs += [("明美", "half.ipynb", Run(failed="an empty file"))]
+    hand_back.hand_back(runs, tmp_path / "back")
+    return tmp_path / "back"
+
+
+def csv_of(path):
+    text = path.read_bytes()
+    assert text.startswith(b"\xef\xbb\xbf")  # or Excel takes names for Latin letters
+    return list(csv.reader(io.StringIO(text.decode("utf-8-sig"), newline="")))
+
+
+def test_moodle_gets_a_row_for_each_student_with_the_points_of_each_lesson(back):
+    assert csv_of(back / "moodle.csv") == [
+        ["Student", "01_dot_products", "02_softmax"],
+        ["'=1+1", "-", "1"],  # a text in every program for tables
+        ["'＝wide", "-", "1"],
+        ["Zoë Łukasz", "0", "1"],
+        ["annamuster_LATE_4711_815", "1", "-"],
+        ["明美", "-", "-"],
+    ]
+
+
+def test_canvas_gets_its_own_columns_and_the_most_points(back):
+    head, most, *rows = csv_of(back / "canvas.csv")
+    assert head[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert "Points Possible" in most[0] and most[5:] == ["3", "4"]
+    assert ["Zoë Łukasz", "", "", "Zoë Łukasz", "", "0", "1"] in rows
+    # the number that Canvas writes into the names of files
+    assert ["annamuster_LATE_4711_815", "4711", "", "", "", "1", ""] in rows
+
+
+def test_json_has_what_the_table_says(back):
+    first, *_, last = json.loads((back / "points.json").read_text(encoding="utf-8"))
+    assert first["student"] == "=1+1" and first["points"]["02_softmax"] == {"points": 1, "of": 4}
+    assert first["exercises"]["softmax"] == {"passed": False, "mistakes": ["late"]}
+    assert last["student"] == "明美" and last["points"]["01_dot_products"] is None
+
+
+def test_each_student_gets_a_page_also_those_whose_names_a_disk_takes_for_one(tmp_path, back):
+    pages = sorted((back / "feedback").iterdir())
+    assert len(pages) == len(CLASS_BACK)
+    assert "not run to its end: an empty file" in pages[-1].read_text(encoding="utf-8")
+    twins = [(name, "a.ipynb", Run({"softmax": RIGHT})) for name in ("a/b", "a:b", "A:B", "con")]
+    hand_back.hand_back([*twins, ("<b>&", "a.ipynb", Run({}))], tmp_path / "twins")
+    pages = sorted((tmp_path / "twins" / "feedback").iterdir())
+    assert len({path.name.casefold() for path in pages}) == 5
+    assert all(re.match(r"\d+_[^<>:/]*\.html$", path.name) for path in pages)
+    assert "<b>&<" not in pages[-1].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["scores", "context_vector", "linear", "SelfAttention"])
+def test_feedback_shows_the_students_numbers_and_no_right_one(name, shown):
+    """Of the mistakes that the exercise knows; and what is asked, without what is folded."""
+    asked = hand_back.asked_in_lessons()
+    tables = 0
+    for mistake in CHECKED[name].all_mistakes[:9]:
+        shown.clear()
+        found = check(name, next(CHECKED[name].answers(mistake)))
+        said = {name: shown[0]["text/plain"]}
+        page = html.unescape(hand_back.feedback("anna", {name: (False, ())}, said, asked, ""))
+        assert found.said.advice[:20] in " ".join(page.split())
+        assert not re.search("<details>|Solution|Hint|lies between", page)
+        for first, *cells in found.said.table.rows if found.said.table else ():
+            told = re.search(rf"{re.escape(first)} +{re.escape(cells[0].removesuffix(','))}", page)
+            assert bool(told) == (first not in ("right", "before")), page
+            assert not any(cell.startswith("right") and cell in page for cell in cells)
+            tables += 1
+    assert tables
+
+
+def test_nothing_is_written_where_it_may_overwrite_or_into_the_class(tmp_path, capsys):
+    folder = notebook(tmp_path / "class" / "a.ipynb").parent
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("")
+    for out, sentence in (
+        (folder / "back", "Nothing is written into"),
+        (tmp_path / "full", "nothing is overwritten"),
+        (folder / ".." / "class" / "back", "Nothing is written into"),
+    ):
+        assert main(["grade", str(folder), "--out", str(out)]) == 2
+        shown = capsys.readouterr()
+        assert sentence in shown.err and not shown.out
+
+
+# --- the cells that a check needs ---
+
+CELLS = {
+    "import torch; from helpers import check\nx = 1": True,
+    "print(torch.rand(3), x)": False,
+    "def half(a): return a / TWO": True,
+    "TWO = 2": True,
+    "model = train(x)": False,
+    "def own(a): return half(a)": True,
+    "TWOS = [TWO]\nTWOS.append(3)": True,  # it mentions what the answer uses: it may change it
+    "torch.set_default_dtype(torch.float64)": True,
+    "torch.relu = None": True,
+    "def sets():\n    global TWO\n    TWO = 3": True,
+    "sets()": True,
+    "broken(": True,
+    'check("softmax", own)': True,
+    "after = TWO": False,
+}
+
+
+def test_only_the_cells_are_run_on_which_a_check_depends():
+    cells = [*CELLS]
+    assert needed.needed(cells) == {k for k, cell in enumerate(cells) if CELLS[cell]}
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        "from helpers import *",
+        "from helpers import check as c",
+        "judge = check",
+        "def test(f): check('softmax', f)",
+        "import helpers; helpers.check('softmax', own)",
+        "exec('TWO = 3')",
+        "globals()['TWO'] = 3",
+        "%run other.py",
+        "setattr(torch, 'relu', None)",
+    ],
+)
+def test_in_doubt_every_cell_is_run(doubt):
+    cells = [*CELLS, doubt]
+    assert needed.needed(cells) == set(range(len(cells)))
+    assert needed.needed(["print(1)"]) == {0}  # there is no check at all
+
+
+def test_a_notebook_is_run_whole_where_a_cell_that_was_left_out_may_be_missing(tmp_path):
+    """Here a name is made in a way that the text does not show; and memory ends."""
+    hidden = "import sys\nsys.modules['__main__'].TWO = 2".replace(
+        "modules", "__dict__['modul' 'es']"
+    )
+    first = "from helpers import check"
+    answers = 'def own(s): return s.softmax(0) * TWO / TWO\ncheck("softmax", own)'
+    eats = "import numpy\nrows = []\nwhile True:\n    rows.append(numpy.empty(2**27))"
+    paths = [
+        notebook(tmp_path / "a.ipynb", first, hidden, answers),
+        notebook(tmp_path / "b.ipynb", first, eats, "own = lambda s: rows and s.softmax(0)",
+                 'check("softmax", own)'),
+    ]  # fmt: skip
+    runs = dict(run_all(paths, 120))
+    assert runs[0].verdicts["softmax"][0] is True
+    if sys.platform == "linux":
+        ((cell, error),) = runs[1].errors
+        assert cell == 2 and "MemoryError" in error and not runs[1].failed
+        assert runs[1].verdicts["softmax"][0] is True

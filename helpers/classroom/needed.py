@@ -68,7 +68,8 @@ def _reached(names, parts, data):
 class _Cell:
     """What the text of a cell says.
 
-    now: the notebook's names that it uses when it runs.  later: those that its functions use.
+    now: the notebook's names that it uses when it runs.  later: those of its functions, also what
+    they assign.
     binds: names that it may give a meaning; of these data are no functions, classes or imports.
     sets: names of which it changes an attribute or a setting.  checks: does it call check()?
     in_doubt: is there what cannot be told?
@@ -108,7 +109,7 @@ class _Cell:
         for symbol in table.get_symbols():
             name = symbol.get_name()
             if top or symbol.is_global():
-                if symbol.is_referenced():
+                if symbol.is_referenced() or not top:
                     (self.now if top else self.later).add(name)
                 if symbol.is_assigned() or symbol.is_imported():
                     self.binds.add(name)

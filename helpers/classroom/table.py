@@ -14,7 +14,7 @@ from ..checks.unnamed import PRINT
 from .folder import clean, exercises_by_lesson
 
 LONGEST_NAME = 40
-DOUBLED = "One name with several notebooks: the best answer counts. Several students? A folder each"
+DOUBLED = "One name with several notebooks of a lesson. Several students? Make a folder for each"
 RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
 
 

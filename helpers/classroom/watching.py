@@ -128,13 +128,12 @@ class Class:
         """Lines to show. Raises nothing: what cannot be read is a line."""
         notebooks, left_out = find(self.folder)
         self.known = {path: self._read(path) for _, path in notebooks}
-        now, rest = {}, []
+        now, runs = {}, []
         for student, path in notebooks:
             saved, name = self.known[path], self._name(student)
             if saved.lesson:
                 now[name] = max(saved, now.get(name, saved), key=_last)
-            if saved.done.failed or not saved.lesson:
-                rest.append((name, name if self.hide_names else clean(path.name), saved.done))
+            runs.append((name, name if self.hide_names else clean(path.name), saved.done))
         lines = [
             f"{time.strftime('%H:%M:%S')}  {len(now)} students. {FORGED}",
             "",
@@ -148,7 +147,7 @@ class Class:
                 lines += ["", f"{lesson}   (> is here)", *table(rows, exercises, places)]
         if self.hide_names:
             left_out = [f"{len(left_out)} links or folders were not read."] if left_out else []
-        return [*lines, "", *notes(rest), *left_out]
+        return [*lines, "", *notes(runs), *left_out]
 
     def _name(self, student):
         """As it is shown: hidden, a number that does not tell where it stands in the alphabet."""
