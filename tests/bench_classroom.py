@@ -79,7 +79,7 @@ def watching(folder):
         (folder / "student 00" / paths[0].name).touch()
     print(f"watch: {STUDENTS} students, {LESSONS} lessons, {size / 1e6:.0f} MB")
     print(f"  first look {times[0]:.2f} s, when one has saved {times[1]:.2f} s")
-    if f"{STUDENTS} students" not in lines[0]:
+    if f"{STUDENTS} students" not in lines[1]:
         yield "Watch did not see every student."
     if max(times) > WATCH:
         yield f"Watch takes {max(times):.2f} s; promised: {WATCH}."

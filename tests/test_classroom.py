@@ -666,6 +666,7 @@ def test_only_the_cells_are_run_on_which_a_check_depends():
         "globals()['TWO'] = 3",
         "%run other.py",
         "setattr(torch, 'relu', None)",
+        "import sys; sys.modules['__main__'].TWO = 3",
     ],
 )
 def test_in_doubt_every_cell_is_run(doubt):
@@ -676,9 +677,7 @@ def test_in_doubt_every_cell_is_run(doubt):
 
 def test_a_notebook_is_run_whole_where_a_cell_that_was_left_out_may_be_missing(tmp_path):
     """Here a name is made in a way that the text does not show; and memory ends."""
-    hidden = "import sys\nsys.modules['__main__'].TWO = 2".replace(
-        "modules", "__dict__['modul' 'es']"
-    )
+    hidden = "import sys\ngetattr(sys, 'modul' + 'es')['__main__'].TWO = 2"
     first = "from helpers import check"
     answers = 'def own(s): return s.softmax(0) * TWO / TWO\ncheck("softmax", own)'
     eats = "import numpy\nrows = []\nwhile True:\n    rows.append(numpy.empty(2**27))"

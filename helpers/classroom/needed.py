@@ -8,7 +8,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 # What reads or writes names that stand nowhere in the text; magics become get_ipython().
 UNSEEN = {
     *("exec", "eval", "compile", "globals", "locals", "vars", "dir", "setattr", "delattr"),
-    *("__import__", "__builtins__", "builtins", "importlib", "modules", "get_ipython"),
+    *("__import__", "__builtins__", "builtins", "importlib", "get_ipython"),
 }
 HARMLESS = {"set_printoptions"}  # the same in every check
 
@@ -93,9 +93,12 @@ class _Cell:
                     self.sets.add(_root(node))
                 case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("set_"):
                     self.sets |= {_root(node.func)} if name not in HARMLESS else set()
-                case ast.alias(name="*") | ast.Attribute(attr="check"):
-                    self.in_doubt = True
-                case ast.alias(name="check", asname=str()):
+                case (
+                    ast.alias(name="*")
+                    | ast.alias(name="check", asname=str())
+                    | ast.Attribute(attr="check" | "__dict__" | "__globals__" | "user_ns")
+                    | ast.Attribute(value=ast.Name(id="sys"), attr="modules")
+                ):
                     self.in_doubt = True
         named = sum(isinstance(node, ast.Name) and node.id == "check" for node in ast.walk(tree))
         called = sum(map(_is_check, tree.body))

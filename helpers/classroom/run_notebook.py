@@ -96,7 +96,7 @@ def run_all(paths, seconds, at_once=None, whole=False):
 def _may_be_ours(done):
     """Could what went wrong come from a cell that was left out?"""
     raised = any(not error.startswith("SyntaxError") for _, error in done.errors)
-    return raised or any("NameError" in " ".join(x) for _, _, x in done.verdicts.values())
+    return raised or any("NameError" in said for said in done.said.values())
 
 
 class _Process:

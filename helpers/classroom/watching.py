@@ -24,7 +24,7 @@ from .release import CHECK
 from .run_notebook import Run, Unusable, code_cells, verdict_in
 from .table import best, notes, table
 
-FORGED = "Verdicts as saved in the notebooks: anybody can forge one. This is no grade."
+FORGED = "This is no grade: verdicts are as saved, and anybody can forge one."
 AT_ONCE = 60  # seconds: files of one copy of the course are as old as each other
 MOST = 5  # mistakes told
 
@@ -134,11 +134,8 @@ class Class:
             if saved.lesson:
                 now[name] = max(saved, now.get(name, saved), key=_last)
             runs.append((name, name if self.hide_names else clean(path.name), saved.done))
-        lines = [
-            f"{time.strftime('%H:%M:%S')}  {len(now)} students. {FORGED}",
-            "",
-            *most(now.values()),
-        ]
+        clock = time.strftime("%H:%M:%S")
+        lines = [FORGED, f"{clock}  {len(now)} students", "", *most(now.values())]
         for lesson, exercises in exercises_by_lesson().items():
             here = {name: now[name] for name in sorted(now) if now[name].lesson == lesson}
             if here:
