@@ -680,7 +680,7 @@ def test_a_notebook_is_run_whole_where_a_cell_that_was_left_out_may_be_missing(t
     hidden = "import sys\ngetattr(sys, 'modul' + 'es')['__main__'].TWO = 2"
     first = "from helpers import check"
     answers = 'def own(s): return s.softmax(0) * TWO / TWO\ncheck("softmax", own)'
-    eats = "import numpy\nrows = []\nwhile True:\n    rows.append(numpy.empty(2**27))"
+    eats = "import numpy\nrows = []\nwhile True:\n    rows.append(numpy.empty(2**23))"
     paths = [
         notebook(tmp_path / "a.ipynb", first, hidden, answers),
         notebook(tmp_path / "b.ipynb", first, eats, "own = lambda s: rows and s.softmax(0)",
