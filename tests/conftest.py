@@ -54,6 +54,7 @@ def _get_message_while_alive(self, stream, timeout=None):
 RunningKernel.get_message = _get_message_while_alive
 
 LONG = ("test_live.py", "test_alive.py", "10_learned_attention.ipynb", "test_classroom.py")
+LONG += ("test_release.py",)
 PAGES = ("test_pages.py", "test_present.py", "test_recordings.py", "test_engines.py")
 LONG += PAGES
 LONG += ("test_notebooks.py", "test_search.py", "test_mistakes.py")

@@ -1,6 +1,7 @@
 """What happens to a live picture: run again, cut off, doubled, lied to, saved, opened again."""
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import nbformat
 import psutil
 import pytest
 from execute import WIDGET
-from lab import in_kernel, open_notebook, run_all, scroll_to, wait_for_kernel, write
+from lab import ROOT, in_kernel, open_notebook, run_all, scroll_to, wait_for_kernel, write
 from playwright.sync_api import expect
 
 from helpers import View
@@ -518,3 +519,21 @@ def test_html_and_print_made_of_a_saved_notebook_show_the_picture_without_a_netw
     pixels = picture.evaluate("e => e.naturalWidth")
     assert f"/Width {pixels}".encode() in page.pdf()
     page.close()
+
+
+def test_the_view_of_a_class_refreshes_itself_and_is_plain_text_when_saved(page, browser, tmp_path):
+    _, address, folder, errors = browser
+    student = tmp_path / "anna" / "a.ipynb"
+    student.parent.mkdir()
+    source = f"from helpers.classroom import watch\nwatch({str(tmp_path)!r}, every=0.3)"
+    write(folder / "teacher.ipynb", 'import sys\nsys.path.insert(0, ".")\n' + source)
+    open_notebook(page, address, "teacher.ipynb")
+    run_all(page)
+    shown = page.locator(".jp-OutputArea-output pre").last
+    expect(shown).to_contain_text("0 students")
+    shutil.copy(next(ROOT.glob("notebooks/02_*.ipynb")), student)
+    expect(shown).to_contain_text("anna  >..")
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_timeout(500)
+    (output,) = nbformat.read(folder / "teacher.ipynb", as_version=4).cells[0].outputs
+    assert "anna  >.." in output.data["text/plain"] and not errors

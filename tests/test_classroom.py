@@ -2,7 +2,11 @@
 what came of it."""
 
 import contextlib
+import csv
+import html
 import io
+import json
+import multiprocessing.util
 import re
 import shutil
 import subprocess
@@ -19,11 +23,14 @@ from helpers import check
 from helpers.checks import texts, verdict
 from helpers.checks.exercises import CHECKED
 from helpers.checks.verdict import MIME
-from helpers.classroom import grade, table
-from helpers.classroom.run_notebook import ROOT, Run, Unusable, _read, cells_of, run, verdict_in
+from helpers.classroom import folder as folders
+from helpers.classroom import grade, hand_back, needed, table
+from helpers.classroom.__main__ import main
+from helpers.classroom.folder import ROOT
+from helpers.classroom.run_notebook import Run, Unusable, _read, code_cells, run_all, verdict_in
 
 LESSON = "03_context_vectors"
-# In which the kernel of an endless notebook has started; on a busy machine, in the second.
+# In which an endless notebook has started; on a busy machine, in the second.
 SECONDS = (10, 60)
 # Stands for check(): what a notebook shows, without importing torch.
 SHOW = f"""
@@ -32,12 +39,15 @@ def show(exercise, passed, *mistakes):
     found = {{"exercise": exercise, "passed": passed, "mistakes": list(mistakes)}}
     display({{{MIME!r}: found}}, raw=True)
 """
-# Says through a verdict which processes there are: the kernel, and a program it started.
+# Says through a verdict which processes there are: the notebook's, its copy, a program it started.
 PROCESSES = """
-import os, subprocess, sys
+import os, subprocess, sys, time
+copy = os.fork() if hasattr(os, "fork") else os.getpid()
+if not copy:
+    time.sleep(600)
 sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
 child = subprocess.Popen(sleep, start_new_session=True)
-show("self_attention", False, str(os.getpid()), str(os.getppid()), str(child.pid))
+show("self_attention", False, str(os.getpid()), str(copy), str(child.pid))
 """
 SPY = """
 import os, sys
@@ -117,6 +127,7 @@ def ran(folder):
     Windows, and while another notebook does not end."""
     before = everything(folder)
     temporary = str(folder.parent / "temporary")
+    multiprocessing.util.get_temp_dir()  # of this process, which lives on: elsewhere
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tempfile.tempdir", temporary)
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
@@ -127,13 +138,13 @@ def ran(folder):
         patch.setenv("BESIDE", str(folder / "anna"))
         patch.setenv("PYTHONIOENCODING", "cp1252")
         process = subprocess.Popen(
-            [sys.executable, "-m", "helpers.classroom", str(folder), "--seconds", "120"],
+            [sys.executable, "-m", "helpers.classroom", "grade", str(folder), "--seconds=120"],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="cp1252",
         )  # fmt: skip
         forever = "import time\nwhile True: time.sleep(0.01)"
         loop = notebook(folder.parent / "loop.ipynb", SHOW, PROCESSES + forever)
         for seconds in SECONDS:
-            endless = run(loop, MIME, seconds=seconds)
+            ((_, endless),) = run_all([loop], seconds)
             if endless.verdicts:
                 break
         out, err = process.communicate(timeout=300)
@@ -156,7 +167,7 @@ def test_the_table_tells_right_wrong_not_written_and_absent_by_the_last_verdict(
     assert rows["bert"] == ["..", "-", "-", "-"]
     assert "context_vector: wrong axis, 1 of 2" in ran.out and "old" not in ran.out
     # progress, elsewhere; hidden copies do not count
-    assert "1 of 6: anna" in ran.err and "of 6" not in ran.out
+    assert re.search(r"\d of 6: anna", ran.err) and "of 6" not in ran.out
 
 
 def test_a_stored_output_is_not_believed(ran):
@@ -165,7 +176,7 @@ def test_a_stored_output_is_not_believed(ran):
 
 
 def test_what_did_not_run_is_said_with_its_reason(ran):
-    died = "uk.ipynb: the kernel died, in cell [3]; what was checked before counts"
+    died = "uk.ipynb: its process ended, in cell [3]; what was checked before counts"
     assert rf"\u0141{died}" in ran.out
     assert "damaged.ipynb: damaged: it is not JSON" in ran.out
 
@@ -188,13 +199,13 @@ def test_the_time_limit_is_kept_and_what_was_checked_before_counts(ran):
 def test_nothing_is_written_into_the_folder_and_no_file_and_no_process_is_left(ran):
     assert ran.untouched and ran.temporary == []
     _, endless, _ = ran.endless.verdicts["self_attention"]
-    # The kernel that died, whose number the legend tells, and what it had started.
+    # Those of the one that died, whose number the legend tells, and what it had started.
     died = [line.split(" = ")[1] for line in ran.lines if " = " in line]
     died = [number for number in died if number.isdigit()]
     assert len(endless) == len(died) == 3 and not any(map(is_running, [*endless, *died]))
 
 
-# --- without a kernel ---
+# --- without running a notebook ---
 
 
 STUDENTS = {
@@ -212,7 +223,7 @@ STUDENTS = {
 
 @pytest.mark.parametrize("path, student", STUDENTS.items(), ids=range(len(STUDENTS)))
 def test_the_student_is_known_from_the_path(path, student):
-    assert grade.student_of(Path(path)) == student
+    assert folders.student_of(Path(path)) == student
 
 
 def test_a_link_is_named_and_not_followed(tmp_path):
@@ -225,7 +236,7 @@ def test_a_link_is_named_and_not_followed(tmp_path):
     except OSError:
         pytest.skip("no right to make links")
     left_out = [f"{folder / n} is a link: it was not followed." for n in ("bert.ipynb", "clara")]
-    assert grade.find(folder) == ([("anna", inside)], left_out)
+    assert folders.find(folder) == ([("anna", inside)], left_out)
 
 
 def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsys, monkeypatch):
@@ -237,7 +248,7 @@ def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsy
         (notebook(tmp_path / "a.ipynb"), "a.ipynb cannot be read: "),
         (notebook(tmp_path / "class" / "a.ipynb").parent, "nothing may be written there"),
     ):
-        assert grade.main([str(folder)]) == 2
+        assert main(["grade", str(folder)]) == 2
         shown = capsys.readouterr()
         assert sentence in shown.err and shown.err.count("\n") == 1 and not shown.out
 
@@ -256,7 +267,7 @@ def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path, content
     path = tmp_path / "a.ipynb"
     path.write_bytes(content)
     with pytest.raises(Unusable, match=reason):
-        cells_of(path)
+        code_cells(path)
 
 
 @pytest.mark.parametrize("key", FOUND)
@@ -264,17 +275,17 @@ def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path, content
 def test_what_no_check_can_show_is_no_verdict(key, value):
     without = {name: x for name, x in FOUND.items() if name != "unnamed"}
     for found in (FOUND, without):
-        assert verdict_in({MIME: found}, MIME) == [*FOUND.values()]
+        assert verdict_in({MIME: found}) == [*FOUND.values()]
     spoilt = FOUND | {key: [value] if key == "exercise" else value}
     for data in ({MIME: spoilt}, {MIME: [FOUND]}, {}):
-        assert verdict_in(data, MIME) is None
+        assert verdict_in(data) is None
 
 
 def test_a_log_that_a_student_spoilt_or_deleted_harms_nobody(tmp_path):
     log = tmp_path / "log"
-    assert _read(log, "") == Run(failed="its process ended")
+    assert _read(log, "") == (Run(failed="its process ended"), False)
     log.write_bytes(b'\xff\n{"verdict": ["x", 3, 5]}\n[]\n{"cell": 2}\n{"error": 1}\n{"verd')
-    assert _read(log, "") == Run(failed="its process ended, in cell [2]")
+    assert _read(log, "") == (Run(failed="its process ended, in cell [2]"), False)
 
 
 def report(*runs, **more):
@@ -334,7 +345,7 @@ def test_every_exercise_is_shown_every_line_fits_and_no_student_steers_the_termi
     # exercises that do not fit beside each other go below
     heads = [line.split() for line in lines if line.startswith(" " * table.LONGEST_NAME)]
     assert len(heads) == sum(line.startswith("A name that is lon..") for line in lines)
-    assert sum(heads, []) == [*CHECKED] and len(heads) > len(table.lessons())
+    assert sum(heads, []) == [*CHECKED] and len(heads) > len(folders.lessons())
 
 
 # --- what nobody has named yet ---
@@ -413,19 +424,20 @@ def told(tmp_path, monkeypatch):
 
 
 def table_of_class(folder, shown, monkeypatch, capsys):
-    """What the command prints; the cells are run here, since a kernel for each takes long."""
+    """What the command prints; the cells are run here, since a process for each takes long."""
 
-    def here(path, mime, seconds):
-        shown.clear()
-        space = {}
-        for cell in cells_of(path):
-            exec(cell, space)
-        found = [verdict_in(data, mime) for data in shown]
-        return Run({exercise: tuple(map(_tuple, rest)) for exercise, *rest in found})
+    def here(paths, seconds):
+        for k, path in enumerate(paths):
+            shown.clear()
+            space = {}
+            for source, *_ in code_cells(path):
+                exec(source, space)
+            found = map(verdict_in, shown)
+            yield k, Run({exercise: tuple(map(_tuple, rest)) for exercise, *rest in found})
 
-    monkeypatch.setattr(grade, "run", here)
+    monkeypatch.setattr(grade, "run_all", here)
     with contextlib.redirect_stderr(io.StringIO()):
-        assert grade.main([str(folder)]) == 0
+        assert main(["grade", str(folder)]) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -500,7 +512,7 @@ def test_a_name_that_cannot_be_used_is_one_sentence_for_the_teacher_and_the_stud
     tmp_path, told, capsys, entry, sentence
 ):
     told(entry)
-    assert grade.main([str(tmp_path)]) == 2
+    assert main(["grade", str(tmp_path)]) == 2
     err = capsys.readouterr().err
     assert err.startswith("mistakes.toml") and sentence in err and err.count("\n") == 1
     refused = " ".join(check("softmax", by_size).message.split())
@@ -515,3 +527,168 @@ def test_what_a_student_shows_as_unnamed_harms_nobody(unnamed):
     assert all(line.isprintable() for line in lines)
     shown = unnamed_in(lines)
     assert len(shown) == (len(unnamed) == 2) and not any("xxx" in line for line in shown)
+
+
+# --- what is given back ---
+
+
+CLASS_BACK = (
+    ("=1+1", {"softmax": wrong("late"), "repair_weights": RIGHT}),
+    ("＝wide", {"softmax": RIGHT}),
+    ("Zoë Łukasz", {"softmax": RIGHT, "scores": OPEN}),
+    ("annamuster_LATE_4711_815", {"scores": RIGHT}),
+    ("明美", {}),
+)
+
+
+@pytest.fixture
+def back(tmp_path):
+    """The folder with what CLASS_BACK gets."""
+    runs = [(name, f"{name}.ipynb", Run(its)) for name, its in CLASS_BACK]
+    runs += [("明美", "half.ipynb", Run(failed="an empty file"))]
+    hand_back.hand_back(runs, tmp_path / "back")
+    return tmp_path / "back"
+
+
+def csv_of(path):
+    text = path.read_bytes()
+    assert text.startswith(b"\xef\xbb\xbf")  # or Excel takes names for Latin letters
+    return list(csv.reader(io.StringIO(text.decode("utf-8-sig"), newline="")))
+
+
+def test_moodle_gets_a_row_for_each_student_with_the_points_of_each_lesson(back):
+    assert csv_of(back / "moodle.csv") == [
+        ["Student", "01_dot_products", "02_softmax"],
+        ["'=1+1", "-", "1"],  # a text in every program for tables
+        ["'＝wide", "-", "1"],
+        ["Zoë Łukasz", "0", "1"],
+        ["annamuster_LATE_4711_815", "1", "-"],
+        ["明美", "-", "-"],
+    ]
+
+
+def test_canvas_gets_its_own_columns_and_the_most_points(back):
+    head, most, *rows = csv_of(back / "canvas.csv")
+    assert head[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert "Points Possible" in most[0] and most[5:] == ["3", "4"]
+    assert ["Zoë Łukasz", "", "", "Zoë Łukasz", "", "0", "1"] in rows
+    # the number that Canvas writes into the names of files
+    assert ["annamuster_LATE_4711_815", "4711", "", "", "", "1", ""] in rows
+
+
+def test_json_has_what_the_table_says(back):
+    first, *_, last = json.loads((back / "points.json").read_text(encoding="utf-8"))
+    assert first["student"] == "=1+1" and first["points"]["02_softmax"] == {"points": 1, "of": 4}
+    assert first["exercises"]["softmax"] == {"passed": False, "mistakes": ["late"]}
+    assert last["student"] == "明美" and last["points"]["01_dot_products"] is None
+
+
+def test_each_student_gets_a_page_also_those_whose_names_a_disk_takes_for_one(tmp_path, back):
+    pages = sorted((back / "feedback").iterdir())
+    assert len(pages) == len(CLASS_BACK)
+    assert "not run to its end: an empty file" in pages[-1].read_text(encoding="utf-8")
+    twins = [(name, "a.ipynb", Run({"softmax": RIGHT})) for name in ("a/b", "a:b", "A:B", "con")]
+    hand_back.hand_back([*twins, ("<b>&", "a.ipynb", Run({}))], tmp_path / "twins")
+    pages = sorted((tmp_path / "twins" / "feedback").iterdir())
+    assert len({path.name.casefold() for path in pages}) == 5
+    assert all(re.match(r"\d+_[^<>:/]*\.html$", path.name) for path in pages)
+    assert "<b>&<" not in pages[-1].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["scores", "context_vector", "linear", "SelfAttention"])
+def test_feedback_shows_the_students_numbers_and_no_right_one(name, shown):
+    """Of the mistakes that the exercise knows; and what is asked, without what is folded."""
+    asked = hand_back.asked_in_lessons()
+    tables = 0
+    for mistake in CHECKED[name].all_mistakes[:9]:
+        shown.clear()
+        found = check(name, next(CHECKED[name].answers(mistake)))
+        said = {name: shown[0]["text/plain"]}
+        page = html.unescape(hand_back.feedback("anna", {name: (False, ())}, said, asked, ""))
+        assert found.said.advice[:20] in " ".join(page.split())
+        assert not re.search("<details>|Solution|Hint|lies between", page)
+        for first, *cells in found.said.table.rows if found.said.table else ():
+            told = re.search(rf"{re.escape(first)} +{re.escape(cells[0].removesuffix(','))}", page)
+            assert bool(told) == (first not in ("right", "before")), page
+            assert not any(cell.startswith("right") and cell in page for cell in cells)
+            tables += 1
+    assert tables
+
+
+def test_nothing_is_written_where_it_may_overwrite_or_into_the_class(tmp_path, capsys):
+    folder = notebook(tmp_path / "class" / "a.ipynb").parent
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("")
+    for out, sentence in (
+        (folder / "back", "Nothing is written into"),
+        (tmp_path / "full", "nothing is overwritten"),
+        (folder / ".." / "class" / "back", "Nothing is written into"),
+    ):
+        assert main(["grade", str(folder), "--out", str(out)]) == 2
+        shown = capsys.readouterr()
+        assert sentence in shown.err and not shown.out
+
+
+# --- the cells that a check needs ---
+
+CELLS = {
+    "import torch; from helpers import check\nx = 1": True,
+    "print(torch.rand(3), x)": False,
+    "def half(a): return a / TWO": True,
+    "TWO = 2": True,
+    "model = train(x)": False,
+    "def own(a): return half(a)": True,
+    "TWOS = [TWO]\nTWOS.append(3)": True,  # it mentions what the answer uses: it may change it
+    "torch.set_default_dtype(torch.float64)": True,
+    "torch.relu = None": True,
+    "def sets():\n    global TWO\n    TWO = 3": True,
+    "sets()": True,
+    "broken(": True,
+    'check("softmax", own)': True,
+    "after = TWO": False,
+}
+
+
+def test_only_the_cells_are_run_on_which_a_check_depends():
+    cells = [*CELLS]
+    assert needed.needed(cells) == {k for k, cell in enumerate(cells) if CELLS[cell]}
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        "from helpers import *",
+        "from helpers import check as c",
+        "judge = check",
+        "def test(f): check('softmax', f)",
+        "import helpers; helpers.check('softmax', own)",
+        "exec('TWO = 3')",
+        "globals()['TWO'] = 3",
+        "%run other.py",
+        "setattr(torch, 'relu', None)",
+        "import sys; sys.modules['__main__'].TWO = 3",
+    ],
+)
+def test_in_doubt_every_cell_is_run(doubt):
+    cells = [*CELLS, doubt]
+    assert needed.needed(cells) == set(range(len(cells)))
+    assert needed.needed(["print(1)"]) == {0}  # there is no check at all
+
+
+def test_a_notebook_is_run_whole_where_a_cell_that_was_left_out_may_be_missing(tmp_path):
+    """Here a name is made in a way that the text does not show; and memory ends."""
+    hidden = "import sys\ngetattr(sys, 'modul' + 'es')['__main__'].TWO = 2"
+    first = "from helpers import check"
+    answers = 'def own(s): return s.softmax(0) * TWO / TWO\ncheck("softmax", own)'
+    eats = "import numpy\nrows = []\nwhile True:\n    rows.append(numpy.empty(2**23))"
+    paths = [
+        notebook(tmp_path / "a.ipynb", first, hidden, answers),
+        notebook(tmp_path / "b.ipynb", first, eats, "own = lambda s: rows and s.softmax(0)",
+                 'check("softmax", own)'),
+    ]  # fmt: skip
+    runs = dict(run_all(paths, 120))
+    assert runs[0].verdicts["softmax"][0] is True
+    if sys.platform == "linux":
+        ((cell, error),) = runs[1].errors
+        assert cell == 2 and "MemoryError" in error and not runs[1].failed
+        assert runs[1].verdicts["softmax"][0] is True

@@ -8,33 +8,14 @@ from itertools import chain, count, product
 from statistics import multimode
 from string import ascii_lowercase
 
-from ..checks.exercises import CHECKED, LESSON_OF
+from ..checks.exercises import CHECKED
 from ..checks.message import WIDTH
 from ..checks.unnamed import PRINT
-from .run_notebook import ROOT
+from .folder import clean, exercises_by_lesson
 
 LONGEST_NAME = 40
+DOUBLED = "One name with several notebooks of a lesson. Several students? Make a folder for each"
 RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
-
-
-def clean(text):
-    """On one line, without characters that steer a terminal; é is one character, also where
-    a file system makes two of it."""
-    text = unicodedata.normalize("NFC", " ".join(str(text).split()))
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
-def lessons():
-    """The notebooks of the course, in their order."""
-    return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
-
-
-def exercises_by_lesson():
-    """Name of the lesson -> names of its exercises, both in their order."""
-    return {
-        path.stem: [name for name in CHECKED if path.stem.startswith(LESSON_OF[name])]
-        for path in lessons()
-    }
 
 
 def report(runs):
@@ -44,7 +25,9 @@ def report(runs):
     for lesson, exercises in exercises_by_lesson().items():
         here = {name: its for name, its in answers.items() if not its.keys().isdisjoint(exercises)}
         if here:
-            lines += [lesson, "=" * len(lesson), "", *table(here, exercises), ""]
+            common = _wrapped((most_common(name, here) for name in exercises), indent="  ")
+            lines += [lesson, "=" * len(lesson), "", *table(here, exercises)]
+            lines += ["", "Most common mistake", *common, *nameless(here, exercises), ""]
     return [*lines, *notes(runs)]
 
 
@@ -60,10 +43,11 @@ def best(runs):
     return answers
 
 
-def table(answers, exercises):
-    """Lines: students by exercises, a legend, and the most common mistake of each exercise.
+def table(answers, exercises, places=None):
+    """Lines: students by exercises, and a legend.
 
-    answers: as of best(), of which each student has one at least.
+    answers: as of best(), of which each student has one at least.  places: student -> the
+    exercise where the student is.
     """
     cells = [its[name] for its in answers.values() for name in exercises if name in its]
     made = Counter(name for _, names, _ in cells for name in names)
@@ -80,22 +64,22 @@ def table(answers, exercises):
             return RIGHT if passed else OPEN
         return " ".join([WRONG, *([letters[name] for name in names] or "?")])
 
-    rows = {student: [cell(its, name) for name in exercises] for student, its in answers.items()}
+    def marked(student, exercise):
+        here = places and places[student] == exercise
+        return f"{'>' * bool(here)}{cell(answers[student], exercise)}"
+
+    rows = {student: [marked(student, name) for name in exercises] for student in answers}
     return [
         *_grid(rows, exercises),
         f"{RIGHT} right   {OPEN} not written   - not in the notebook   "
         f"{WRONG} ? wrong, no cause established",
         *_wrapped(f"{letter} = {name}" for name, letter in letters.items()),
-        "",
-        "Most common mistake",
-        *_wrapped((most_common(name, answers) for name in exercises), indent="  "),
-        *nameless(answers, exercises),
     ]
 
 
 def _grid(rows, exercises):
     """The rows below the names of the exercises, in as many blocks as the width asks for."""
-    left = max(len(_short(student)) for student in rows)
+    left = max(_columns(_short(student)) for student in rows)
     widths = [max(map(len, column)) for column in zip(exercises, *rows.values(), strict=True)]
     lines, start = [], 0
     while start < len(exercises):
@@ -105,10 +89,21 @@ def _grid(rows, exercises):
             end += 1
         for name, cells in {"": exercises, **rows}.items():
             columns = [f"{cells[k]:{widths[k]}}" for k in range(start, end)]
-            lines.append("  ".join([f"{_short(name):{left}}", *columns]).rstrip())
+            space = " " * (left - _columns(_short(name)))
+            lines.append("  ".join([f"{_short(name)}{space}", *columns]).rstrip())
         lines.append("")
         start = end
     return lines
+
+
+def _columns(text):
+    """That it takes in a terminal: two for each letter of some scripts, none for a mark on one."""
+    return sum(
+        0
+        if unicodedata.category(c) in ("Mn", "Me")
+        else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
 
 
 def _short(name):
@@ -152,8 +147,10 @@ def nameless(answers, exercises):
 
 def notes(runs):
     """Lines: what could not be run and why, and what else a table cannot show."""
-    failed, raised, unknown = [], [], []
-    for _, name, done in runs:
+    failed, raised, unknown, doubled, seen = [], [], [], [], {}
+    for student, name, done in runs:
+        for exercise in done.verdicts:
+            seen.setdefault((student, exercise), []).append(name)
         why = clean(done.failed)
         if why and done.verdicts:
             why += "; what was checked before counts"
@@ -166,9 +163,13 @@ def notes(runs):
         strange = sorted(clean(exercise) for exercise in done.verdicts.keys() - CHECKED.keys())
         if strange:
             unknown.append(f"{name}: {', '.join(strange)}")
+    for (student, _), names in seen.items():
+        if len(names) > 1:
+            doubled.append(f"{student}: {', '.join(names)}")
     lines = []
     for heading, entries in (
-        ("Not run, or not to the end", failed),
+        (DOUBLED, [*dict.fromkeys(doubled)]),
+        ("Not read, or not run to the end", failed),
         ("Cells that raised an error (the cells after them were run)", raised),
         ("Verdicts on exercises that the course does not have", unknown),
     ):

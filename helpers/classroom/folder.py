@@ -1,0 +1,77 @@
+"""A class's folder: its notebooks, whose they are, the lessons they come from."""
+
+import os
+import re
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+from ..checks.exercises import CHECKED, LESSON_OF
+from ..guard import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def clean(text):
+    """On one line, without characters that steer a terminal; é is one character, also where
+    a file system makes two of it."""
+    text = unicodedata.normalize("NFC", " ".join(str(text).split()))
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+@cache
+def lessons():
+    """The notebooks of the course, in their order."""
+    return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@cache
+def exercises_by_lesson():
+    """Name of the lesson -> names of its exercises, both in their order."""
+    return {
+        path.stem: [name for name in CHECKED if path.stem.startswith(LESSON_OF[name])]
+        for path in lessons()
+    }
+
+
+def find(folder):
+    """([(student, path)] sorted, [a sentence for each link, and folder that cannot be read]).
+
+    Hidden files and folders are left out (copies that Jupyter keeps, leftovers of a Mac).
+    """
+    notebooks, left_out = [], []
+
+    def unreadable(error):
+        left_out.append(f"{clean(error.filename)} cannot be read: {error.strerror}.")
+
+    for place, folders, files in os.walk(folder, onerror=unreadable):
+        folders[:] = [n for n in folders if not n.startswith(".") and n != "__MACOSX"]
+        found = [n for n in files if n.lower().endswith(".ipynb") and n[0] != "."]
+        for path in (Path(place, name) for name in folders + found):
+            if path.is_symlink():
+                left_out.append(f"{clean(path)} is a link: it was not followed.")
+            elif path.name in found:
+                notebooks.append((student_of(path.relative_to(folder)), path))
+    return sorted(notebooks, key=lambda found: (found[0].casefold(), found)), sorted(left_out)
+
+
+def student_of(path):
+    """The student's name. path: of the notebook, below the folder of the class."""
+    if len(path.parts) > 1:
+        return clean(path.parts[0])
+    stems = "|".join(re.escape(lesson.stem) for lesson in lessons())
+    # Jupyter names a copy -Copy1, and a browser (1).
+    name = re.sub(r"(-Copy\d+| ?\(\d+\))$", "", path.stem)
+    return clean(re.sub(f"^({stems})[ _-]+|[ _-]+({stems})$", "", name, flags=re.I))
+
+
+def refuse_full(folder):
+    """Raises InputError where something may be lost; None is no folder."""
+    try:
+        full = folder and folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    except OSError as error:
+        raise InputError(f"{clean(folder)} cannot be read: {error.strerror}.") from None
+    if full:
+        raise InputError(
+            f"{clean(folder)} is no empty folder; nothing is overwritten: name another."
+        )

@@ -1,0 +1,171 @@
+"""The class's copy of the course: with or without what is folded, for a class or for nbgrader."""
+
+import re
+import shutil
+import sys
+from copy import deepcopy
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import nbformat
+from nbformat import v4
+
+from ..guard import InputError
+from .folder import ROOT, clean, lessons, refuse_full
+
+FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
+CHECK = re.compile(r'^check\("(\w+)", (\w+)\)', re.M)
+STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
+NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
+NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
+KINDS = ("solutions", "hints", "answers")
+
+
+def arguments(parser):
+    parser.add_argument("folder", type=Path, help="where to: a new or empty folder")
+    parser.add_argument(
+        "--lessons", nargs="+", metavar="LESSON", help="such as 01 02; otherwise all"
+    )
+    parser.add_argument(
+        "--without",
+        nargs="+",
+        default=(),
+        choices=KINDS,
+        metavar="WHAT",
+        help="of solutions, hints, answers (to questions and predictions, and the saved outputs, "
+        "which show what was to be predicted); all are folded, and stay where nothing is said",
+    )
+    parser.add_argument(
+        "--nbgrader",
+        action="store_true",
+        help="FOLDER is a course of nbgrader's: write source/LESSON into it, without solutions "
+        "in the text, a point for each exercise",
+    )
+    parser.add_argument(
+        "--repository", help="the address of the copy once it is published: prints links to it"
+    )
+    parser.add_argument("--branch", default="main", help="of the repository, default %(default)s")
+    parser.add_argument("--hub", default="https://HUB", help="the address of your JupyterHub")
+
+
+def main(options):
+    """Returns the exit code: 0, or 2 where nothing was written."""
+    try:
+        chosen = _chosen(options.lessons)
+        folders = [options.folder]
+        if options.nbgrader:
+            folders = [options.folder / "source" / path.stem for path in chosen]
+        for folder in folders:
+            refuse_full(folder)
+        if options.nbgrader:
+            for path, folder in zip(chosen, folders, strict=True):
+                write_course(folder, folder, [path], {*options.without, "solutions"}, True)
+        else:
+            write_course(folders[0], folders[0] / "notebooks", chosen, options.without)
+            if not options.lessons:
+                for path in (ROOT / "notebooks").glob("[!0-9]*.*"):
+                    shutil.copy(path, folders[0] / "notebooks")
+    except (InputError, OSError) as error:
+        print(clean(error), file=sys.stderr)
+        return 2
+    print(f"{len(chosen)} lessons in {clean(options.folder)}.")
+    if options.repository:
+        print("\n".join(links(options.repository, options.branch, options.hub, chosen[0].name)))
+    return 0
+
+
+def _chosen(names):
+    """The lessons' files; names: how each begins, such as "03", or None for all."""
+    for name in names or ():
+        if not any(path.stem.startswith(name) for path in lessons()):
+            known = ", ".join(path.stem for path in lessons())
+            raise InputError(f"There is no lesson {name!r}; there are {known}.")
+    return [path for path in lessons() if path.stem.startswith(tuple(names or ("",)))]
+
+
+def write_course(folder, notebooks, paths, without, for_nbgrader=False):
+    """Write the lessons into the folder notebooks, and what they need into folder."""
+    notebooks.mkdir(parents=True, exist_ok=True)
+    ignore = shutil.ignore_patterns(*NOT_FOR_STUDENTS)
+    for name in ("helpers", "data"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignore)
+    for name in NEEDED:
+        if (ROOT / name).exists() and not for_nbgrader:
+            shutil.copy(ROOT / name, folder)
+    for path in paths:
+        lesson = nbformat.read(path, as_version=4)
+        copy = without_folds(lesson, without)
+        nbformat.write(with_points(copy) if for_nbgrader else copy, notebooks / path.name)
+
+
+def links(repository, branch, hub, first):
+    """Lines: where a student gets the copy with nbgitpuller, and on Binder."""
+    address = repository.removesuffix("/").removesuffix(".git")
+    name = address.rpartition("/")[2]
+    pull = f"repo={quote(repository, '')}&branch={quote(branch, '')}"
+    host, owner = urlsplit(address).netloc, urlsplit(address).path.strip("/")
+    at = {"github.com": f"gh/{owner}", "gitlab.com": f"gl/{quote(owner, '')}"}
+    where = at.get(host, f"git/{quote(repository, '')}")
+    path = quote(f"lab/tree/{name}/notebooks/{first}", "")
+    binder = f"https://mybinder.org/v2/{where}/{quote(branch, '')}"
+    return [
+        f"nbgitpuller: {hub.rstrip('/')}/hub/user-redirect/git-pull?{pull}&urlpath={path}",
+        f"Binder: {binder}?urlpath={quote(f'lab/tree/notebooks/{first}', '')}",
+    ]
+
+
+# --- what is folded ---
+
+
+def without_folds(lesson, without):
+    """A copy of the notebook without the folds of these KINDS."""
+
+    def kept(fold):
+        summary = fold[1].strip()
+        kind = {"Solution": "solutions", "Hint": "hints"}.get(
+            re.match(r"\w*", summary)[0], KINDS[2]
+        )
+        if kind not in without:
+            return fold[0]
+        # A question stays where its answer goes.
+        return f"{summary}\n\n" if kind == "answers" and summary.endswith("?") else ""
+
+    copy = deepcopy(lesson)
+    for cell in copy.cells:
+        if cell.cell_type == "markdown":
+            cell.source = FOLD.sub(kept, cell.source).rstrip()
+        elif "answers" in without:
+            cell.outputs, cell.execution_count = [], None
+    copy.cells = [cell for cell in copy.cells if cell.source]
+    return copy
+
+
+# --- for nbgrader ---
+
+
+def with_points(notebook):
+    """The notebook as nbgrader's source: below each exercise a locked cell that gives a point if
+    check() says that it is right. nbgrader puts its own stub in place of ours."""
+    cells = []
+    for cell in notebook.cells:
+        cells.append(cell)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+        found = CHECK.search(cell.source) if cell.cell_type == "code" else None
+        if found:
+            marked = STUB.sub(r"\1### BEGIN SOLUTION\n\1...\n\1### END SOLUTION", cell.source)
+            if marked != cell.source:  # code to repair stays, and is no stub
+                cell.source = marked
+                cell.metadata["nbgrader"] = _metadata(found[1], solution=True)
+            points = _metadata(f"{found[1]}_points", grade=True, locked=True, points=1)
+            test = f"assert {found[0]}"
+            name = f"points-{found[1]}"
+            cells.append(v4.new_code_cell(test, id=name, metadata={"nbgrader": points}))
+    notebook.cells = cells
+    return notebook
+
+
+def _metadata(name, **its):
+    """Of a cell, as nbgrader's schema 3 asks for it."""
+    kinds = dict(grade=False, solution=False, locked=False, task=False)
+    return {"grade_id": name, "schema_version": 3, **kinds, **its}

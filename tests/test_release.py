@@ -1,0 +1,175 @@
+"""Promises of what a class is handed out: it works, it does not tell what was to be left out, and
+nbgrader itself grades it."""
+
+import csv
+import html
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from execute import lessons
+
+from helpers.classroom.__main__ import main
+from helpers.classroom.hand_back import points
+from helpers.classroom.run_notebook import run_all
+from helpers.classroom.table import best
+
+LESSON = "03_context_vectors"
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def texts(notebook):
+    return "\n".join(cell.source for cell in notebook.cells)
+
+
+def summaries(text):
+    return re.findall("<summary>(.*?)</summary>", text)
+
+
+def solutions():
+    """exercise -> the folded solution of LESSON, as the course has it."""
+    (path,) = (path for path in lessons() if path.stem == LESSON)
+    found = re.findall(r"```python\n(.*?)```", texts(read(path)), re.S)
+    return {re.search(r'check\("(\w+)"', code)[1]: code for code in found if "check(" in code}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The class's copy of the whole course, without anything that is folded."""
+    folder = tmp_path_factory.mktemp("handed_out") / "copy"
+    without = ["--without", "solutions", "hints", "answers"]
+    assert main(["release", str(folder), *without]) == 0
+    return folder
+
+
+def test_nothing_is_told_that_is_left_out_and_every_question_stays(whole):
+    for path in lessons():
+        copy, course = read(whole / "notebooks" / path.name), read(path)
+        assert not summaries(texts(copy)) and "</details>" not in texts(copy)
+        assert not any(cell.get("outputs") for cell in copy.cells)
+        for question in summaries(texts(course)):
+            kept = question.endswith("?") and not question.startswith(("Hint", "Solution"))
+            assert not kept or question in texts(copy)
+        ours = [cell.source for cell in course.cells if cell.cell_type == "code"]
+        assert [cell.source for cell in copy.cells if cell.cell_type == "code"] == ours
+
+
+@pytest.mark.parametrize("kind, starts", [("solutions", "Solution"), ("hints", "Hint")])
+def test_one_kind_alone_can_be_left_out(tmp_path, kind, starts):
+    assert main(["release", str(tmp_path), "--lessons", "01", "02", "--without", kind]) == 0
+    for path in lessons()[:2]:
+        copy, course = (read(x) for x in (tmp_path / "notebooks" / path.name, path))
+        left = [text for text in summaries(texts(course)) if not text.startswith(starts)]
+        assert summaries(texts(copy)) == left != summaries(texts(course))
+    assert len([*(tmp_path / "notebooks").iterdir()]) == 2
+
+
+def test_the_copy_works_alone(whole):
+    """Its helpers find each other and their data; what only a teacher needs is not there."""
+    assert {path.name for path in whole.iterdir()} >= {"helpers", "data", "requirements.txt"}
+    assert not (whole / "helpers" / "classroom").exists()
+    code = "import sys; sys.path.insert(0, '..')\nfrom helpers import *\nprint(load_journey()[0])\n"
+    code += "import helpers; print(helpers.__file__); check('softmax', lambda x: x.softmax(-1))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=whole / "notebooks", capture_output=True, text=True
+    )
+    assert str(whole) in done.stdout and "softmax: right" in done.stdout, done.stderr
+
+
+def test_what_is_there_is_never_overwritten(tmp_path, capsys):
+    (tmp_path / "source" / LESSON).mkdir(parents=True)
+    mine = tmp_path / "source" / LESSON / "mine.txt"
+    mine.write_text("mine")
+    for arguments in ([str(tmp_path)], [str(tmp_path), "--nbgrader"], [str(mine)]):
+        assert main(["release", *arguments]) == 2
+        assert "nothing is overwritten" in capsys.readouterr().err
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
+    assert main(["release", str(tmp_path / "new"), "--lessons", "99"]) == 2
+    assert "There is no lesson '99'; there are 01_" in capsys.readouterr().err
+
+
+def test_the_links_are_those_that_nbgitpuller_and_binder_document(tmp_path, capsys):
+    main(["release", str(tmp_path), "--lessons", "01", "--hub=https://hub.example.org/",
+          "--repository=https://github.com/OWNER/course.git"])  # fmt: skip
+    pull, binder = capsys.readouterr().out.splitlines()[1:]
+    assert pull == (
+        "nbgitpuller: https://hub.example.org/hub/user-redirect/git-pull"
+        "?repo=https%3A%2F%2Fgithub.com%2FOWNER%2Fcourse.git&branch=main"
+        "&urlpath=lab%2Ftree%2Fcourse%2Fnotebooks%2F01_dot_products.ipynb"
+    )
+    assert binder == (
+        "Binder: https://mybinder.org/v2/gh/OWNER/course/main"
+        "?urlpath=lab%2Ftree%2Fnotebooks%2F01_dot_products.ipynb"
+    )
+
+
+# --- nbgrader ---
+
+needs_nbgrader = pytest.mark.skipif(
+    importlib.util.find_spec("nbgrader") is None and not os.environ.get("CI"),
+    reason="nbgrader is not installed; only this test needs it: pip install nbgrader==0.9.6",
+)
+
+
+def nbgrader(course, *arguments):
+    """It starts programs of its own, which lie where Python lies."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=course, env={**os.environ, "PATH": path}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@needs_nbgrader
+def test_nbgrader_accepts_the_release_and_gives_the_points_of_our_table(tmp_path):
+    """One submission has a right answer, a wrong one, one that is not written, and code to repair
+    that is as it was."""
+    right = solutions()
+    assert main(["release", str(tmp_path), "--nbgrader", "--lessons", "03"]) == 0
+    nbgrader(tmp_path, "generate_assignment", LESSON, "--create")
+    released = tmp_path / "release" / LESSON / f"{LESSON}.ipynb"
+    notebook = read(released)
+    for cell in notebook.cells:
+        match cell.metadata.get("nbgrader", {}):
+            case {"grade_id": "context_vector"}:
+                cell.source = right["context_vector"]
+            case {"grade_id": "self_attention"}:
+                cell.source = cell.source.replace("raise NotImplementedError()", "return inputs")
+    handed_in = tmp_path / "submitted" / "anna" / LESSON / f"{LESSON}.ipynb"
+    handed_in.parent.mkdir(parents=True)
+    nbformat.write(notebook, handed_in)
+    nbgrader(tmp_path, "autograde", LESSON, "--create")
+    nbgrader(tmp_path, "generate_feedback", LESSON)
+    nbgrader(tmp_path, "export")
+
+    ((_, done),) = run_all([handed_in], 120)
+    ours = points(best([("anna", "", done)]))["anna"][LESSON]
+    with (tmp_path / "grades.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert (float(row["score"]), float(row["max_score"])) == ours == (1, len(right))
+    verdicts = {name: passed for name, (passed, *_) in done.verdicts.items()}
+    assert [*verdicts.values()].count(None) == 1 and len(verdicts) == len(right)
+
+    page = (tmp_path / "feedback" / "anna" / LESSON / f"{LESSON}.html").read_text("utf-8")
+    assert page.count("context_vector: right") == 2  # below the answer, and where it gives a point
+    shown, given = (
+        re.sub(r"\s", "", text)
+        for text in (html.unescape(re.sub("<[^>]*>", "", page)), texts(read(released)))
+    )
+    lines = {
+        name: {x for line in code.splitlines() if (x := re.sub(r"\s", "", line)) not in given}
+        for name, code in right.items()
+    }
+    handed = lines.pop("context_vector")
+    assert all(line in shown for line in handed)
+    for new in lines.values():
+        assert new - handed and not any(line in shown for line in new - handed)

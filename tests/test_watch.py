@@ -1,0 +1,174 @@
+"""Promises of watch: what the saved notebooks say, from whatever lies in the folder; no code is run
+and nothing is written."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+from execute import lessons
+from nbformat import from_dict, read, v4, write
+
+from helpers import InputError
+from helpers.checks.verdict import MIME
+from helpers.classroom import table, watch, watching
+from helpers.classroom.folder import ROOT
+from helpers.classroom.watching import FORGED, Class
+
+STUDENTS = ("anna", "bert", "clara", "dora", "emil")
+OFTEN, RARE = "softmax along the columns", "no maximum subtracted"
+
+
+def save(path, lesson=1, seconds=0, **answers):
+    """A student's copy of a lesson, saved so many seconds after the others.
+
+    answers: what the check said of an exercise, in the order in which they were checked: True,
+    False or the name of a mistake.
+    """
+    notebook = read(lessons()[lesson], as_version=4)
+    for count, (exercise, said) in enumerate(answers.items(), start=1000):
+        cells = [x for x in notebook.cells if x.source.find(f'check("{exercise}"') >= 0]
+        cell = next(x for x in cells if x.cell_type == "code")
+        names = [said] if isinstance(said, str) else []
+        facts = {"exercise": exercise, "passed": said is True, "mistakes": names}
+        cell.source += "\n# my own"
+        cell.outputs = [from_dict(v4.new_output("display_data", data={MIME: facts}))]
+        cell.execution_count = count
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(notebook, path)
+    os.utime(path, (1e9 + seconds, 1e9 + seconds))
+    return path
+
+
+def rows_of(lines):
+    """First word of a line -> what is in its cells."""
+    return {line.split()[0]: re.split(r"\s{2,}", line)[1:] for line in lines if line}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "class"
+    save(folder / "anna" / "a.ipynb", softmax=OFTEN)
+    save(folder / "bert" / "b.ipynb", softmax=True, attention_weights=OFTEN)
+    save(folder / "clara" / "c.ipynb", attention_weights=OFTEN, softmax=RARE)
+    save(folder / "dora" / "d.ipynb", softmax=True)
+    save(folder / "emil" / "e.ipynb")
+    return folder
+
+
+def test_first_comes_what_most_have_now_then_who_is_where(folder):
+    lines = Class(folder).look()
+    assert lines[0] == FORGED and lines[1].endswith("5 students")
+    assert lines[3:7] == [
+        "Most common mistakes now",
+        f"  2 students: {OFTEN} (attention_weights)",
+        f"  1 student: {OFTEN} (softmax)",
+        f"  1 student: {RARE} (softmax)",
+    ]
+    rows = rows_of(lines)
+    exercises = re.split(r"\s{2,}", lines[lines.index("02_softmax   (> is here)") + 1].strip())
+    at = {name: dict(zip(exercises, rows[name], strict=True)) for name in STUDENTS}
+    letters = {line[4:]: line[0] for line in lines if line[1:4] == " = "}
+    assert at["anna"]["softmax"] == f">x {letters[OFTEN]}"
+    assert at["bert"]["attention_weights"] == f">x {letters[OFTEN]}"
+    # checked last, and wrong
+    assert at["clara"]["softmax"] == f">x {letters[RARE]}"
+    # right, so the next; code to repair that is as it was handed out is no mistake
+    assert at["dora"]["softmax"] == "ok" and at["dora"]["repair_weights"] == ">.."
+    assert at["emil"]["softmax"] == ">.." and at["emil"]["repair_weights"] == ".."
+
+
+def test_a_student_is_in_the_lesson_that_was_saved_last(folder):
+    save(folder / "anna" / "next.ipynb", lesson=2, seconds=600)
+    save(folder / "bert" / "copied with it.ipynb", lesson=0, seconds=1)
+    lines = Class(folder).look()
+    text = "\n".join(lines)
+    assert text.index("02_softmax") < text.index("bert ") < text.index("03_context_vectors")
+    assert text.index("03_context_vectors") < text.index("anna ") and OFTEN in text
+    assert "(softmax)" not in lines[4]
+
+
+def test_names_are_hidden_wherever_they_stand_and_their_order_too(folder):
+    (folder / "anna" / "anna half.ipynb").write_text("{")
+    (folder / "anna" / "link").symlink_to(folder / "emil")
+    random.seed(1)
+    class_ = Class(folder, hide_names=True)
+    text = "\n".join(class_.look()[2:])
+    assert not re.search("|".join(STUDENTS), text.replace(str(folder), ""))
+    assert "1 links or folders were not read" in text and "damaged" in text
+    shown = [class_.numbers[name] for name in STUDENTS]
+    assert shown != sorted(shown) and len({*shown}) == 5
+    assert "\n".join(class_.look()[2:]) == text  # the same numbers at the next look
+
+
+def test_whatever_lies_there_is_a_line_and_ends_nothing(folder):
+    class_ = Class(folder)
+    before = class_.look()
+    path = folder / "anna" / "a.ipynb"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])  # while it is being saved
+    for k in range(30):
+        save(folder / f"Anna_02_softmax{f' ({k})' if k else ''}.ipynb", softmax=True)
+    save(folder / "明美" / "x.ipynb", softmax=OFTEN)
+    save(folder / "مريم" / "x.ipynb", softmax=OFTEN)
+    (folder / "empty.ipynb").write_text("")
+    write(v4.new_notebook(cells=[v4.new_code_cell("1 + 1")]), folder / "mine.ipynb")
+    for k, content in enumerate(['{"nbformat": 4, "cells": [{}]}', "[" * 100_000, "\x00", "[1]"]):
+        (folder / f"strange{k}.ipynb").write_text(content)
+    odd = [3, None, {"data": 3}, {"data": {MIME: 3}}, {"data": {MIME: {"exercise": "softmax"}}}]
+    cell = f'{{"cell_type": "code", "source": "1", "outputs": {odd!r}, "execution_count": "x"}}'
+    cell = cell.replace("'", '"').replace("None", "null")
+    (folder / "odd.ipynb").write_text(f'{{"nbformat": 4, "cells": [{cell}]}}')
+    lines = class_.look()
+    text = "\n".join(lines)
+    assert rows_of(lines)["anna"] == rows_of(before)["anna"]
+    for line in (
+        "a.ipynb: damaged: it is not JSON; shown as it was saved before",
+        "empty.ipynb: an empty file",
+        "mine.ipynb: no check in it gave a verdict",
+        "odd.ipynb: no check in it gave a verdict",
+        "strange0.ipynb: not a notebook",
+        "strange3.ipynb: not a notebook",
+        table.DOUBLED,
+    ):
+        assert line in text
+    assert f"  4 students: {OFTEN} (softmax)" not in lines  # what is half there counts as before
+    assert f"  3 students: {OFTEN} (softmax)" in lines
+    # under each other also where a letter is two columns wide
+    heads = [x[: x.index(">x")] for x in lines if x.startswith(("anna ", "明美 ", "مريم "))]
+    assert len(heads) == 3 and len({*map(table._columns, heads)}) == 1
+    path.write_bytes(whole)
+    assert "shown as it was saved before" not in "\n".join(class_.look())
+    os.rename(folder, folder.parent / "gone")
+    assert "class cannot be read: " in class_.look()[-1]
+    os.rename(folder.parent / "gone", folder)
+    assert rows_of(class_.look())["bert"] == rows_of(before)["bert"]
+
+
+def test_no_file_is_read_twice_and_none_is_written(folder, monkeypatch):
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    class_ = Class(folder)
+    class_.look()
+    read_now = []
+    ours = watching.code_cells
+    monkeypatch.setattr(watching, "code_cells", lambda path: read_now.append(path) or ours(path))
+    saved = save(folder / "dora" / "d.ipynb", seconds=5, softmax=True)
+    class_.look()
+    assert read_now == [saved]
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before | {
+        saved: saved.stat().st_mtime_ns
+    }
+
+
+def test_the_command_looks_once_where_there_is_no_terminal(folder):
+    command = [sys.executable, "-m", "helpers.classroom", "watch", str(folder), "--hide-names"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0 and "5 students" in done.stdout, done.stderr
+    assert "\x1b" not in done.stdout and "anna" not in done.stdout
+
+
+def test_bad_use_of_the_view_is_one_sentence(folder):
+    with pytest.raises(InputError, match="every: seconds, more than 0, not 'often'"):
+        watch(folder, every="often")
