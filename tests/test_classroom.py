@@ -683,12 +683,10 @@ def test_a_notebook_is_run_whole_where_a_cell_that_was_left_out_may_be_missing(t
     eats = "import numpy\nrows = []\nwhile True:\n    rows.append(numpy.empty(2**23))"
     paths = [
         notebook(tmp_path / "a.ipynb", first, hidden, answers),
-        notebook(tmp_path / "b.ipynb", first, eats, "own = lambda s: rows and s.softmax(0)",
-                 'check("softmax", own)'),
-    ]  # fmt: skip
+        notebook(tmp_path / "b.ipynb", first, eats, 'check("softmax", lambda s: rows)'),
+    ]
     runs = dict(run_all(paths, 120))
     assert runs[0].verdicts["softmax"][0] is True
     if sys.platform == "linux":
         ((cell, error),) = runs[1].errors
-        assert cell == 2 and "MemoryError" in error and not runs[1].failed
-        assert runs[1].verdicts["softmax"][0] is True
+        assert cell == 2 and "MemoryError" in error
