@@ -66,9 +66,7 @@ async def work(student, repository, seconds, everybody):
     await student.run(cell)
     assert "right" in str(cell.outputs), cell.outputs
     await student.save()
-    pid = "__import__('os').getpid()"
-    answer = await student.message("execute_request", {"code": "", "user_expressions": {"p": pid}})
-    student.pid = int(answer["user_expressions"]["p"]["data"]["text/plain"])
+    student.pid = int(await student.value("__import__('os').getpid()"))
     return done, latencies
 
 
@@ -77,9 +75,8 @@ async def measure(checkout, number, seconds):
         folder = Path(name)
         repository = publish(checkout, folder / "course")
         config = checkout / CONFIG
-        async with hub(folder, config if config.exists() else None) as running:
+        async with hub(folder, config if config.exists() else None, repository) as running:
             process = psutil.Process(running.process.pid)
-            await asyncio.sleep(3)  # until what the configuration starts beside it is there
             base, cpu = memory(below(process)), seconds_of_cpu(process)
             left, all_ran = number, asyncio.Event()
             used = []

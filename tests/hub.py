@@ -79,9 +79,9 @@ class Hub:
 
 
 @asynccontextmanager
-async def hub(folder, config):
+async def hub(folder, config, course="", more=""):
     """A hub whose files lie in folder.  config: path of its configuration; None for JupyterHub's
-    own."""
+    own.  course: address of the repository that it hands out.  more: lines of configuration."""
     token, port, homes = secrets.token_hex(16), free_port(), folder / "homes"
     homes.mkdir()
     settings = folder / "jupyterhub_config.py"
@@ -90,11 +90,14 @@ async def hub(folder, config):
             config=str(config), port=port, hub_port=free_port(), api_port=free_port(),
             token=token, homes=str(homes), patience=PATIENCE,
         )
+        + more
     )  # fmt: skip
     here = str(Path(sys.executable).parent)
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "OMP_", "PYTEST"))},
         "PATH": os.environ["PATH"] + os.pathsep + here,
+        "TMPDIR": str(folder),
+        "COURSE": course,
     }
     log = folder / "hub.log"
     with log.open("w") as file:
@@ -110,13 +113,17 @@ async def hub(folder, config):
             for _ in range(600):
                 with suppress(aiohttp.ClientError, RuntimeError):
                     await running.ask("GET", "/hub/api/users")
-                    break
+                    if config is None or [*folder.glob("attention-*/warm")]:
+                        break
                 if process.poll() is not None:
                     raise RuntimeError(log.read_text())
                 await asyncio.sleep(0.1)
             else:
                 raise TimeoutError(log.read_text())
             yield running
+    except BaseException:
+        print(log.read_text()[-20_000:])
+        raise
     finally:
         process.terminate()
         process.wait(60)
@@ -267,6 +274,12 @@ class Student:
                 raise RuntimeError(patch["error"])
             await asyncio.sleep(max(0, asked + pause - time.monotonic()))
         return took
+
+    async def value(self, expression):
+        """Of an expression in the kernel, as text."""
+        ask = {"code": "", "user_expressions": {"value": expression}}
+        answer = await self.message("execute_request", ask)
+        return answer["user_expressions"]["value"]["data"]["text/plain"]
 
     async def save(self):
         """As JupyterLab does, which does so every two minutes."""

@@ -1,0 +1,132 @@
+"""A class on a real JupyterHub with the configuration that lives with the teacher's command, and
+nbgitpuller on what students do to their copies."""
+
+import asyncio
+import importlib.util
+import os
+import signal
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import nbformat
+import pytest
+from lab import ROOT
+
+from helpers.checks.verdict import MIME
+
+missing = [name for name in ("jupyterhub", "nbgitpuller") if not importlib.util.find_spec(name)]
+if sys.platform != "linux":
+    pytest.skip("JupyterHub is for Linux here", allow_module_level=True)
+if missing:
+    reason = f"{' and '.join(missing)} not installed; optional: helpers/classroom/jupyterhub.txt"
+    if os.environ.get("CI"):
+        raise ImportError(f"CI must run these tests: {reason}")
+    pytest.skip(reason, allow_module_level=True)
+
+from hub import CONFIG, FOLDER, Student, git, hub, publish  # noqa: E402
+
+LESSON = "01_dot_products.ipynb"
+STUB = "...  # your code here"
+# carla's kernel ends when she has done nothing for 4 seconds
+IMPATIENT = """
+def impatient(spawner):
+    if spawner.user.name == "carla":
+        spawner.args = [a.replace("=1200", "=4").replace("=60", "=1") for a in spawner.args]
+c.Spawner.pre_spawn_hook = impatient
+"""
+
+
+def test_a_class_on_a_real_hub():
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        asyncio.run(lesson(Path(name)))
+
+
+ANSWERS = {  # name: (answer, verdict)
+    "anna": ("return inputs @ inputs[i]", True),
+    "ben": ("return inputs * inputs[i]", False),
+    "carla": (STUB, None),
+}
+
+
+async def lesson(folder):
+    course = folder / "course"
+    repository = publish(ROOT, course)
+    async with hub(folder, ROOT / CONFIG, repository, IMPATIENT) as running:
+        anna, _, carla = students = [Student(running, name) for name in ANSWERS]
+        await asyncio.gather(*(work(student, repository) for student in students))
+        for student in students:
+            assert_nothing_is_lost(student)
+        await come_to_no_harm(anna)
+        while await carla.ask("GET", "/api/kernels"):  # the test's own limit ends this
+            await asyncio.sleep(0.2)
+        await carla.open(LESSON)
+        await carla.run(carla.code()[0])
+
+        change(course / "notebooks" / LESSON, "journey", "Something new about journey")
+        (course / "notebooks/14_new.ipynb").write_text("{}")
+        git(course, "add", ".")
+        git(course, "commit", "--quiet", "--message=update")
+        for student in students:
+            await student.pull(repository)
+            assert_nothing_is_lost(student)
+            assert "Something new" in path_of(student).read_text()
+            assert path_of(student).with_name("14_new.ipynb").exists()
+
+
+async def work(student, repository):
+    await student.log_in()
+    page = await student.ask("GET", "/")  # leads to nbgitpuller's, whose script then pulls
+    assert all(quote(x, safe="") in page or x in page for x in (repository, LESSON)), page
+    await student.pull(repository)
+    await student.open(LESSON)
+    await student.run_all()
+    took = await student.drag(student.cell("def move_one"), "x1", [k / 10 for k in range(20)])
+    assert len(took) == 20
+    cell = student.cell('check("scores"')
+    cell.source = cell.source.replace(STUB, ANSWERS[student.name][0])
+    await student.run(cell)
+    await student.save()
+
+
+def path_of(student):
+    return student.home / FOLDER / "notebooks" / LESSON
+
+
+def assert_nothing_is_lost(student):
+    answer, verdict = ANSWERS[student.name]
+    notebook = nbformat.read(path_of(student), as_version=4)
+    (cell,) = (c for c in notebook.cells if c.get("outputs") and 'check("scores"' in c.source)
+    assert answer in cell.source
+    facts = [o.data[MIME] for o in cell.outputs if MIME in o.get("data", {})]
+    assert [(f["exercise"], f["passed"]) for f in facts] == [("scores", verdict)]
+
+
+async def come_to_no_harm(student):
+    """An endless loop, an answer that wants all memory, a kernel that dies."""
+    copied = "'jupyterhub' in __import__('sys').modules"
+    assert await student.value(copied) == "True"
+    endless = asyncio.create_task(student.message("execute_request", {"code": "while True: pass"}))
+    await asyncio.sleep(0.5)
+    await student.ask("POST", f"/api/kernels/{student.kernel}/interrupt")
+    assert (await endless)["ename"] == "KeyboardInterrupt"
+    greedy = await student.message("execute_request", {"code": "torch.zeros(2**30)"})
+    assert "memory" in greedy["evalue"]
+    pid = "__import__('os').getpid()"
+    old = await student.value(pid)
+    os.kill(int(old), signal.SIGKILL)
+    for _ in range(100):
+        with suppress(TimeoutError):
+            new = await asyncio.wait_for(student.value(pid), 1)
+            if new != old:
+                break
+    assert await student.value(copied) == "True"
+    await student.run(student.code()[0])
+
+
+def change(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
