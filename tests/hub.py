@@ -190,18 +190,21 @@ class Student:
         for queue in self._waiting.values():
             queue.put_nowait(None)  # the connection was closed
 
-    async def message(self, kind, content=None, channel="shell", subshell=None, hear=None, **more):
+    async def _send(self, kind, content, number, channel="shell", subshell=None, **more):
+        header = {"msg_id": number, "msg_type": kind, "username": "", "session": self._id}
+        header |= {"version": "5.3", "date": ""} | ({"subshell_id": subshell} if subshell else {})
+        message = {"header": header, "parent_header": {}, "channel": channel, "buffers": []}
+        await self._socket.send_json(message | {"content": content, "metadata": {}} | more)
+
+    async def message(self, kind, content=None, channel="shell", hear=None, **more):
         """Send it to the kernel. Returns the content of its reply, after all that came of it.
 
         hear(message) is called with each message that came of it; True ends the waiting.
         """
         number, reply, idle = uuid4().hex, None, channel != "shell"
-        header = {"msg_id": number, "msg_type": kind, "username": "", "session": self._id}
-        header |= {"version": "5.3", "date": ""} | ({"subshell_id": subshell} if subshell else {})
-        message = {"header": header, "parent_header": {}, "channel": channel, "buffers": []}
         queue = self._waiting[number] = asyncio.Queue()
         try:
-            await self._socket.send_json({"content": content or {}, "metadata": {}} | message | more)
+            await self._send(kind, content or {}, number, channel, **more)
             while reply is None or not idle:
                 message = await asyncio.wait_for(queue.get(), PATIENCE)
                 if message is None:
@@ -255,10 +258,16 @@ class Student:
         next, and never a second one under way. Raises RuntimeError if a picture is an error.
         """
         (view,) = (o.data[WIDGET]["model_id"] for o in cell.outputs if WIDGET in o.get("data", {}))
-        took = []
+        took, empty, thread = [], [], {"subshell": self._subshell}
+
+        def comm(content):
+            return {"comm_id": view, "data": {"method": "custom", "content": content}}
 
         def hear(message):
             nonlocal patch
+            if message["content"].get("execution_state") == "busy":  # as hurry() in explore.js
+                send = self._send("comm_msg", comm({}), uuid4().hex, **thread)
+                empty.append(asyncio.create_task(send))
             data = message["content"].get("data", {})
             if message["msg_type"] == "comm_msg" and data.get("method") == "custom":
                 patch = data["content"]["patch"]
@@ -267,9 +276,8 @@ class Student:
 
         for value in values:
             patch, asked = None, time.monotonic()
-            content = {"changes": {name: value}, "turn": str(len(took))}
-            content = {"comm_id": view, "data": {"method": "custom", "content": content}}
-            await self.message("comm_msg", content, subshell=self._subshell, hear=hear)
+            content = comm({"changes": {name: value}, "turn": str(len(took))})
+            await self.message("comm_msg", content, hear=hear, **thread)
             if patch.get("error"):
                 raise RuntimeError(patch["error"])
             await asyncio.sleep(max(0, asked + pause - time.monotonic()))

@@ -51,7 +51,15 @@ c.JupyterHub.services = [
         "environment": THREADS,
     }
 ]
-c.Spawner.environment = {**THREADS, "ATTENTION_WARM": socket, "JUPYTER_PATH": str(HERE)}
+# Else git takes a new lesson that resembles one that was deleted for the same lesson with another
+# name, and nbgitpuller stops at a student's file of that name.
+NO_RENAMES = {"COUNT": "1", "KEY_0": "diff.renames", "VALUE_0": "false"}
+c.Spawner.environment = {
+    **THREADS,
+    **{f"GIT_CONFIG_{name}": value for name, value in NO_RENAMES.items()},
+    "ATTENTION_WARM": socket,
+    "JUPYTER_PATH": str(HERE),
+}
 c.Spawner.cmd = ["prlimit", f"--data={MEMORY}", *WARM, "jupyterhub.singleuser"]
 
 # A kernel that has done nothing for 20 minutes ends, also under an open page. Its notebook was
