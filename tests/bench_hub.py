@@ -26,7 +26,8 @@ from hub import CONFIG, Student, hub, publish
 from lab import ROOT
 
 LESSON = "01_dot_products.ipynb"
-VIEW, CONTROL, VALUES = "def move_one", "x1", [x / 10 for x in (*range(-30, 30), *range(30, -30, -1))]
+VIEW, CONTROL = "def move_one", "x1"
+VALUES = [x / 10 for x in (*range(-30, 30), *range(30, -30, -1))]
 EXERCISE, STUB, ANSWER = 'check("scores"', "...  # your code here", "return inputs @ inputs[i]"
 
 

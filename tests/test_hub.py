@@ -4,14 +4,18 @@ nbgitpuller on what students do to their copies."""
 import asyncio
 import importlib.util
 import os
+import pwd
 import signal
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
+from subprocess import PIPE, Popen, run
 from urllib.parse import quote
 
 import nbformat
+import psutil
 import pytest
 from lab import ROOT
 
@@ -130,3 +134,78 @@ def change(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
+
+
+# --- the parent of all servers and kernels, here of code in place of a module ---
+
+WARM = ROOT / "helpers/classroom/warm.py"
+SERVE = """
+import os, random, resource, sys, numpy, warm
+warm.NEEDED = ["numpy.random"]
+code, _ = warm.serve("warm")
+exec(code)
+"""
+ASK = "import os, resource, sys, warm; exec(sys.argv[2]); assert warm.ask(sys.argv[1], [])"
+
+
+@pytest.fixture
+def copy():
+    """copy(code, before) starts a process that does what `before` says, and then has a copy run
+    the code."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        socket = Path(name, "warm")
+        settings = {**os.environ, "PYTHONPATH": str(WARM.parent), "ATTENTION_WARM": str(socket)}
+        settings["OMP_NUM_THREADS"] = "1"
+        with Popen([sys.executable, "-c", SERVE], cwd=name, env=settings) as parent:
+            until(socket.exists)
+
+            def start(code, before=""):
+                command = [sys.executable, "-c", ASK, code, before]
+                return Popen(command, env=settings, cwd="/", stdin=PIPE, stdout=PIPE, text=True)
+
+            yield start
+            parent.kill()
+
+
+def until(holds):
+    for _ in range(400):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise TimeoutError
+
+
+def test_a_copy_ends_with_the_process_it_stands_for_and_is_as_limited(copy):
+    limit = "resource.setrlimit(resource.RLIMIT_DATA, (2**31, 2**31))"
+    show = "print(os.getpid(), *resource.getrlimit(resource.RLIMIT_DATA), flush=True)"
+    with copy(f"{show}; sys.stdin.read()", limit) as process:
+        pid, *limits = map(int, process.stdout.readline().split())
+        assert pid != process.pid and limits == [2**31, 2**31]
+        process.kill()
+    until(lambda: not psutil.pid_exists(pid))
+    with copy("os._exit(0)") as process:
+        process.wait(10)
+
+
+def test_copies_do_not_draw_the_same_numbers(copy):
+    draw = "print(random.random(), numpy.random.rand())"
+    one, other = ({*copy(draw).communicate()[0].split()} for _ in range(2))
+    assert len(one | other) == 4
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be asked by somebody else")
+def test_a_copy_has_the_rights_of_who_asks_for_it(copy):
+    user = pwd.getpwnam("nobody").pw_uid
+    group = pwd.getpwnam("nobody").pw_gid
+    nobody = f"os.setgroups([]); os.setgid({group}); os.setuid({user})"
+    show = "print(os.getresuid(), os.getresgid(), os.getgroups())"
+    said, _ = copy(show, nobody).communicate()
+    assert said.strip() == f"{(user,) * 3} {(group,) * 3} {[group]}"
+
+
+def test_without_a_parent_it_runs_all_the_same():
+    settings = {**os.environ, "ATTENTION_WARM": "/nowhere"}
+    done = run([sys.executable, "-IS", WARM, "json.tool"], input="42", env=settings,
+               capture_output=True, text=True)  # fmt: skip
+    assert done.stdout.strip() == "42"

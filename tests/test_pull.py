@@ -115,6 +115,11 @@ def renamed(folder):
     (folder / FIRST).rename(folder / "notebooks/mine.ipynb")
 
 
+def own_lesson(folder):
+    shutil.copy(folder / FIRST, folder / NEW)
+    edit(folder / NEW, same_cell)
+
+
 def half_saved(folder):
     edit(folder / FIRST, lambda cells: cells.insert(2, new_code_cell(f"# {MINE}")))
     text = (folder / FIRST).read_text()
@@ -133,7 +138,7 @@ EDITS = {
     "renamed": renamed,
     "copied": lambda f: shutil.copy(f / FIRST, f / "notebooks/copy.ipynb") and staged(f),
     "the lesson that the teacher deleted": lambda f: edit(f / OLD, same_cell),
-    "own file, named as the new lesson": lambda f: (f / NEW).write_text(MINE),
+    "own notebook, named as the new lesson": own_lesson,
     "own folder": lambda f: (f / "mine").mkdir() or (f / "mine/notes.txt").write_text(MINE),
     "helper": lambda f: (f / HELPER).write_text(f"# {MINE}\n" + (f / HELPER).read_text()),
     "the helper's line that the teacher changed": lambda f: (f / HELPER).write_text(

@@ -34,6 +34,7 @@ NEEDED = (
     "nbgitpuller",
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
+    "numpy.random",
     "torch",
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
@@ -72,8 +73,6 @@ def become(asking):
     os.setsid()
     credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     pid, user, group = struct.unpack("3i", credentials)
-    for kind in {getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}:
-        resource.setrlimit(kind, resource.prlimit(pid, kind))
     if user != os.getuid():
         import pwd
 
@@ -81,6 +80,8 @@ def become(asking):
         os.setgid(group)
         os.setuid(user)
     # from here on with the rights of the one who asks
+    for kind in {getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}:
+        resource.setrlimit(kind, resource.prlimit(pid, kind))
     message, files, _, _ = socket.recv_fds(asking, MOST, 3)
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -90,7 +91,7 @@ def become(asking):
     os.environ.update(asked["environment"])
     os.umask(asked["umask"])
     os.chdir(asked["folder"])
-    import numpy
+    import numpy.random
 
     numpy.random.seed()  # Python's own generator does so itself, torch's begins the same anyway
     asking.send(b"%d" % os.getpid())
@@ -128,14 +129,18 @@ def ask(module, arguments):
     return True
 
 
-if __name__ == "__main__":
-    del sys.path[0]  # not to import what lies beside this file
-    module, *arguments = sys.argv[1:]
+def main(module, *arguments):
     if module == "serve":
         import runpy
 
-        module, arguments = serve(*arguments)
-        sys.argv = [module, *arguments]
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        with suppress(KeyboardInterrupt):  # how the hub ends a service
+            module, arguments = serve(*arguments)
+            sys.argv = [module, *arguments]
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
     elif not ask(module, arguments):
         os.execv(sys.executable, [sys.executable, "-m", module, *arguments])
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # not to import what lies beside this file
+    main(*sys.argv[1:])
