@@ -140,7 +140,7 @@ def change(path, old, new):
 
 WARM = ROOT / "helpers/classroom/warm.py"
 SERVE = """
-import os, random, resource, sys, numpy, warm
+import os, random, resource, time, numpy, warm
 warm.NEEDED = ["numpy.random"]
 code, _ = warm.serve("warm")
 exec(code)
@@ -179,7 +179,7 @@ def until(holds):
 def test_a_copy_ends_with_the_process_it_stands_for_and_is_as_limited(copy):
     limit = "resource.setrlimit(resource.RLIMIT_DATA, (2**31, 2**31))"
     show = "print(os.getpid(), *resource.getrlimit(resource.RLIMIT_DATA), flush=True)"
-    with copy(f"{show}; sys.stdin.read()", limit) as process:
+    with copy(f"{show}; time.sleep(60)", limit) as process:
         pid, *limits = map(int, process.stdout.readline().split())
         assert pid != process.pid and limits == [2**31, 2**31]
         process.kill()
