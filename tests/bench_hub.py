@@ -98,7 +98,7 @@ async def measure(checkout, number, seconds):
                     await everybody() if not all_ran.is_set() else None
                     return f"{student.name}: {type(error).__name__}: {error}"
 
-            students = [Student(running, f"student{k:02}") for k in range(number)]
+            students = [Student(running, f"s{k:02}") for k in range(number)]
             results = await asyncio.gather(*map(one, students))
             total = memory(below(process))
             kernels = [memory([psutil.Process(s.pid)]) for s in students if hasattr(s, "pid")]

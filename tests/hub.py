@@ -82,7 +82,7 @@ class Hub:
 async def hub(folder, config, course="", more=""):
     """A hub whose files lie in folder.  config: path of its configuration; None for JupyterHub's
     own.  course: address of the repository that it hands out.  more: lines of configuration."""
-    token, port, homes = secrets.token_hex(16), free_port(), folder / "homes"
+    token, port, homes = secrets.token_hex(16), free_port(), folder / "home"
     homes.mkdir()
     settings = folder / "jupyterhub_config.py"
     settings.write_text(

@@ -17,7 +17,9 @@ from urllib.parse import quote
 import nbformat
 import psutil
 import pytest
+import yaml
 from lab import ROOT
+from traitlets.config import PyFileConfigLoader
 
 from helpers.checks.verdict import MIME
 
@@ -134,6 +136,21 @@ def change(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
+
+
+def test_on_kubernetes_it_is_the_same():
+    """The chart's own schema judges the rest when it is installed."""
+    on_one = PyFileConfigLoader(CONFIG, str(ROOT)).load_config().Spawner
+    values = yaml.safe_load((ROOT / CONFIG).with_name("kubernetes.yaml").read_text())
+    pod, spawner = values["singleuser"], values["hub"]["config"]["KubeSpawner"]
+    assert pod["defaultUrl"] == on_one.default_url
+    assert spawner["args"] == on_one.args and spawner["http_timeout"] == on_one.http_timeout
+    assert pod["startTimeout"] == on_one.start_timeout
+    assert (pod["memory"]["limit"], pod["cpu"]["limit"]) == (on_one.mem_limit, on_one.cpu_limit)
+    of_the_copies = {"ATTENTION_WARM", "JUPYTER_PATH"}
+    assert pod["extraEnv"].items() == {
+        (name, value) for name, value in on_one.environment.items() if name not in of_the_copies
+    }
 
 
 # --- the parent of all servers and kernels, here of code in place of a module ---

@@ -35,7 +35,7 @@ c.Spawner.default_url = "/git-pull?" + urlencode(
 # where the spawner can enforce them, as SystemdSpawner and DockerSpawner can; JupyterHub's own
 # cannot.
 MEMORY = 3 * 2**29
-c.Spawner.mem_limit = 2 * 2**30
+c.Spawner.mem_limit = "2G"
 c.Spawner.cpu_limit = 1
 
 # Servers and kernels are copies of one process: see warm.py.
@@ -69,7 +69,8 @@ c.Spawner.args = [
     "--MappingKernelManager.cull_idle_timeout=1200",
     "--MappingKernelManager.cull_interval=60",
     "--MappingKernelManager.cull_connected=True",
-    # On one machine every account could connect to a kernel and read what it prints.
-    "--KernelManager.transport_encryption=required",
+    # Not by ports: every account of the machine could read there what a kernel prints, and two
+    # kernels that start at once can choose the same one, for ever.
+    "--KernelManager.transport=ipc",
     "--ServerApp.shutdown_no_activity_timeout=1800",
 ]
