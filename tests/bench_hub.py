@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 import time
-from itertools import cycle, islice
+from itertools import cycle, takewhile
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -29,6 +29,11 @@ LESSON = "01_dot_products.ipynb"
 VIEW, CONTROL = "def move_one", "x1"
 VALUES = [x / 10 for x in (*range(-30, 30), *range(30, -30, -1))]
 EXERCISE, STUB, ANSWER = 'check("scores"', "...  # your code here", "return inputs @ inputs[i]"
+
+
+def during(seconds, values):
+    end = time.monotonic() + seconds
+    return takewhile(lambda _: time.monotonic() < end, values)
 
 
 def below(process):
@@ -60,8 +65,8 @@ async def work(student, repository, seconds, everybody):
     now("first output", await student.run_all())
     now("all cells")
     await everybody()
-    number = max(1, seconds * 10)
-    latencies = await student.drag(student.cell(VIEW), CONTROL, islice(cycle(VALUES), number))
+    values = during(seconds, cycle(VALUES))
+    latencies = await student.drag(student.cell(VIEW), CONTROL, values)
     cell = student.cell(EXERCISE)
     cell.source = cell.source.replace(STUB, ANSWER)
     await student.run(cell)
