@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-import aiohttp
 import nbformat
 from lab import free_port
 
@@ -82,6 +81,8 @@ class Hub:
 async def hub(folder, config, course="", more=""):
     """A hub whose files lie in folder.  config: path of its configuration; None for JupyterHub's
     own.  course: address of the repository that it hands out.  more: lines of configuration."""
+    import aiohttp  # comes with JupyterHub
+
     token, port, homes = secrets.token_hex(16), free_port(), folder / "home"
     homes.mkdir()
     settings = folder / "jupyterhub_config.py"
