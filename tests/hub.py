@@ -18,7 +18,7 @@ from lab import free_port
 CONFIG = "helpers/classroom/jupyterhub_config.py"
 FOLDER = "attention"  # in each student's home
 WIDGET = "application/vnd.jupyter.widget-view+json"
-PATIENCE = 900  # seconds: thirty students on two cores
+PATIENCE = 300  # seconds: thirty students on two cores
 
 # What a test needs in place of accounts and a login; the rest is the configuration that is tried.
 FOR_TESTS = """
@@ -167,7 +167,7 @@ class Student:
         self.notebook = nbformat.from_dict(content)
         new = {"path": self.path, "type": "notebook", "name": "", "kernel": {"name": "python3"}}
         self.kernel = (await self.ask("POST", "/api/sessions", json=new))["kernel"]["id"]
-        self._waiting, self.widgets, self._id = {}, {}, uuid4().hex
+        self._waiting, self._comms, self._id = {}, asyncio.Queue(), uuid4().hex
         address = f"/user/{self.name}/api/kernels/{self.kernel}/channels?session_id={self._id}"
         self._socket = await self.hub.session.ws_connect(
             self.hub.address.replace("http", "ws") + address,
@@ -182,13 +182,12 @@ class Student:
     async def _listen(self):
         async for frame in self._socket:
             message = json.loads(frame.data) | {"came": time.monotonic()}
-            content = message["content"]
-            if message["msg_type"] == "comm_open" and "state" in content["data"]:
-                self.widgets[content["comm_id"]] = content["data"]["state"]
+            if message["msg_type"] == "comm_msg":  # whatever it is said to answer, as in a page
+                self._comms.put_nowait(message)
             queue = self._waiting.get(message["parent_header"].get("msg_id"))
             if queue:
                 queue.put_nowait(message)
-        for queue in self._waiting.values():
+        for queue in (self._comms, *self._waiting.values()):
             queue.put_nowait(None)  # the connection was closed
 
     async def _send(self, kind, content, number, channel="shell", subshell=None, **more):
@@ -259,26 +258,23 @@ class Student:
         next, and never a second one under way. Raises RuntimeError if a picture is an error.
         """
         (view,) = (o.data[WIDGET]["model_id"] for o in cell.outputs if WIDGET in o.get("data", {}))
-        took, empty, thread = [], [], {"subshell": self._subshell}
+        took, thread = [], {"subshell": self._subshell}
 
         def comm(content):
             return {"comm_id": view, "data": {"method": "custom", "content": content}}
 
-        def hear(message):
-            nonlocal patch
-            if message["content"].get("execution_state") == "busy":  # as hurry() in explore.js
-                send = self._send("comm_msg", comm({}), uuid4().hex, **thread)
-                empty.append(asyncio.create_task(send))
-            data = message["content"].get("data", {})
-            if message["msg_type"] == "comm_msg" and data.get("method") == "custom":
-                patch = data["content"]["patch"]
-                took.append(message["came"] - asked)
-            return patch is not None
-
-        for value in values:
-            patch, asked = None, time.monotonic()
-            content = comm({"changes": {name: value}, "turn": str(len(took))})
-            await self.message("comm_msg", content, hear=hear, **thread)
+        for turn, value in enumerate(values):
+            number, asked, patch = uuid4().hex, time.monotonic(), {}
+            states = self._waiting[number] = asyncio.Queue()
+            changes = {"changes": {name: value}, "turn": str(turn)}
+            await self._send("comm_msg", comm(changes), number, **thread)
+            await states.get()  # busy: then the page sends an empty message, see hurry()
+            await self._send("comm_msg", comm({}), uuid4().hex, **thread)
+            while patch.get("turn") != str(turn):
+                message = await asyncio.wait_for(self._comms.get(), PATIENCE)
+                patch = message["content"]["data"].get("content", {}).get("patch", {})
+            took.append(message["came"] - asked)
+            del self._waiting[number]
             if patch.get("error"):
                 raise RuntimeError(patch["error"])
             await asyncio.sleep(max(0, asked + pause - time.monotonic()))
