@@ -65,8 +65,9 @@ async def lesson(folder):
         for student in students:
             assert_nothing_is_lost(student)
         await come_to_no_harm(anna)
-        while await carla.ask("GET", "/api/kernels"):  # the test's own limit ends this
-            await asyncio.sleep(0.2)
+        async with asyncio.timeout(60):
+            while await carla.ask("GET", "/api/kernels"):
+                await asyncio.sleep(0.2)
         await carla.open(LESSON)
         await carla.run(carla.code()[0])
 

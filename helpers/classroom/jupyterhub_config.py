@@ -29,11 +29,10 @@ c.Spawner.default_url = "/git-pull?" + urlencode(
     }
 )
 
-# Of processes that hold what is not shared: 0.6 GB is the most that a kernel held in a lesson, a
-# server holds 0.1. prlimit gives each process its limit: an answer that asks for more gets a
-# MemoryError, and nothing else happens. The other two count all that a student runs, and hold
-# where the spawner can enforce them, as SystemdSpawner and DockerSpawner can; JupyterHub's own
-# cannot.
+# A kernel asked for 0.55 GB at most in a lesson, a server for less. prlimit gives each process its
+# limit: an answer that asks for more gets an error that says so, and nothing else happens. The
+# other two are of all that a student runs, and hold where the spawner can enforce them, as
+# SystemdSpawner and DockerSpawner can; JupyterHub's own cannot.
 MEMORY = 3 * 2**29
 c.Spawner.mem_limit = "2G"
 c.Spawner.cpu_limit = 1
