@@ -1,0 +1,184 @@
+"""nbgitpuller on what students do to their copy of the course: nothing of theirs is lost, and the
+update arrives."""
+
+import json
+import os
+import shutil
+import sys
+from unittest.mock import patch
+
+import nbformat
+import pytest
+from hub import CONFIG, git
+from lab import ROOT
+from nbformat.v4 import new_code_cell, new_output
+from nbgitpuller.pull import GitPuller
+from traitlets.config import PyFileConfigLoader
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="nbgitpuller serves copies on servers, which run Linux"
+)
+FIRST, SECOND = "notebooks/01_dot_products.ipynb", "notebooks/02_softmax.ipynb"
+NEW, OLD, HELPER = "notebooks/14_new.ipynb", "notebooks/13_old.ipynb", "helpers/data.py"
+MINE, THEIRS = "what the student wrote", "what the teacher changed"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def as_on_the_server():
+    """What the configuration tells git."""
+    settings = PyFileConfigLoader(CONFIG, str(ROOT)).load_config().Spawner.environment
+    with patch.dict(os.environ, {k: v for k, v in settings.items() if k.startswith("GIT_")}):
+        yield
+
+
+def edit(path, change):
+    notebook = nbformat.read(path, as_version=4)
+    change(notebook.cells)
+    nbformat.write(notebook, path)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the course that does not know the course's update yet."""
+    course = tmp_path_factory.mktemp("course")
+    for name in (FIRST, SECOND, HELPER):
+        (course / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, course / name)
+    shutil.copy(ROOT / SECOND, course / OLD)
+    git(course, "init", "--quiet", "--initial-branch=main")
+    git(course, "add", ".")
+    git(course, "commit", "--quiet", "--message=course")
+    copy = tmp_path_factory.mktemp("home") / "attention"
+    pull(copy, course)
+
+    def teach(cells):
+        code = [cell for cell in cells if cell.cell_type == "code"]
+        code[3].source += f"\n# {THEIRS}"
+        cells[-1].source += f"\n\n{THEIRS}"
+        cells.append(new_code_cell(f"# {THEIRS}"))
+
+    for name in (FIRST, SECOND):
+        edit(course / name, teach)
+    (course / HELPER).write_text((course / HELPER).read_text() + f"\n# {THEIRS}\n")
+    shutil.copy(course / SECOND, course / NEW)
+    (course / OLD).unlink()
+    git(course, "add", ".")
+    git(course, "commit", "--quiet", "--message=update")
+    return copy
+
+
+def pull(folder, course=None):
+    course = course or git(folder, "remote", "get-url", "origin")
+    return "".join(GitPuller(str(course), str(folder), branch="main").pull())
+
+
+def code(cells):
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def answered(cells):
+    (cell,) = (cell for cell in code(cells) if 'check("scores"' in cell.source)
+    cell.source = cell.source.replace("...", f'return "{MINE}"')
+
+
+def ran(cells):
+    for cell in code(cells):
+        cell.outputs = [new_output("stream", text=MINE)]
+
+
+def same_cell(cells):
+    code(cells)[3].source += f"\n# {MINE}"
+
+
+def same_place(cells):
+    cells.append(new_code_cell(f"# {MINE}"))
+
+
+def in_first(change):
+    return lambda folder: edit(folder / FIRST, change)
+
+
+def deleted_cells(folder):
+    edit(folder / FIRST, answered)
+    edit(folder / FIRST, lambda cells: cells.pop(3))
+    edit(folder / FIRST, lambda cells: cells.pop(-1))
+
+
+def own_commit(folder):
+    edit(folder / FIRST, answered)
+    git(folder, "commit", "--quiet", "--all", "--message=mine")
+
+
+def staged(folder):
+    edit(folder / FIRST, answered)
+    git(folder, "add", ".")
+
+
+def renamed(folder):
+    edit(folder / FIRST, answered)
+    (folder / FIRST).rename(folder / "notebooks/mine.ipynb")
+
+
+def own_lesson(folder):
+    shutil.copy(folder / FIRST, folder / NEW)
+    edit(folder / NEW, same_cell)
+
+
+def half_saved(folder):
+    edit(folder / FIRST, lambda cells: cells.insert(2, new_code_cell(f"# {MINE}")))
+    text = (folder / FIRST).read_text()
+    (folder / FIRST).write_text(text[: len(text) // 2])
+
+
+EDITS = {
+    "answer": in_first(answered),
+    "outputs": in_first(ran),
+    "the cell that the teacher changed": in_first(same_cell),
+    "a cell where the teacher put one": in_first(same_place),
+    "deleted cells": deleted_cells,
+    "own commit": own_commit,
+    "staged": staged,
+    "half saved": half_saved,
+    "renamed": renamed,
+    "copied": lambda f: shutil.copy(f / FIRST, f / "notebooks/copy.ipynb") and staged(f),
+    "the lesson that the teacher deleted": lambda f: edit(f / OLD, same_cell),
+    "own notebook, named as the new lesson": own_lesson,
+    "own folder": lambda f: (f / "mine").mkdir() or (f / "mine/notes.txt").write_text(MINE),
+    "helper": lambda f: (f / HELPER).write_text(f"# {MINE}\n" + (f / HELPER).read_text()),
+    "the helper's line that the teacher changed": lambda f: (f / HELPER).write_text(
+        (f / HELPER).read_text() + f"\n# {MINE}\n"
+    ),
+    "deleted notebook": lambda f: (f / FIRST).unlink() or (f / "mine.txt").write_text(MINE),
+    "emptied notebook": lambda f: (f / FIRST).write_text("") or (f / "mine.txt").write_text(MINE),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_update_keeps_what_a_student_did(name, copy, tmp_path):
+    mine = tmp_path / "attention"
+    shutil.copytree(copy, mine)
+    EDITS[name](mine)
+    before = {path.relative_to(mine): path.read_bytes() for path in files(mine)}
+    damaged = [path for path in before if path.suffix == ".ipynb" and not is_notebook(mine / path)]
+    pull(mine)
+    pull(mine)  # a second click does no harm
+    texts = {path.relative_to(mine): path.read_text() for path in files(mine)}
+    mentions = sum(text.count(MINE) for text in texts.values())
+    assert mentions == sum(text.count(MINE.encode()) for text in before.values()) > 0
+    assert THEIRS in texts[(mine / SECOND).relative_to(mine)]
+    assert (mine / NEW).exists()
+    for path in texts:
+        if path.suffix == ".ipynb" and path not in damaged:
+            assert is_notebook(mine / path), path
+
+
+def files(folder):
+    return [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+
+
+def is_notebook(path):
+    try:
+        nbformat.validate(nbformat.read(path, as_version=4))
+    except (nbformat.ValidationError, nbformat.reader.NotJSONError, json.JSONDecodeError):
+        return False
+    return True
