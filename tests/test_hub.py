@@ -4,6 +4,7 @@ nbgitpuller on what students do to their copies."""
 import asyncio
 import importlib.util
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from lab import ROOT
 from traitlets.config import PyFileConfigLoader
 
 from helpers.checks.verdict import MIME
+from helpers.classroom.watching import Class
 
 missing = [name for name in ("jupyterhub", "nbgitpuller") if not importlib.util.find_spec(name)]
 if sys.platform != "linux":
@@ -56,6 +58,9 @@ ANSWERS = {  # name: (answer, verdict)
 }
 
 
+SHOWN = ["ok", "x", ".."]
+
+
 async def lesson(folder):
     course = folder / "course"
     repository = publish(ROOT, course)
@@ -64,6 +69,8 @@ async def lesson(folder):
         await asyncio.gather(*(work(student, repository) for student in students))
         for student in students:
             assert_nothing_is_lost(student)
+        shown = "\n".join(Class(running.homes).look())  # what the teacher sees
+        assert [re.search(rf"(?m)^{name} +>? ?(\S+)", shown)[1] for name in ANSWERS] == SHOWN, shown
         await come_to_no_harm(anna)
         async with asyncio.timeout(60):
             while await carla.ask("GET", "/api/kernels"):
