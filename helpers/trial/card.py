@@ -13,7 +13,7 @@ import torch
 from ..guard import InputError
 from ..still import MARKED, Still
 from . import judge as rule
-from .judge import BY_SEED, CANNOT, OUT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
+from .judge import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
 from .small import Subject, course
 
 TITLE = "A claim on trial"

@@ -3,7 +3,8 @@
 A subject is any model with weights(words) -> list by layer of (heads, n, n), and
 answers(words, change=None) -> scores or log-probabilities (answers,). change(layer, weights) is
 called in every layer, counted from 0, with its weights (heads, queries, keys) after softmax, and
-what it returns is used instead. See Subject in small.py.
+what it returns is used instead. It may say what each word may see, seen(words) -> list by layer of
+(n, n) of bool; otherwise that is what any head of the layer gives more than 0. See small.Subject.
 
 Terms: to change an activation inside a running model and watch its answer is a causal mediation
 analysis (Vig et al. 2020) or activation patching (Meng et al. 2022). Even weights, and a weight
@@ -133,7 +134,10 @@ def _tried(subject, case, weights, place, others, draws):
     claimed answer came."""
     before = _chances(subject.answers(case.words))
     q, k = case.query, case.key
-    seen = [(w > 0).any(dim=0) for w in weights]  # by any head of the layer
+    if hasattr(subject, "seen"):
+        seen = subject.seen(case.words)
+    else:  # what any head of the layer looks at
+        seen = [(w > 0).any(dim=0) for w in weights]
     words = [j for j in seen[place[0]][q].nonzero()[:, 0].tolist() if j != k]
     if not words:
         raise InputError("the word that looks sees no other word: there is nothing to change.")

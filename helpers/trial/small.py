@@ -83,6 +83,14 @@ class Subject:
         """words: (n,) or (n, 2).  Returns a list by layer of weights (heads, n, n)."""
         return [w.reshape(-1, *w.shape[-2:]) for w in self.model(words[None])[1]]
 
+    def seen(self, words):
+        """A list by layer of (n, n) of bool, what each word may see: all, or the words up to it.
+        A weight of 0 is no proof: so small a one may have been rounded to 0."""
+        weights = self.weights(words)
+        causal = not any(w.triu(diagonal=1).any() for w in weights)
+        every = torch.ones(weights[0].shape[-2:], dtype=torch.bool)
+        return [every.tril() if causal else every] * len(weights)
+
     @torch.inference_mode()
     def answers(self, words, change=None):
         """Log-probability of each answer, (answers,).
@@ -129,7 +137,7 @@ class Task:
 def train(build, draw, seed, steps, rate):
     """A model of lessons 10 and 11: Adam, at a rate that falls to 0. Other random draws of this
     process go on as if nothing had been trained."""
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
         torch.manual_seed(seed)
         model, draws = build(), torch.Generator().manual_seed(seed)
         adam = Adam(model)
