@@ -12,8 +12,8 @@ import torch
 
 from ..guard import InputError
 from ..still import MARKED, Still
-from . import judge as rule
-from .judge import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
+from . import rule
+from .rule import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
 from .small import Subject, course
 
 TITLE = "A claim on trial"
@@ -94,7 +94,7 @@ def trial(claim, models=None):
     """trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")): a Card.
 
     models: {seed: model}, as they were trained in lesson 11; by default the course's, which are
-    trained for it, each once. Of a model that is not the course's: a subject (see judge.py),
+    trained for it, each once. Of a model that is not the course's: a subject (see rule.py),
     with cases(claim), an iterable of Case.
     Raises InputError if the claim does not fit the model or its sentences.
     """
@@ -148,6 +148,8 @@ def _places(claim, task):
                 f"{', '.join(one.places)}."
             )
         found.append(named[0])
+    if found[1] == found[2]:
+        raise InputError(f"instead is {claim.instead!r}, the word looked at; name another one.")
     return one.form if claim.sentence else None, found
 
 
@@ -370,15 +372,16 @@ def repeat(text, models=None):
             f"this card is damaged: below “What was claimed”, {what} is expected, of "
             f"{', '.join(known)}."
         )
-    try:
-        for name in ("layer", "draw", "controls"):
-            given[name] = int(given[name])
-        given["head"] = given["head"] if given["head"] == "all" else int(given["head"])
-        given["seeds"] = tuple(map(int, given["seeds"].split()))
-    except ValueError:
-        raise InputError(
-            f"this card is damaged: {name} is {given[name][:40]!r}; numbers are expected."
-        ) from None
+    for name in ("layer", "draw", "controls", "seeds", "head"):
+        numbers = given[name].split()
+        if given[name] == "all" and name == "head":
+            continue
+        if not all(number.isdecimal() for number in numbers):
+            raise InputError(
+                f"this card is damaged: {name} is {given[name][:40]!r}; numbers are expected."
+            )
+        numbers = tuple(int(number[:12]) for number in numbers)
+        given[name] = numbers if name == "seeds" else numbers[0]
     for name in ("instead", "sentence"):
         given[name] = None if given[name] == NONE else given[name]
     return trial(Claim(**given), models)
