@@ -289,6 +289,7 @@ def test_a_card_is_repeated_from_its_own_text_to_the_digits_shown():
     course()["who bites whom"].trained.cache_clear()  # it is trained again
     again = repeat(text)
     assert str(again) == text and again.same_as(text)
+    assert again.same_as(" ".join(text.split()))  # wrapped elsewhere, as mail does
     assert repeat("\n\n  " + text.replace("\n", "\r\n") + "\n").same_as(text)
     assert len(re.findall(r"\d\.\d\d ± \d\.\d\d", text)) >= 10
     wrong = re.sub(r"0\.\d\d ±", "0.12 ±", text, count=1)
@@ -359,6 +360,7 @@ def test_a_damaged_card_is_one_sentence(what):
     [
         (dict(model="GPT-2"), "there is no model 'GPT-2'; the course has pronouns, two layers"),
         (dict(model=None), "model is 'None'; a word is expected"),
+        (dict(looks=" it"), "looks is ' it'; a word is expected"),
         (dict(layer=0), "layer is '0'; a whole number from 1 on"),
         (dict(layer=2), "there is no layer 2; this model has 1"),
         (dict(layer=True), "layer is 'True'"),
@@ -407,6 +409,27 @@ def test_models_that_are_not_there():
     with pytest.raises(InputError, match="no model of seed 1; there are 0"):
         trial(PRONOUN, models)
     assert trial(replace(PRONOUN, seeds=(0,)), models).verdict == SUPPORTED
+
+
+@pytest.mark.parametrize(
+    "models, said",
+    [
+        ("the model", "models should be {seed: model}"),
+        ({0: None}, "the model of seed 0 is of another kind"),
+        ({0: lambda words: words}, "the model of seed 0 is of another kind"),
+        ({0: course()["copying"].build()}, "the model of seed 0 is of another kind"),
+    ],
+)
+def test_models_of_another_kind(models, said):
+    with pytest.raises(InputError, match=re.escape(said)):
+        trial(replace(PRONOUN, seeds=(0,)), models)
+
+
+def test_a_word_that_comes_later_cannot_be_claimed_nor_exchanged():
+    for more in (dict(at="last letter"), dict(at="its copy", instead="last letter")):
+        claim = Claim("copying", 1, "letter after its copy", seeds=(0,), **more)
+        with pytest.raises(InputError, match="cannot see the other one, which comes later"):
+            trial(claim, {0: course()["copying"].build()})
 
 
 def test_another_model_is_tried_with_its_own_sentences():

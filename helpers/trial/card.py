@@ -55,7 +55,9 @@ class Claim:
     def __post_init__(self):
         for name in ("model", "looks", "at", "answer", "instead", "sentence"):
             given, may_miss = getattr(self, name), name in ("instead", "sentence")
-            fits = isinstance(given, str) and given.strip() and "\n" not in given
+            fits = (
+                isinstance(given, str) and given.strip() == given and len(given.splitlines()) == 1
+            )
             if not (fits or given is None and may_miss):
                 raise InputError(f"{name} is {str(given)[:40]!r}; a word is expected.")
         for name, low in (("layer", 1), ("head", 1), ("draw", 0), ("controls", 0)):
@@ -107,6 +109,8 @@ def trial(claim, models=None):
         )
     task = course()[claim.model]
     form, places = _places(claim, task)
+    if models is not None and not isinstance(models, dict):
+        raise InputError("models should be {seed: model}, as in trial(claim, {0: model}).")
     outcomes = {}
     for seed in claim.seeds:
         if models is not None and seed not in models:
@@ -114,9 +118,24 @@ def trial(claim, models=None):
                 f"there is no model of seed {seed}; there are {', '.join(map(str, models))}."
             )
         subject = Subject(models[seed] if models is not None else task.trained(seed))
+        _expect_fit(subject, task, seed)
         cases = _cases(claim, task, form, places)
         outcomes[f"seed {seed}"] = judge(subject, *_place(claim), cases, claim.controls)
     return Card(claim, outcomes)
+
+
+def _expect_fit(subject, task, seed):
+    one = task.sentences(torch.Generator().manual_seed(0), 1)[0]
+    try:
+        fits = subject.answers(one.words, lambda layer, w: w).shape == (len(task.answers),)
+        fits = fits and {w.shape[1:] for w in subject.weights(one.words)} == {(len(one.words),) * 2}
+    except Exception:  # of the reader's own code
+        fits = False
+    if not fits:
+        raise InputError(
+            f"the model of seed {seed} is of another kind: as in lesson 11, model(words, change) "
+            "-> (scores, weights) is expected, for the words and answers of the claim's model."
+        )
 
 
 def _place(claim):
@@ -295,7 +314,7 @@ COLOURS = MARKED, "#8c8c8c", "#3f6f9f"
 def _draw_bars(axes, outcome):
     rows = range(TURNED)
     for k, (label, pick) in enumerate(COLUMNS.items()):
-        means, errors = torch.stack([pick(outcome, row) for row in rows]).nan_to_num(0).mT
+        means, errors = torch.stack([pick(outcome, row) for row in rows]).nan_to_num(0).mT.tolist()
         at = [row + 0.27 * k for row in rows]
         axes.barh(at, means, 0.25, xerr=errors, color=COLOURS[k], label=label)
     axes.set_yticks([0.27 + row for row in rows], TRIED[:TURNED])
@@ -346,9 +365,8 @@ def _written(value):
 
 
 def _compared(text):
-    """The lines of a card, without its versions."""
-    lines = [" ".join(line.split()) for line in text.strip().splitlines()]
-    return [line for line in lines if line and not line.startswith("made with torch ")]
+    """The words of a card, without its versions."""
+    return re.sub(r"made with torch \S+ Python \S+", "", " ".join(text.split())).strip()
 
 
 def repeat(text, models=None):

@@ -140,6 +140,9 @@ def _tried(subject, case, weights, place, others, draws):
         seen = subject.seen(case.words)
     else:  # what any head of the layer looks at
         seen = [(w > 0).any(dim=0) for w in weights]
+    for j in (k, case.instead):
+        if j is not None and not seen[place[0]][q, j]:
+            raise InputError("the word that looks cannot see the other one, which comes later.")
     words = [j for j in seen[place[0]][q].nonzero()[:, 0].tolist() if j != k]
     if not words:
         raise InputError("the word that looks sees no other word: there is nothing to change.")
