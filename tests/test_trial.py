@@ -201,8 +201,8 @@ RULE = {  # what the model does, and what a claim about the first word in head 1
     ),
     "nothing changes it": (Scripted(lambda lost, words: 0.95), CANNOT),
     "another answer": (Scripted(lambda lost, words: 0.3 - 0.5 * lost[0, 0].item()), CANNOT),
-    "needed in one sentence of three": (
-        Scripted(lambda lost, words: 0.95 - (1.2 if words % 3 == 0 else 0) * lost[0, 0].item()),
+    "needed in every second sentence": (
+        Scripted(lambda lost, words: 0.95 - (1.2 if words % 2 == 0 else 0) * lost[0, 0].item()),
         CANNOT,
     ),
 }  # fmt: skip
@@ -240,7 +240,7 @@ def test_too_few_sentences_cannot_tell_and_it_takes_no_more_than_it_needs():
         assert (outcome.verdict, outcome.sentences) == (CANNOT, few)
     assert judge(model, 0, 0, list(cases())[:9]).sentences == 9
     assert judge(model, 0, 0, cases()).sentences == STAGES[0]
-    assert judge(RULE["needed in one sentence of three"][0], 0, 0, cases()).sentences == STAGES[-1]
+    assert judge(RULE["needed in every second sentence"][0], 0, 0, cases()).sentences == STAGES[-1]
 
 
 def test_the_same_seed_draws_the_same_controls():
@@ -264,16 +264,15 @@ def test_two_heads_with_the_same_picture_of_which_one_is_read():
 
 def test_trained_models_true_false_and_half_true():
     one = replace(PRONOUN, seeds=(0,))
-    verdicts = {
-        trial(replace(one, instead="other noun")).verdict: SUPPORTED,
-        trial(replace(one, at="verb")).verdict: ALSO_WITHOUT,
-        trial(replace(one, at="second noun")).verdict: ALSO_WITHOUT,  # it is meant in half
-        trial(replace(one, answer="other")).verdict: CANNOT,
-        trial(
-            replace(one, looks="it", at="hat", instead="man", sentence=SENTENCE)
-        ).verdict: SUPPORTED,
-    }
-    assert all(verdict == known for verdict, known in verdicts.items())
+    typed = dict(looks="it", at="hat", instead="man", sentence=SENTENCE)
+    for more, verdict in (
+        (dict(instead="other noun"), SUPPORTED),
+        (typed, SUPPORTED),
+        (dict(at="verb"), ALSO_WITHOUT),
+        (dict(at="second noun"), ALSO_WITHOUT),  # half of the sentences mean it
+        (dict(answer="other"), CANNOT),
+    ):
+        assert trial(replace(one, **more)).verdict == verdict, more
     assert trial(replace(BITES, at="verb")).verdict == ALSO_WITHOUT
 
 
