@@ -340,7 +340,10 @@ DAMAGED = {
     "no number": (CARD.replace("layer     1", "layer     one"), "layer is 'one'; numbers are"),
     "no seeds": (CARD.replace("seeds     0", "seeds     -"), "seeds is '-'; numbers are"),
     "another model": (CARD.replace("who bites whom", "GPT"), "there is no model 'GPT'; the course"),
-    "another layer": (CARD.replace("layer     1", "layer     3"), "no layer 3; this model has 1"),
+    "another layer": (
+        CARD.replace("layer     1", "layer     3"),
+        "no layer 3 with attention; there are 1",
+    ),
 }
 
 
@@ -361,7 +364,7 @@ def test_a_damaged_card_is_one_sentence(what):
         (dict(model=None), "model is 'None'; a word is expected"),
         (dict(looks=" it"), "looks is ' it'; a word is expected"),
         (dict(layer=0), "layer is '0'; a whole number from 1 on"),
-        (dict(layer=2), "there is no layer 2; this model has 1"),
+        (dict(layer=2), "there is no layer 2 with attention; there are 1"),
         (dict(layer=True), "layer is 'True'"),
         (dict(head=2), "there is no head 2 in layer 1; it has 1"),
         (dict(head="first"), "head is 'first'; a whole number from 1 on is expected, or \"all\""),

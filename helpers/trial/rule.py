@@ -115,11 +115,12 @@ def judge(subject, layer, head, cases, seed=0):
 
 def _heads(counts, layer, head, draws):
     """(layer, its heads) of the claim, and the same of the controls."""
-    if not (isinstance(layer, int) and 0 <= layer < len(counts)):
-        raise InputError(f"there is no layer {layer + 1}; this model has {len(counts)}.")
+    if not (isinstance(layer, int) and 0 <= layer < len(counts) and counts[layer]):
+        having = ", ".join(str(k + 1) for k, count in enumerate(counts) if count)
+        raise InputError(f"there is no layer {layer + 1} with attention; there are {having}.")
     if head is None:
-        whole = [(k, list(range(count))) for k, count in enumerate(counts)]
-        return whole.pop(layer), whole
+        whole = {k: (k, list(range(count))) for k, count in enumerate(counts) if count}
+        return whole.pop(layer), list(whole.values())
     if not (isinstance(head, int) and 0 <= head < counts[layer]):
         raise InputError(
             f"there is no head {head + 1} in layer {layer + 1}; it has {counts[layer]}."
