@@ -86,9 +86,9 @@ def places(model, modules):
     """The layer of each call of attention, counted from 0: as the model numbers it.
 
     A layer is the first number in a module's name. A module that stands in several layers is
-    called in their order; one that stands in one and is called again (ALBERT) is a new layer
-    each time, and then all calls are counted.
-    Returns (the layers, how many layers the model has).
+    called in their order. Where one is called more often than it stands (ALBERT), there has to
+    be one call for each layer that the model says it has.
+    Returns (the layers, how many layers the model has). Raises InputError if calls have no layer.
     """
     known, total = {}, 0
     for name, module in model.named_modules(remove_duplicate=False):
@@ -103,6 +103,8 @@ def places(model, modules):
         layers.append(known.get(id(module), [])[k : k + 1])
     if all(layers):
         return [layer for (layer,) in layers], total
+    if len(modules) != getattr(model.config.get_text_config(), "num_hidden_layers", None):
+        raise InputError("it cannot be told which of its layers computes which attention")
     return list(range(len(modules))), len(modules)
 
 
