@@ -48,7 +48,9 @@ class Look:
         heads = self.layers[layer - 1]
         if not len(heads):
             where = ", ".join(map(str, self.numbers()))
-            raise InputError(f"layer {layer} has no attention; these layers have it: {where}.")
+            raise InputError(
+                f"layer {layer} has no weights of attention; these layers have: {where}."
+            )
         groups = heads.split(MAX_HEADS)
         group = min(max(group, 1), len(groups)) - 1
         small, first = groups[group], group * MAX_HEADS
@@ -240,7 +242,9 @@ class OwnModel:
                 f"{self.name} ({type(self.model).__name__}) has no head that says {NEXT}, or {GAP}."
             )
         if before is None:
-            raise InputError(f"{self.name} says {GAP}: type ___ once, for the piece that is missing.")
+            raise InputError(
+                f"{self.name} says {GAP}: type ___ once, for the piece that is missing."
+            )
         if change is None:
             return before[0]
 
@@ -476,7 +480,7 @@ class OwnModel:
         if self._calls:
             pairs = zip(self._calls, run.weights, strict=True)
             known = {layer: x for (which, layer, _), x in pairs if which == part}
-            total = max(count for which, _, count in self._calls if which == part)
+            total = max((count for which, _, count in self._calls if which == part), default=0)
         else:
             given = getattr(output, f"{part}_attentions" if part else "attentions", None) or ()
             known, total = {k: x for k, x in enumerate(given) if torch.is_tensor(x)}, len(given)
