@@ -155,10 +155,11 @@ class OwnModel:
         return "\n".join(lines)
 
     def _attach(self):
-        """Let the model compute attention by our function, if it then gives the same numbers."""
+        """Let the model compute attention by our function, if it then gives the same numbers, also
+        with its weights replaced by themselves."""
         inputs, *_ = self._inputs(LONGER, LONGER)
         plain = self._forward(inputs)[0]
-        run = intervene.Run()
+        run = intervene.Run(lambda call, weights: weights.clone())
         try:
             self.model.set_attn_implementation(intervene.NAME)
             with run.watch():
@@ -169,7 +170,7 @@ class OwnModel:
                     "attention functions"
                 )
             if not torch.allclose(plain, same, rtol=1e-5, atol=1e-6):
-                raise InputError("through the interface of attention functions it computes others")
+                raise InputError("its attention gives more than its weights times its values")
             self._calls = self._numbered(run.modules)
         except Exception as error:
             self.silent = str(error) if isinstance(error, InputError) else first_line(error)

@@ -652,6 +652,22 @@ def test_one_piece_has_no_piece_before_it(tiny):
     assert "1 x 1 pieces has no such number; type a longer one" in said
 
 
+def test_attention_that_is_more_than_weights_times_values_is_not_changed(tiny, monkeypatch):
+    from transformers.models.gpt2 import modeling_gpt2
+
+    own = modeling_gpt2.eager_attention_forward
+
+    def gated(*args, **kwargs):
+        output, weights = own(*args, **kwargs)
+        return output * 1.01, weights
+
+    monkeypatch.setattr(modeling_gpt2, "eager_attention_forward", gated)
+    model = own_model.load_model()
+    assert len(model.look(TEXT).layers) == 3
+    said = complaint(model.answers, TEXT, lambda layer, weights: weights)
+    assert "gives more than its weights times its values" in said
+
+
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 12345\n"
 
 
