@@ -121,6 +121,26 @@ class Language:
             )
         return torch.tensor(words)
 
+    def sentence(self, text):
+        """sentence("the red man took the blue hat and washed it"): the Sentences that is typed.
+
+        Raises InputError, as read does, and where it is of another form than those of sentences.
+        """
+        words = self.read(text)
+        drawn = [self.words[w] for w in words[:, 0].tolist()]
+        nouns, pronoun = [drawn[at] for at in (FIRST, SECOND) if at < len(drawn)], drawn[-1]
+        fits = [self._pronoun.get(noun) == pronoun for noun in nouns]
+        one_each = sum(noun in self.people for noun in nouns) == 1 == sum(fits)
+        coloured = [at for at, (_, colour) in enumerate(words.tolist()) if self.words[colour]]
+        if len(words) != LENGTH or not one_each or coloured != [FIRST, SECOND]:
+            raise InputError(
+                "a person and a thing, each with a colour, are expected, and a pronoun for one of "
+                "them, as in: the red man took the blue hat and washed it"
+            )
+        its, other = (FIRST, SECOND) if fits[0] else (SECOND, FIRST)
+        its, other = torch.tensor([its]), torch.tensor([other])
+        return Sentences(words[None], words[its, 1], words[other, 1], its, other)
+
 
 def load_language():
     """The small language of data/language.csv."""

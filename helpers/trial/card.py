@@ -1,0 +1,366 @@
+"""A claim in words, its trial over several seeds, and the card: one page that can be repeated."""
+
+import html
+import platform
+import re
+from collections import Counter
+from dataclasses import dataclass, fields
+from itertools import count
+from pathlib import Path
+
+import torch
+
+from ..guard import InputError
+from ..still import MARKED, Still
+from . import judge as rule
+from .judge import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
+from .small import Subject, course
+
+TITLE = "A claim on trial"
+NONE = "-"
+MOST_SEEDS = 20
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Claim("two layers", layer=2, looks="pronoun", at="its colour"): what is claimed.
+
+    model: one of the course's, see course(); of another model its name.
+    layer: from 1.  looks, at: what looks, and what it looks at: the name of a place in the
+    sentences of this model, or a word of the sentence.
+    head: from 1, or "all" heads of the layer together.
+    answer: what the model answers because of it: "right", or "other", the other noun's.
+    instead: exchanged with this word, the other answer should come; None: any word, any answer.
+    sentence: one of this form, which says where the words stand; others are drawn for the trial.
+    seeds: of the models that are tried.  draw: seed of the sentences.  controls: seed of the
+    words and heads that are drawn as controls.
+    """
+
+    model: str
+    layer: int
+    looks: str
+    at: str
+    head: int | str = "all"
+    answer: str = "right"
+    instead: str | None = None
+    sentence: str | None = None
+    seeds: tuple = (0, 1, 2, 3, 4)
+    draw: int = 0
+    controls: int = 0
+
+    def __post_init__(self):
+        for name in ("model", "looks", "at", "answer", "instead", "sentence"):
+            given, may_miss = getattr(self, name), name in ("instead", "sentence")
+            fits = isinstance(given, str) and given.strip() and "\n" not in given
+            if not (fits or given is None and may_miss):
+                raise InputError(f"{name} is {str(given)[:40]!r}; a word is expected.")
+        for name, low in (("layer", 1), ("head", 1), ("draw", 0), ("controls", 0)):
+            given = getattr(self, name)
+            if not _whole(given, low) and (name, given) != ("head", "all"):
+                other = ', or "all"' * (name == "head")
+                raise InputError(
+                    f"{name} is {str(given)[:40]!r}; a whole number from {low} on is "
+                    f"expected{other}."
+                )
+        given = (self.seeds,) if _whole(self.seeds, 0) else self.seeds
+        seeds = tuple(given) if isinstance(given, (list, tuple, range)) else ()
+        if not (0 < len(seeds) <= MOST_SEEDS and all(_whole(seed, 0) for seed in seeds)):
+            raise InputError(
+                f"seeds is {str(given)[:40]}; up to {MOST_SEEDS} whole numbers from 0 on, such as "
+                "(0, 1, 2, 3, 4), are expected."
+            )
+        object.__setattr__(self, "seeds", tuple(dict.fromkeys(seeds)))
+
+    def __str__(self):
+        heads = "all heads" if self.head == "all" else f"head {self.head}"
+        because = f"because of it the model gives the {self.answer} answer"
+        if self.instead:
+            because += f"; exchanged with {self.instead}, the other one"
+        return (
+            f"“{self.model}”, layer {self.layer}, {heads}: {self.looks} looks at {self.at}, and "
+            f"{because}."
+        )
+
+
+def _whole(x, low):
+    return isinstance(x, int) and not isinstance(x, bool) and low <= x < 2**31
+
+
+def trial(claim, models=None):
+    """trial(Claim("copying", layer=2, looks="letter", at="after its copy")): a Card.
+
+    models: {seed: model}, as they were trained in lesson 11; by default the course's, which are
+    trained for it, each once. Of a model that is not the course's: a subject (see judge.py),
+    with cases(claim), an iterable of Case.
+    Raises InputError if the claim does not fit the model or its sentences.
+    """
+    if hasattr(models, "cases"):
+        outcome = judge(models, *_place(claim), models.cases(claim), claim.controls)
+        return Card(claim, {"as given": outcome})
+    if claim.model not in course():
+        raise InputError(
+            f"there is no model {claim.model[:40]!r}; the course has {', '.join(course())}."
+        )
+    task = course()[claim.model]
+    places = _places(claim, task)
+    outcomes = {}
+    for seed in claim.seeds:
+        if models is not None and seed not in models:
+            raise InputError(
+                f"there is no model of seed {seed}; there are {', '.join(map(str, models))}."
+            )
+        subject = Subject(models[seed] if models is not None else task.trained(seed))
+        cases = _cases(claim, task, places)
+        outcomes[f"seed {seed}"] = judge(subject, *_place(claim), cases, claim.controls)
+    return Card(claim, outcomes)
+
+
+def _place(claim):
+    return claim.layer - 1, None if claim.head == "all" else claim.head - 1
+
+
+def _places(claim, task):
+    """The names of the places of its words: [looks, at, instead or None]."""
+    sample = task.sentences(torch.Generator().manual_seed(claim.draw), 1)[0]
+    one = task.read(claim.sentence) if claim.sentence else sample
+    if claim.answer not in one.answers:
+        raise InputError(
+            f"the answer is {claim.answer[:40]!r}; {' or '.join(one.answers)} is expected."
+        )
+    found = []
+    for word in (claim.looks, claim.at, claim.instead):
+        if word is None or word in one.places:
+            found.append(word)
+            continue
+        at = [k for k, name in enumerate(one.names) if word in (name, name.split()[-1])]
+        named = [name for name, place in one.places.items() if place in at[:1]]
+        if not claim.sentence or not named:
+            where = f"“{' '.join(one.names)}”" if claim.sentence else "a sentence of this model"
+            raise InputError(f"{word[:40]!r} is not in {where}; it has {', '.join(one.places)}.")
+        if len(at) > 1:
+            raise InputError(
+                f"{word!r} stands {len(at)} times in the sentence; name the place: "
+                f"{', '.join(one.places)}."
+            )
+        found.append(named[0])
+    at = [one.places[name] for name in found if name]
+    if len(set(at)) < len(at) and (at[1] in at[2:] or at[0] == at[1]):
+        raise InputError(
+            "the word that looks, the word looked at and the one to exchange it with should be "
+            "different words."
+        )
+    return found
+
+
+def _cases(claim, task, places):
+    """Sentences of the form of the claim, without end."""
+    draws = torch.Generator().manual_seed(claim.draw)
+    turns = {"right": "other", "other": "right"}[claim.answer]
+    for _ in count():
+        for one in task.sentences(draws, rule.STAGES[0]):
+            looks, at, instead = (name and one.places[name] for name in places)
+            turn = None if instead is None else one.answers[turns]
+            yield Case(one.words, looks, at, one.answers[claim.answer], instead, turn)
+
+
+class Card:
+    """What was claimed, what was tried, what came out, and what is needed to repeat it.
+
+    claim: a Claim.  outcomes: {"seed 0": Outcome}.  verdict: one of RULES.  why: a sentence.
+    str(card) is its text, which repeat() takes; card.save("card.html") writes a page.
+    """
+
+    def __init__(self, claim, outcomes):
+        self.claim, self.outcomes = claim, outcomes
+        self.verdict, self.why = _together(outcomes)
+
+    def __str__(self):
+        return "\n".join([*self._head(), *self._body()])
+
+    __repr__ = __str__
+
+    def _head(self):
+        return [f"{TITLE}: {self.verdict}", str(self.claim), f"Because: {self.why}"]
+
+    def _body(self):
+        claimed = [f"  {name:10}{_written(value)}" for name, value in _values(self.claim)]
+        tried = []
+        for name, outcome in self.outcomes.items():
+            share = "" if outcome.right != outcome.right else f", answer in {outcome.right:.2f}"
+            tried.append(f"  {name}: {outcome.verdict}, {outcome.sentences} sentences{share}")
+            tried += [f"    {row:17}{'  '.join(cells)}" for row, *cells in _rows(outcome)]
+        versions = f"torch {torch.__version__.split('+')[0]}, Python {platform.python_version()}"
+        return [
+            "",
+            "What was claimed",
+            *claimed,
+            "",
+            "What was tried: the weight; falls of the chance of the answer, 0 to 1, by changes",
+            "(means over sentences ± three standard errors)",
+            f"    {'':17}{'the claim':13}  {'random words':13}  largest other head",
+            *tried,
+            "",
+            f"What “{self.verdict}” means",
+            f"  {RULES[self.verdict]}.",
+            "",
+            "To repeat it: from helpers.trial import repeat; repeat(this text)",
+            f"  {versions}",
+        ]
+
+    def same_as(self, text):
+        """Whether a card's text says the same as this one, digit for digit; versions aside."""
+        return _compared(str(self)) == _compared(text)
+
+    def picture(self):
+        """The page as a Still: bars of what was tried, and the text below them."""
+        from matplotlib.figure import Figure
+
+        lines = str(self).splitlines()
+        shown = [(name, o) for name, o in self.outcomes.items() if not o.figures.isnan().all()]
+        figure = Figure(figsize=(8.4, 2.6 + 0.165 * len(lines)))
+        top = 2.3 / figure.get_figheight()
+        grid = figure.subplots(
+            1, max(1, len(shown)), sharey=True, squeeze=False,
+            gridspec_kw=dict(top=1 - top * 0.15, bottom=1 - top, left=0.14, right=0.98),
+        )[0]  # fmt: skip
+        for axes, (name, outcome) in zip(grid, shown, strict=False):
+            for k, (label, pick) in enumerate(COLUMNS.items()):
+                means, errors = torch.stack([pick(outcome, row) for row in range(TURNED)]).mT
+                at = [row + 0.27 * k for row in range(TURNED)]
+                colour = (MARKED, "#8c8c8c", "#3f6f9f")[k]
+                axes.barh(at, means.nan_to_num(0), 0.25, xerr=errors.nan_to_num(0), color=colour,
+                          label=label)  # fmt: skip
+            axes.set_yticks([0.27 + row for row in range(TURNED)], TRIED[:TURNED], fontsize=8)
+            axes.set(xlim=(-0.15, 1.1))
+            axes.set_title(f"{name}: {outcome.verdict}", fontsize=8)
+            axes.tick_params(labelsize=8)
+        if shown:
+            grid[0].invert_yaxis()
+            grid[0].legend(fontsize=7)
+        figure.text(
+            0.03, 1 - top - 0.35 / figure.get_figheight(), str(self), va="top", family="monospace",
+            fontsize=7.5, linespacing=1.4, wrap=True, parse_math=False,
+        )  # fmt: skip
+        return Still(figure, " ".join(self._head()), str(self))
+
+    def html(self):
+        """The page as HTML, which shows what the text says."""
+        verdict, claim, why = map(html.escape, self._head())
+        body = html.escape("\n".join(self._body()).strip())
+        return (
+            f'<section aria-label="{verdict}"><h4>{verdict}</h4><p>{claim}</p><p>{why}</p>'
+            f'<pre style="overflow-x: auto">{body}</pre></section>'
+        )
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": str(self), "text/html": self.html()}
+
+    def save(self, path):
+        """Write the page; the name's end, .txt, .html or .png, says how. No file is replaced."""
+        path = Path(path).expanduser()
+        kinds = {
+            ".txt": lambda: (str(self) + "\n").encode(),
+            ".html": lambda: (
+                f'<!doctype html><meta charset="utf-8"><title>{TITLE}</title>\n{self.html()}\n'
+            ).encode(),
+            ".png": lambda: self.picture().png(),
+        }
+        if path.suffix not in kinds:
+            raise InputError(f"{path.name!r} should end in {', '.join(kinds)}.")
+        try:
+            with path.open("xb") as file:
+                file.write(kinds[path.suffix]())
+        except FileExistsError:
+            raise InputError(f"{path.name!r} is there already; choose another name.") from None
+        except OSError as error:
+            raise InputError(f"{path.name!r} cannot be written: {error.strerror}.") from None
+
+
+COLUMNS = {
+    "the claim": lambda outcome, row: outcome.figures[row, rule.OWN],
+    "random words": lambda outcome, row: outcome.figures[row, rule.OTHER_WORDS],
+    "largest other head": lambda outcome, row: outcome.largest_head(row),
+}
+
+
+def _together(outcomes):
+    """(verdict, why) over all seeds."""
+    if len(outcomes) == 1:
+        (one,) = outcomes.values()
+        return one.verdict, one.why
+    told = {name: o for name, o in outcomes.items() if o.verdict != CANNOT}
+    yes = [name for name, o in told.items() if o.verdict == SUPPORTED]
+    no = [name for name in told if name not in yes]
+    if yes and no:
+        return BY_SEED, f"supported in {', '.join(yes)}, not in {', '.join(no)}."
+    if 2 * len(told) <= len(outcomes):
+        return CANNOT, f"only {len(told)} of {len(outcomes)} models can tell."
+    (verdict, times), *_ = Counter(o.verdict for o in told.values()).most_common()
+    why = next(o.why for o in told.values() if o.verdict == verdict)
+    return verdict, f"{why.removesuffix('.')} (in {times} of {len(outcomes)} models)."
+
+
+def _rows(outcome):
+    """[what, claim, words, heads] of each change that was tried, as text."""
+    for row, what in enumerate(TRIED):
+        pairs = [pick(outcome, row).tolist() for pick in COLUMNS.values()]
+        if pairs[0][0] == pairs[0][0]:
+            yield [what, *(_plus_minus(*pair) for pair in pairs)]
+
+
+def _plus_minus(mean, error):
+    if mean != mean:
+        return f"{NONE:13}"
+    mean = round(mean, 2) + 0.0  # no -0.00
+    return f"{f'{mean:.2f} ± {error:.2f}':13}"
+
+
+def _values(claim):
+    return [(field.name, getattr(claim, field.name)) for field in fields(claim)]
+
+
+def _written(value):
+    return (
+        NONE if value is None else " ".join(map(str, value)) if isinstance(value, tuple) else value
+    )
+
+
+def _compared(text):
+    """The lines of a card, without its versions."""
+    lines = [" ".join(line.split()) for line in text.strip().splitlines()]
+    return [line for line in lines if line and not line.startswith("torch ")]
+
+
+def repeat(text, models=None):
+    """repeat(str(card)): the claim of a card, tried again; a new Card.
+
+    card.same_as(text) says whether it came out the same. models: as for trial.
+    Raises InputError if the text is no card or is damaged.
+    """
+    if not isinstance(text, str) or TITLE not in text:
+        raise InputError(f"this is no card: its first line should begin with “{TITLE}”.")
+    known = [field.name for field in fields(Claim)]
+    block = re.search(r"What was claimed\s*\n(.*?)\n\s*What was tried", text, re.S)
+    lines = (
+        [line.split(maxsplit=1) for line in block[1].splitlines() if line.strip()] if block else []
+    )
+    given = {name: value.strip() for name, *values in lines for value in values}
+    missing = [name for name in known if name not in given]
+    if missing or len(lines) != len(known):
+        what = f"the line {missing[0]!r}" if missing else "one line for each"
+        raise InputError(
+            f"this card is damaged: below “What was claimed”, {what} is expected, of "
+            f"{', '.join(known)}."
+        )
+    try:
+        for name in ("layer", "draw", "controls"):
+            given[name] = int(given[name])
+        given["head"] = given["head"] if given["head"] == "all" else int(given["head"])
+        given["seeds"] = tuple(map(int, given["seeds"].split()))
+    except ValueError:
+        raise InputError(
+            f"this card is damaged: {name} is {given[name][:40]!r}; numbers are expected."
+        ) from None
+    for name in ("instead", "sentence"):
+        given[name] = None if given[name] == NONE else given[name]
+    return trial(Claim(**given), models)
