@@ -13,6 +13,7 @@ import torch
 from . import intervene
 from .guard import InputError
 from .training import counted
+from .trial import Case
 from .view import MAX_HEADS, MAX_SIDE, View
 
 SHORT = "a b c"  # what a model is tried with as soon as it is loaded
@@ -178,16 +179,16 @@ class OwnModel:
 
     def _numbered(self, modules):
         """[(part, layer, layers of this part)] of each call of attention."""
-        if not self.two_sided:
-            layers, total = intervene.places(self.model, modules)
-            return [("", layer, total) for layer in layers]
-        inside = set(self.model.get_encoder().modules())
-        reads = [module for module in modules if module in inside]
-        layers, total = intervene.places(self.model, reads)
-        calls = [("encoder", layer, total) for layer in layers]
-        layers, total = intervene.places(self.model, modules[len(reads) :])
-        for k, layer in enumerate(layers):  # each layer looks at its own pieces first
-            calls.append(("cross" if layer in layers[:k] else "decoder", layer, total))
+        inside = set(self.model.get_encoder().modules()) if self.two_sided else ()
+        first = [module for module in modules if not self.two_sided or module in inside]
+        calls = []
+        for of_part, names in ((first, ["encoder"]), (modules[len(first) :], ["decoder", "cross"])):
+            layers, total = intervene.places(self.model, of_part)
+            for k, layer in enumerate(layers):  # each layer looks at its own pieces first
+                before = layers[:k].count(layer)
+                if before == len(names):
+                    raise InputError("a layer of it computes attention more than once")
+                calls.append((names[before] if self.two_sided else "", layer, total))
         return calls
 
     def limit(self):
@@ -261,6 +262,41 @@ class OwnModel:
 
         return self._answers(text, answer, part, one)[0]
 
+    def cases(self, claim):
+        """The sentences of a claim, which trial(claim, model) tries: a Case for each word.
+
+        claim.sentence: with words to choose from, such as "the {cat dog fox} took the hat".
+        claim.looks, claim.at: pieces, or "{}" for the word that was chosen; of a piece that
+        stands several times the last one looks, and the first one is looked at.
+        claim.answer: a piece, "{}", or "likeliest": what the model answers to this sentence.
+        Raises InputError where the sentence has no words to choose from, or lacks a piece.
+        """
+        form = re.fullmatch(r"([^{}]*)\{([^{}]*\w[^{}]*)\}([^{}]*)", claim.sentence or "")
+        if form is None:
+            raise InputError(
+                "the sentence of the claim needs words to choose from, as in "
+                "sentence='the {cat dog fox} took the hat'."
+            )
+        for word in form[2].split():
+            text = form[1] + word + form[3]
+            rows, said = self.look(text).rows, self.answers(text)
+            looks, at = (word if name == "{}" else name for name in (claim.looks, claim.at))
+            for piece in (looks, at):
+                if piece not in rows:
+                    raise InputError(f"{piece!r} is no piece of this text; it has {rows}.")
+            likeliest = claim.answer == "likeliest"
+            answer = said.argmax() if likeliest else self._number(claim.answer.replace("{}", word))
+            query = len(rows) - 1 - rows[::-1].index(looks)
+            yield Case(text, query, rows.index(at), int(answer))
+
+    def _number(self, piece):
+        """The number of an answer: with a space before it, as within a text, if there is one."""
+        for text in (f" {piece}", piece):
+            ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+            if len(ids) == 1 and ids[0] != self.tokenizer.unk_token_id:
+                return ids[0]
+        raise InputError(f"{piece!r} is not one piece of this model; choose another answer.")
+
     def likeliest(self, answers):
         """The five likeliest of answers (pieces,): "hat 0.31, dog 0.12, ..."."""
         best = answers.exp().topk(min(LIKELIEST, len(answers)))
@@ -273,7 +309,7 @@ class OwnModel:
         layer, head, group: as for Look.view, from 1.  keep: bool (rows, columns), False where a
         weight is taken out; the rest of its row is divided so that it sums as before.
         """
-        look = self.look(text, part, answer)
+        look, keep = self.look(text, part, answer), torch.as_tensor(keep).bool()
         view = look.view(layer, head, group)
         layer = min(max(layer, 1), len(look.layers)) - 1
         place = (group - 1) * MAX_HEADS + view.head

@@ -95,7 +95,7 @@ def places(model, modules):
     for module in modules:
         calls[id(module)] = k = calls.get(id(module), -1) + 1
         layers.append(known.get(id(module), [])[k : k + 1])
-    if all(layers):
+    if all(layers):  # also if there are no calls
         return [layer for (layer,) in layers], total
     if len(modules) != getattr(model.config.get_text_config(), "num_hidden_layers", None):
         raise InputError("it cannot be told which of its layers computes which attention")
