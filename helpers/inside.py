@@ -395,7 +395,7 @@ class OwnModel:
             return change(layer, weights) if which in ("", part) else weights
 
         inputs = {name: x.expand(copies, -1) for name, x in inputs.items()}
-        return self._said(self._forward(inputs, run := intervene.Run(at)), inputs)
+        return self._said(self._forward(inputs, intervene.Run(at)), inputs)
 
     def _said(self, output, inputs):
         """Log-probabilities (copies, pieces) of the answer; None if there is none."""
@@ -432,14 +432,17 @@ class OwnModel:
             if not part:
                 part = "encoder" if any(x.triu(1).any() for x in layers) else "decoder"
             about = f"{self.name}, {part}" if self.two_sided else self.name
-            looks[part] = Look(layers, rows, columns, about, note)
+            known = getattr(self.model.config.get_text_config(), "num_hidden_layers", None)
+            if self.silent and not self.two_sided and known and len(layers) != known:
+                note += f" It returns the weights of {len(layers)} of its {known} layers only."
+            looks[part] = Look(layers, rows, columns, about, note.strip())
         return looks, self._said(output, inputs)
 
     def _forward(self, inputs, run=None):
         """What the model gives; run: an intervene.Run that watches it."""
         parameters = inspect.signature(self.model.forward).parameters
         takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-        if not self._calls:  # those of run.weights otherwise
+        if self.silent:  # otherwise they are in run.weights
             inputs = {**inputs, "output_attentions": True}
         if not takes_all:
             inputs = {name: x for name, x in inputs.items() if name in parameters}
@@ -503,7 +506,7 @@ class OwnModel:
         return torch.cat([start, torch.tensor([ids])], 1)[:, :limit], note * (len(ids) >= limit)
 
     def _names(self, ids):
-        """The pieces of these numbers as they are read: without the marks of a space, but never empty."""
+        """These pieces as they are read: without the marks of a space, but never empty."""
         names = []
         for number in ids:
             text = self.tokenizer.decode([number]).strip()
@@ -513,7 +516,7 @@ class OwnModel:
         return names
 
     def _layers(self, run, output, part, rows, columns):
-        """The weights of a part of the model, of a batch of one: a list of (heads, rows, columns)."""
+        """The weights of a part of the model, a list of (heads, rows, columns)."""
         if self._calls:
             pairs = zip(self._calls, run.weights, strict=True)
             known = {layer: x for (which, layer, _), x in pairs if which == part}

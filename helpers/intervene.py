@@ -73,7 +73,8 @@ def _attention(module, query, key, value, attention_mask, **kwargs):
         return output, weights
     # grouped keys: each value is read by several heads
     values = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
-    return (changed.to(weights.dtype) @ values).transpose(1, 2).reshape(output.shape), changed
+    blended = (changed.to(weights.dtype) @ values).transpose(1, 2)
+    return blended.reshape(output.shape).contiguous(), changed
 
 
 def places(model, modules):

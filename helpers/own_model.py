@@ -102,7 +102,7 @@ def _load(transformers, name, place, only_here):
             huggingface_hub.model_info(name, timeout=10)
         config = transformers.AutoConfig.from_pretrained(place, **how)
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
-        for kind, answers in _heads(transformers, config):
+        for kind, asks in _heads(transformers, config):  # noqa: B007, the last one is told
             # last, because they are large; only "eager" keeps the weights of attention
             model, report = kind.from_pretrained(
                 place, config=config, attn_implementation="eager", dtype=torch.float32,
@@ -126,7 +126,7 @@ def _load(transformers, name, place, only_here):
             f"{name} was not loaded: its tokenizer knows {known} pieces, the model {needed}; the "
             "files of the tokenizer (tokenizer.json or its like) are missing."
         )
-    return model, tokenizer, answers
+    return model, tokenizer, asks
 
 
 def _heads(transformers, config):

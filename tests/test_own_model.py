@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,10 @@ from optional import OPTIONAL, needs_transformers
 from replay import code_cells, markdown_cells
 
 from helpers import InputError, own_model
-from helpers.inside import GAP, Look, OwnModel
+from helpers.inside import GAP, NEXT, Look, OwnModel
+from helpers.training import Adam
+from helpers.trial import Claim, repeat, trial
+from helpers.trial.judge import SUPPORTED
 
 ROOT = Path(__file__).parent.parent
 TEXT = "the man took the hat"
@@ -381,6 +385,11 @@ def architectures(hf):
             use_mamba_kernels=False,
         ),
         "deberta": hf.DebertaV2Config(**size, **heads, relative_attention=True),
+        "afmoe": hf.AfmoeConfig(
+            **size, **heads, **WINDOW, **eight, num_experts=4, num_experts_per_tok=2,
+            moe_intermediate_size=8,
+        ),
+        "granite_swa": hf.GraniteSWAConfig(**size, **heads, **WINDOW),
         "diffllama": hf.DiffLlamaConfig(**size, **heads, **grouped),
         "xlnet": hf.XLNetConfig(vocab_size=80, d_model=32, n_layer=2, n_head=4, d_inner=32),
     }  # fmt: skip
@@ -409,7 +418,7 @@ def built(tiny):
 
 
 ASKED = "the man took the hat and ___ it on a fox"
-CHANGED = "gpt2 llama mistral gemma2 gpt_neox gpt_oss bert roberta albert t5 bart bamba zamba"
+CHANGED = "gpt2 llama mistral gemma2 gpt_neox gpt_oss bert roberta albert t5 bart bamba zamba afmoe"
 
 
 def parts_of(model):
@@ -557,6 +566,7 @@ def test_layers_keep_the_numbers_that_they_have_in_the_model(built, name, layers
     "name, said",
     [
         ("deberta", "cannot be changed: DebertaV2.* does not use transformers' interface"),
+        ("granite_swa", "cannot be changed: its attention gives more than its weights times"),
         ("diffllama", "cannot be changed: it cannot be told which of its layers"),
         ("xlnet", "has no head that says what comes next"),
     ],
@@ -652,20 +662,54 @@ def test_one_piece_has_no_piece_before_it(tiny):
     assert "1 x 1 pieces has no such number; type a longer one" in said
 
 
-def test_attention_that_is_more_than_weights_times_values_is_not_changed(tiny, monkeypatch):
-    from transformers.models.gpt2 import modeling_gpt2
+def test_a_claim_is_tried_on_the_sentences_that_it_names(tiny):
+    sentence = "the {man cat dog fox hat one brown quick} took the hat and took it"
+    claim = Claim("tiny", 3, "it", "{}", head=1, answer="likeliest", sentence=sentence)
+    cases = list(tiny.cases(claim))
+    assert [case.words.split()[1] for case in cases] == sentence[5 : sentence.index("}")].split()
+    for case in cases:
+        assert (case.query, case.key) == (7, 1)
+        assert case.answer == tiny.answers(case.words).argmax()
+    card = trial(claim, tiny)
+    assert card.verdict != SUPPORTED and "8 sentences" in str(card)
+    assert repeat(str(card), tiny).same_as(str(card))
+    cat = list(tiny.cases(replace(claim, looks="took", at="hat", answer="{}")))[1]
+    assert (cat.query, cat.key) == (6, 4), "the last that looks, the first that is looked at"
+    assert tiny.pieces[cat.answer] == "cat"
+    for wrong, said in (
+        (dict(sentence="the cat took it"), "needs words to choose from"),
+        (dict(sentence=None), "needs words to choose from"),
+        (dict(sentence="the {cat dogs} took it"), "'dogs' is no piece of this text"),
+        (dict(answer="hats"), "'hats' is not one piece"),
+    ):
+        assert said in complaint(trial, replace(claim, **wrong), tiny)
 
-    own = modeling_gpt2.eager_attention_forward
 
-    def gated(*args, **kwargs):
-        output, weights = own(*args, **kwargs)
-        return output * 1.01, weights
+NOUNS = "man cat dog fox hat one brown quick"
 
-    monkeypatch.setattr(modeling_gpt2, "eager_attention_forward", gated)
-    model = own_model.load_model()
-    assert len(model.look(TEXT).layers) == 3
-    said = complaint(model.answers, TEXT, lambda layer, weights: weights)
-    assert "gives more than its weights times its values" in said
+
+def test_a_claim_about_a_model_that_learned_to_look_is_supported(tiny):
+    """A GPT-2 of one layer learns to name the first noun of two."""
+    import transformers as hf
+
+    config = copy.deepcopy(tiny.model.config)
+    config.update(dict(n_layer=1, n_head=1, initializer_range=0.2))
+    numbers = torch.tensor(tiny.tokenizer(NOUNS)["input_ids"])
+    frame = torch.tensor(tiny.tokenizer("the cat took the hat and took it")["input_ids"])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = hf.GPT2LMHeadModel._from_config(config, attn_implementation="eager").eval()
+        adam = Adam(model)
+        for _ in range(150):
+            words = frame.repeat(64, 1)
+            words[:, [1, 4]] = numbers[torch.randint(len(numbers), (64, 2))]
+            said = model(words, use_cache=False).logits[:, -1]
+            adam.step(torch.nn.functional.cross_entropy(said, words[:, 1]), 0.01)
+    learned = OwnModel("learned", model, tiny.tokenizer, NEXT)
+    sentence = f"the {{{NOUNS.replace('hat ', '')} man}} took the hat and took it"
+    claim = Claim("learned", 1, "it", "{}", answer="{}", sentence=sentence)
+    assert trial(claim, learned).verdict == SUPPORTED
+    assert trial(replace(claim, at="hat"), learned).verdict != SUPPORTED
 
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 12345\n"
