@@ -5,8 +5,8 @@ import platform
 import re
 from collections import Counter
 from dataclasses import dataclass, fields
-from itertools import count
 from pathlib import Path
+from textwrap import fill
 
 import torch
 
@@ -17,8 +17,11 @@ from .judge import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
 from .small import Subject, course
 
 TITLE = "A claim on trial"
+WIDE, INDENT = 88, "  "  # letters of a line
 NONE = "-"
 MOST_SEEDS = 20
+SOME = 50  # times sentences are drawn
+MOST_PANELS = 5
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class Claim:
     head: from 1, or "all" heads of the layer together.
     answer: what the model answers because of it: "right", or "other", the other noun's.
     instead: exchanged with this word, the other answer should come; None: any word, any answer.
-    sentence: one of this form, which says where the words stand; others are drawn for the trial.
+    sentence: the words stand in it, and sentences of its form are drawn for the trial; None:
+    sentences of all forms that the model knows.
     seeds: of the models that are tried.  draw: seed of the sentences.  controls: seed of the
     words and heads that are drawn as controls.
     """
@@ -87,7 +91,7 @@ def _whole(x, low):
 
 
 def trial(claim, models=None):
-    """trial(Claim("copying", layer=2, looks="letter", at="after its copy")): a Card.
+    """trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")): a Card.
 
     models: {seed: model}, as they were trained in lesson 11; by default the course's, which are
     trained for it, each once. Of a model that is not the course's: a subject (see judge.py),
@@ -102,7 +106,7 @@ def trial(claim, models=None):
             f"there is no model {claim.model[:40]!r}; the course has {', '.join(course())}."
         )
     task = course()[claim.model]
-    places = _places(claim, task)
+    form, places = _places(claim, task)
     outcomes = {}
     for seed in claim.seeds:
         if models is not None and seed not in models:
@@ -110,7 +114,7 @@ def trial(claim, models=None):
                 f"there is no model of seed {seed}; there are {', '.join(map(str, models))}."
             )
         subject = Subject(models[seed] if models is not None else task.trained(seed))
-        cases = _cases(claim, task, places)
+        cases = _cases(claim, task, form, places)
         outcomes[f"seed {seed}"] = judge(subject, *_place(claim), cases, claim.controls)
     return Card(claim, outcomes)
 
@@ -120,7 +124,8 @@ def _place(claim):
 
 
 def _places(claim, task):
-    """The names of the places of its words: [looks, at, instead or None]."""
+    """The form of its sentences, None for all, and the names of the places of its words:
+    [looks, at, instead or None]."""
     sample = task.sentences(torch.Generator().manual_seed(claim.draw), 1)[0]
     one = task.read(claim.sentence) if claim.sentence else sample
     if claim.answer not in one.answers:
@@ -143,24 +148,20 @@ def _places(claim, task):
                 f"{', '.join(one.places)}."
             )
         found.append(named[0])
-    at = [one.places[name] for name in found if name]
-    if len(set(at)) < len(at) and (at[1] in at[2:] or at[0] == at[1]):
-        raise InputError(
-            "the word that looks, the word looked at and the one to exchange it with should be "
-            "different words."
-        )
-    return found
+    return one.form if claim.sentence else None, found
 
 
-def _cases(claim, task, places):
-    """Sentences of the form of the claim, without end."""
+def _cases(claim, task, form, places):
+    """Sentences of the form of the claim, without those in which the word looked at is also the
+    one to exchange it with."""
     draws = torch.Generator().manual_seed(claim.draw)
     turns = {"right": "other", "other": "right"}[claim.answer]
-    for _ in count():
+    for _ in range(SOME):
         for one in task.sentences(draws, rule.STAGES[0]):
             looks, at, instead = (name and one.places[name] for name in places)
             turn = None if instead is None else one.answers[turns]
-            yield Case(one.words, looks, at, one.answers[claim.answer], instead, turn)
+            if at != instead and form in (None, one.form):
+                yield Case(one.words, looks, at, one.answers[claim.answer], instead, turn)
 
 
 class Card:
@@ -175,7 +176,8 @@ class Card:
         self.verdict, self.why = _together(outcomes)
 
     def __str__(self):
-        return "\n".join([*self._head(), *self._body()])
+        head = [fill(line, WIDE) for line in self._head()]
+        return "\n".join([*head, *self._body()])
 
     __repr__ = __str__
 
@@ -189,22 +191,25 @@ class Card:
             share = "" if outcome.right != outcome.right else f", answer in {outcome.right:.2f}"
             tried.append(f"  {name}: {outcome.verdict}, {outcome.sentences} sentences{share}")
             tried += [f"    {row:17}{'  '.join(cells)}" for row, *cells in _rows(outcome)]
-        versions = f"torch {torch.__version__.split('+')[0]}, Python {platform.python_version()}"
         return [
             "",
             "What was claimed",
             *claimed,
             "",
-            "What was tried: the weight; falls of the chance of the answer, 0 to 1, by changes",
-            "(means over sentences ± three standard errors)",
+            "What was tried: the weight (of words drawn at random the median), and falls of the",
+            "chance of the answer, 0 to 1; means over sentences ± three standard errors. (That",
+            "another head, made even, does as much decides nothing: both may be needed.)",
             f"    {'':17}{'the claim':13}  {'random words':13}  largest other head",
             *tried,
             "",
             f"What “{self.verdict}” means",
-            f"  {RULES[self.verdict]}.",
+            *fill(
+                f"{RULES[self.verdict]}.", WIDE, initial_indent=INDENT, subsequent_indent=INDENT
+            ).splitlines(),
             "",
             "To repeat it: from helpers.trial import repeat; repeat(this text)",
-            f"  {versions}",
+            f"made with torch {torch.__version__.split('+')[0]}, Python "
+            f"{platform.python_version()}",
         ]
 
     def same_as(self, text):
@@ -215,33 +220,32 @@ class Card:
         """The page as a Still: bars of what was tried, and the text below them."""
         from matplotlib.figure import Figure
 
-        lines = str(self).splitlines()
-        shown = [(name, o) for name, o in self.outcomes.items() if not o.figures.isnan().all()]
-        figure = Figure(figsize=(8.4, 2.6 + 0.165 * len(lines)))
-        top = 2.3 / figure.get_figheight()
-        grid = figure.subplots(
-            1, max(1, len(shown)), sharey=True, squeeze=False,
-            gridspec_kw=dict(top=1 - top * 0.15, bottom=1 - top, left=0.14, right=0.98),
-        )[0]  # fmt: skip
-        for axes, (name, outcome) in zip(grid, shown, strict=False):
-            for k, (label, pick) in enumerate(COLUMNS.items()):
-                means, errors = torch.stack([pick(outcome, row) for row in range(TURNED)]).mT
-                at = [row + 0.27 * k for row in range(TURNED)]
-                colour = (MARKED, "#8c8c8c", "#3f6f9f")[k]
-                axes.barh(at, means.nan_to_num(0), 0.25, xerr=errors.nan_to_num(0), color=colour,
-                          label=label)  # fmt: skip
-            axes.set_yticks([0.27 + row for row in range(TURNED)], TRIED[:TURNED], fontsize=8)
-            axes.set(xlim=(-0.15, 1.1))
-            axes.set_title(f"{name}: {outcome.verdict}", fontsize=8)
-            axes.tick_params(labelsize=8)
+        text = str(self).rpartition("\n")[0]  # without the versions
+        shown = {name: o for name, o in self.outcomes.items() if not o.figures.isnan().all()}
+        shown = dict([*shown.items()][:MOST_PANELS])
+        bars = 2.5 * bool(shown)  # inches
+        height = bars + 0.2 + 0.147 * len(text.splitlines())
+        figure = Figure(figsize=(8.4, height))
         if shown:
-            grid[0].invert_yaxis()
-            grid[0].legend(fontsize=7)
+            place = figure.subplots(
+                1, len(shown), sharey=True, squeeze=False,
+                gridspec_kw=dict(
+                    top=1 - 0.3 / height, bottom=1 - 2 / height, left=0.13, right=0.97
+                ),
+            )[0]  # fmt: skip
+            for axes, (name, outcome) in zip(place, shown.items(), strict=True):
+                _draw_bars(axes, outcome)
+                axes.set_title(f"{name}: {outcome.verdict}", fontsize=8)
+            place[0].invert_yaxis()
+            handles, labels = place[0].get_legend_handles_labels()
+            at = (0.5, 1 - 2.45 / height)
+            figure.legend(handles, labels, loc="lower center", bbox_to_anchor=at, ncols=3,
+                          fontsize=8, frameon=False)  # fmt: skip
         figure.text(
-            0.03, 1 - top - 0.35 / figure.get_figheight(), str(self), va="top", family="monospace",
-            fontsize=7.5, linespacing=1.4, wrap=True, parse_math=False,
+            0.03, 1 - bars / height, text, va="top", family="monospace", fontsize=7.5,
+            linespacing=1.4, parse_math=False,
         )  # fmt: skip
-        return Still(figure, " ".join(self._head()), str(self))
+        return Still(figure, " ".join(self._head()), text)
 
     def html(self):
         """The page as HTML, which shows what the text says."""
@@ -281,6 +285,20 @@ COLUMNS = {
     "random words": lambda outcome, row: outcome.figures[row, rule.OTHER_WORDS],
     "largest other head": lambda outcome, row: outcome.largest_head(row),
 }
+
+
+COLOURS = MARKED, "#8c8c8c", "#3f6f9f"
+
+
+def _draw_bars(axes, outcome):
+    rows = range(TURNED)
+    for k, (label, pick) in enumerate(COLUMNS.items()):
+        means, errors = torch.stack([pick(outcome, row) for row in rows]).nan_to_num(0).mT
+        at = [row + 0.27 * k for row in rows]
+        axes.barh(at, means, 0.25, xerr=errors, color=COLOURS[k], label=label)
+    axes.set_yticks([0.27 + row for row in rows], TRIED[:TURNED])
+    axes.set_xlim(-0.2, 1.2)
+    axes.tick_params(labelsize=8, left=False)
 
 
 def _together(outcomes):
@@ -328,7 +346,7 @@ def _written(value):
 def _compared(text):
     """The lines of a card, without its versions."""
     lines = [" ".join(line.split()) for line in text.strip().splitlines()]
-    return [line for line in lines if line and not line.startswith("torch ")]
+    return [line for line in lines if line and not line.startswith("made with torch ")]
 
 
 def repeat(text, models=None):

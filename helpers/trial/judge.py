@@ -26,6 +26,7 @@ FEWEST = 8  # sentences
 ERRORS = 3  # standard errors to both sides: where a mean is taken to lie
 FALL = 0.2  # of the chance of the answer, 0 to 1
 MORE = 0.05  # than controls: of a weight, or of a fall
+MOST = 2 / 3  # of the sentences
 BLIND = 0.01  # a smaller change is none
 WORDS = 8  # drawn at random from each sentence as controls
 HEADS = 24  # other heads as controls; drawn at random where there are more
@@ -33,13 +34,14 @@ HEADS = 24  # other heads as controls; drawn at random where there are more
 SUPPORTED, NOT_NEEDED, ALSO_WITHOUT = "supported", "not needed", "also without it"
 BY_SEED, CANNOT = "depends on the seed", "cannot be told"
 RULES = {
-    SUPPORTED: f"the word has over {MORE} more weight than others, the chance of the answer falls "
-    f"by over {FALL} with each of the three changes, and with the last two by over {MORE} more "
-    "than when words drawn at random, or the same words in any other head, are changed so",
+    SUPPORTED: f"in two thirds of the sentences the word has over {MORE} more weight than others; "
+    f"the chance of the answer falls by over {FALL} with each of the three changes, and by over "
+    f"{MORE} more than when words drawn at random, or the same words in any other head, are taken "
+    "out or exchanged",
     NOT_NEEDED: "the weight is there, but with one of the three changes the answer does not "
     f"change as claimed: its chance falls by at most {FALL}",
-    ALSO_WITHOUT: "other words have as much weight, or other words or another head, changed in "
-    "the same way, do as much",
+    ALSO_WITHOUT: "in too many sentences other words have as much weight; or other words, or "
+    "another head, changed in the same way, do as much",
     BY_SEED: "of models that differ in their seed only, some support the claim and some do not",
     CANNOT: f"there are fewer than {FEWEST} sentences, or the model does not give this answer, or "
     "nothing that was tried changes it, or the spread is too wide",
@@ -161,10 +163,10 @@ def _tried(subject, case, weights, place, others, draws):
     def fall(change, at):
         return (before - with_(change, at))[case.answer].item()
 
-    def every(number, own, of_words):
+    def every(number, own, of_words, middle=torch.mean):
         """A row of the result. number(what, (layer, heads)): of one change."""
-        mean = torch.tensor([number(what, place) for what in of_words]).mean()
-        return [number(own, place), mean, *(number(own, at) for at in others)]
+        controls = torch.tensor([number(what, place) for what in of_words])
+        return [number(own, place), middle(controls), *(number(own, at) for at in others)]
 
     def turn(what, at):
         return (with_(what, at) - before)[case.turns].item()
@@ -173,7 +175,9 @@ def _tried(subject, case, weights, place, others, draws):
     swapped = [_with_exchange(q, *two) for two in exchanges]
     return torch.tensor(
         [
-            every(lambda key, at: weights[at[0]][at[1], q, key].mean().item(), k, words),
+            every(
+                lambda key, at: weights[at[0]][at[1], q, key].mean().item(), k, words, torch.median
+            ),
             every(fall, _even, []),
             every(fall, taken[0], taken[1:]),
             every(fall, swapped[0], swapped[1:]),
@@ -242,11 +246,16 @@ def _decide(rows, final=False):
         return outcome(CANNOT, "the model does not give this answer in most of the sentences.")
     if changes.max() < BLIND:
         return outcome(CANNOT, "nothing that was tried changes the answer.")
+    more_weight = own[:, WEIGHT] - words[:, WEIGHT]
     questions = [  # in the order in which they are asked; with the verdict and why if it is no
         (_over(right, 0.5), CANNOT, ""),
         (
-            _over(own[:, WEIGHT] - words[:, WEIGHT], MORE),
+            _over(more_weight, MORE),
             ALSO_WITHOUT, "the weight is not there: other words have as much.",
+        ),
+        (
+            _over((more_weight > MORE).double(), MOST),
+            ALSO_WITHOUT, "the weight is there in some of the sentences only.",
         ),
         *(
             (_over(own[:, k], FALL), NOT_NEEDED, f"the answer stays when {what}.")

@@ -110,12 +110,14 @@ class Subject:
 class Sentence:
     """words: (n,) or (n, 2), as the model takes them.  names: n str.  places: {what stands
     there: position}.  answers: {"right": number of an answer, "other": that of the other one}.
+    form: equal for sentences of the same form.
     """
 
     words: torch.Tensor
     names: list
     places: dict
     answers: dict
+    form: object = None
 
 
 class Task:
@@ -199,13 +201,13 @@ class Pronouns(Task):
 
     def _sentences(self, s):
         rows = zip(self.inputs(s.words), s.antecedent, s.other, *self.asked(s), strict=True)
-        return [
-            Sentence(
-                words, self.named(words), self.places(int(its), int(other)),
-                {"right": int(right), "other": int(wrong)},
-            )
-            for words, its, other, right, wrong in rows
-        ]  # fmt: skip
+        made = []
+        for words, *numbers in rows:
+            its, other, right, wrong = map(int, numbers)
+            names, answers = self.named(words), {"right": right, "other": wrong}
+            form = its, names[-1] == "it"  # which noun comes first, and which is meant
+            made.append(Sentence(words, names, self.places(its, other), answers, form))
+        return made
 
 
 class TwoLayers(Pronouns):
@@ -230,6 +232,8 @@ class TwoLayers(Pronouns):
 
 class Naming(Pronouns):
     """Which noun does the pronoun stand for? Lesson 10's model, on sentences without colours."""
+
+    steps = 400
 
     def __init__(self):
         super().__init__()
@@ -294,8 +298,8 @@ class Copying(Task):
     def _sentence(self, words):
         after, last = int(look_back(words)[-1]), len(words) - 1
         places = {
-            "letter": last, "letter before it": last - 1, "its copy": after - 1,
-            "after its copy": after, "before its copy": after - 2,
+            "last letter": last, "letter before it": last - 1, "its copy": after - 1,
+            "letter after its copy": after, "letter before its copy": after - 2,
         }  # fmt: skip
         places |= {f"place {k + 1}": k for k in range(SHORTEST)}
         names = [self.answers[k] for k in words.tolist()]
