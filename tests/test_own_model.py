@@ -685,7 +685,7 @@ def test_a_claim_is_tried_on_the_sentences_that_it_names(tiny):
         assert said in complaint(trial, replace(claim, **wrong), tiny)
 
 
-NOUNS = "man cat dog fox hat one brown quick"
+NOUNS = "hat man cat dog fox one brown quick she saw was is in on of has and"
 
 
 def test_a_claim_about_a_model_that_learned_to_look_is_supported(tiny):
@@ -700,13 +700,13 @@ def test_a_claim_about_a_model_that_learned_to_look_is_supported(tiny):
         torch.manual_seed(0)
         model = hf.GPT2LMHeadModel._from_config(config, attn_implementation="eager").eval()
         adam = Adam(model)
-        for _ in range(150):
+        for _ in range(200):
             words = frame.repeat(64, 1)
             words[:, [1, 4]] = numbers[torch.randint(len(numbers), (64, 2))]
             said = model(words, use_cache=False).logits[:, -1]
             adam.step(torch.nn.functional.cross_entropy(said, words[:, 1]), 0.01)
     learned = OwnModel("learned", model, tiny.tokenizer, NEXT)
-    sentence = f"the {{{NOUNS.replace('hat ', '')} man}} took the hat and took it"
+    sentence = f"the {{{NOUNS.removeprefix('hat ')}}} took the hat and took it"
     claim = Claim("learned", 1, "it", "{}", answer="{}", sentence=sentence)
     assert trial(claim, learned).verdict == SUPPORTED
     assert trial(replace(claim, at="hat"), learned).verdict != SUPPORTED
