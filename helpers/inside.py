@@ -217,8 +217,8 @@ class OwnModel:
         return looks[part]
 
     def weights(self, text, part=None, answer=""):
-        """look(text, part, answer).layers: a list by layer of tensors (heads, rows, columns)."""
-        return self.look(text, part, answer).layers
+        """A list by layer of tensors (heads, rows, columns), of your own: see look."""
+        return [layer.clone() for layer in self.look(text, part, answer).layers]
 
     @cached_property
     def pieces(self):
@@ -248,15 +248,20 @@ class OwnModel:
                 f"{self.name} says {GAP}: type ___ once, for the piece that is missing."
             )
         if change is None:
-            return before[0]
+            return before[0].clone()
 
         def one(layer, weights):
             changed = change(layer, weights[0].clone())
             if not torch.is_tensor(changed) or changed.shape != weights.shape[1:]:
-                got = getattr(changed, "shape", type(changed).__name__)
+                kind, shape = type(changed).__name__, tuple(weights.shape[1:])
+                got = tuple(getattr(changed, "shape", ()))
                 raise InputError(
-                    f"change returned {got}; weights of {weights.shape[1:]}, heads by rows by "
-                    "columns, are expected."
+                    f"change returned {kind} {got}; a tensor {shape}, heads by rows by columns, is "
+                    "expected."
+                )
+            if not changed.isfinite().all():
+                raise InputError(
+                    "change returned numbers that are not finite; was a row divided by 0?"
                 )
             return changed[None]
 
@@ -295,7 +300,9 @@ class OwnModel:
             ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
             if len(ids) == 1 and ids[0] != self.tokenizer.unk_token_id:
                 return ids[0]
-        raise InputError(f"{piece!r} is not one piece of this model; choose another answer.")
+        raise InputError(
+            f"{piece!r} is not one piece of this model; choose another answer, or likeliest."
+        )
 
     def likeliest(self, answers):
         """The five likeliest of answers (pieces,): "hat 0.31, dog 0.12, ..."."""

@@ -637,9 +637,15 @@ def test_a_gap_is_needed_where_a_model_fills_gaps(built):
 def test_a_change_that_returns_something_else_is_told(tiny):
     for wrong in (None, torch.ones(5, 5)):
         assert "change returned" in complaint(tiny.answers, TEXT, lambda k, w, wrong=wrong: wrong)
+    assert "not finite" in complaint(tiny.answers, TEXT, lambda layer, weights: weights / 0)
     with pytest.raises(ZeroDivisionError):
         tiny.answers(TEXT, lambda layer, weights: weights / (1 // 0))
-    assert torch.isfinite(tiny.answers(TEXT)).all(), "and it goes on"
+    before = tiny.answers(TEXT)
+    assert torch.isfinite(before).all(), "and it goes on"
+    tiny.answers(TEXT).zero_()
+    tiny.answers(TEXT, lambda layer, weights: weights.zero_())
+    tiny.weights(TEXT)[0].zero_()
+    assert torch.equal(tiny.answers(TEXT), before) and tiny.weights(TEXT)[0].sum() > 0
 
 
 def test_even_weights_are_those_of_each_layers_window(built):
