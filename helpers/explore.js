@@ -185,7 +185,7 @@ function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
   const sketch = makeSketch(box, colours, whiteFrom);
-  let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null;
+  let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null, measured = false;
   box.append(table);
 
   function build({ rows, columns }) {
@@ -238,6 +238,7 @@ function makeTable(palette, { look, press, choose }) {
       const wide = [corner, ...heads].map((node) => [node, node.getBoundingClientRect().width]);
       for (const [node, pixels] of wide) node.style.minWidth = `${pixels}px`;
     }
+    const same = !built && named === words;
     named = words;
     setText(corner, [axes[0] && `${axes[0]} ↓`, axes[1] && `${axes[1]} →`].filter(Boolean).join("\n"));
     for (const [nodes, names, count] of [[heads, columns, size[1]], [sides, rows, size[0]]]) names.forEach((name, k) => {
@@ -263,7 +264,9 @@ function makeTable(palette, { look, press, choose }) {
     const many = shown.filter(({ changed }) => changed).length >= MANY;
     const plain = shown.every(({ kind }) => kind === "" || kind === "white"); // a sketch has no more
     if (!many || !plain || table.role || table.contains(document.activeElement)) return patch();
-    sketch.draw(cells.slice(0, width), sides, shown);
+    if (!same || !measured) measure();
+    measured = false;
+    sketch.draw(width, shown);
     late = setTimeout(patch, REST);
   }
   function patch() {
@@ -277,12 +280,17 @@ function makeTable(palette, { look, press, choose }) {
     });
     put = shown;
   }
+  function measure() {
+    sketch.measure(cells.slice(0, width), sides);
+    measured = true;
+  }
+  const expect = () => { if (cells.length >= MANY) measure(); };
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
     set(table, { role: "grid", "aria-multiselectable": true, "aria-describedby": hint });
     cells.forEach((cell, place) => set(cell, { "aria-selected": on[Math.floor(place / width)]?.[place % width] }));
   }
-  return { box, named: table, draw, mark };
+  return { box, named: table, draw, mark, expect };
 }
 
 // The value of a control that this name, the k-th, stands for; null if it is none.
@@ -417,6 +425,7 @@ function makeView(model, picture) {
     slow = setTimeout(() => setText(cell, "Python is computing …"), SLOW);
     timer = setTimeout(() => { answered(); say(error, GONE); }, WAIT);
     send({ changes, turn: asked }, { iopub: { status: hurry } });
+    if (timer) panels.forEach((panel) => panel.expect?.());
   }
   // After a restart the connection is closed, and sending throws.
   function send(message, callbacks) {

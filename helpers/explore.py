@@ -21,12 +21,12 @@ import traitlets
 from IPython.display import display
 
 from .controls import brief, control, sendable
-from .guard import InputError, call, get_ipython
+from .guard import InputError, Worker, calling, finished, get_ipython
 from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
-SOON = 0.05  # seconds for which a message waits for its answer
+SOON = 0.05  # seconds after which another thread waits for an answer
 SHARE = 4  # a patch names the cells that changed if they are fewer than one of so many
 
 STILL = """<div class="explore-still"><style>
@@ -76,7 +76,8 @@ class Explore(anywidget.AnyWidget):
                 raise InputError(
                     f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
                 )
-        self._lock = threading.RLock()  # questions are answered one at a time, each in a thread
+        self._lock = threading.Lock()  # questions are answered one at a time
+        self._worker = Worker()
         self._views, self._most = [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
         self._sent = self.compute({}) | {"turn": "", "count": 0}
@@ -104,30 +105,37 @@ class Explore(anywidget.AnyWidget):
         controls keep the values they had.
         """
         with self._lock:
-            error = printed = ""
-            try:
-                values = self._values | self._known(values)
-                arguments = {name: c.argument(values[name]) for name, c in self._controls.items()}
-            except InputError as refused:
-                error = str(refused)
+            return finished(self._computing(values))
+
+    def _computing(self, values):
+        """compute() as a generator, which yields when the function is slow."""
+        error = printed = ""
+        try:
+            values = self._values | self._known(values)
+            arguments = {name: c.argument(values[name]) for name, c in self._controls.items()}
+        except InputError as refused:
+            error = str(refused)
+        else:
+            self._values = {name: c.plain(values[name]) for name, c in self._controls.items()}
+            # reading the result is part of the call: it too may fail or take for ever
+            outcome = yield from self._calling(lambda: _views(self._fn(**arguments)))
+            printed = outcome.printed
+            if outcome.error is None:
+                self._views = outcome.value
+                self._limit()
             else:
-                self._values = {name: c.plain(values[name]) for name, c in self._controls.items()}
-                # reading the result is part of the call: it too may fail or take for ever
-                outcome = call(lambda: _views(self._fn(**arguments)))
-                printed = outcome.printed
-                if outcome.error is None:
-                    self._views = outcome.value
-                    self._limit()
-                else:
-                    error = outcome.complaint()
-            return {
-                "error": sendable(error),
-                "printed": sendable(printed),
-                "values": dict(self._values),
-                "most": dict(self._most),
-                "caption": "\n".join(view.caption for _, view in self._views if view.caption),
-                "panels": _panels(self._views),
-            }
+                error = outcome.complaint()
+        return {
+            "error": sendable(error),
+            "printed": sendable(printed),
+            "values": dict(self._values),
+            "most": dict(self._most),
+            "caption": "\n".join(view.caption for _, view in self._views if view.caption),
+            "panels": _panels(self._views),
+        }
+
+    def _calling(self, fn):
+        return calling(fn, soon=SOON, worker=self._worker)
 
     def _limit(self):
         """Sliders go no higher than what was returned has a meaning for."""
@@ -157,19 +165,23 @@ class Explore(anywidget.AnyWidget):
         }
 
     def _hear(self, _, content, buffers):
-        # A thread for each question: the one that brings messages is shared by all widgets
-        # of a page, and a slow function must not stop the others. An empty message wants no
-        # answer: see hurry() in explore.js.
+        # An empty message wants no answer: see hurry() in explore.js.
         if isinstance(content, dict) and content:
-            thread = threading.Thread(target=self._answer, args=[content], daemon=True)
-            thread.start()
-            # the answer before the kernel's "idle", or it would wait for its acknowledgement
-            thread.join(SOON)
+            answer = self._answer(content)
+            # The thread that brings messages is shared by all widgets of a page: a slow function
+            # must not stop the others. For a fast one handing over takes longer than all else.
+            for _ in answer:
+                threading.Thread(target=finished, args=[answer], daemon=True).start()
+                break
 
     def _answer(self, content):
-        with self._lock:
+        """Answer a question: a generator, which yields when that takes longer than SOON."""
+        if not self._lock.acquire(timeout=SOON):
+            yield
+            self._lock.acquire()
+        try:
             if "changes" in content:
-                picture = self.compute(self._edited(content["changes"]))
+                picture = yield from self._computing(self._edited(content["changes"]))
                 picture["turn"] = str(content.get("turn", ""))
                 picture["count"] = self._sent["count"] + 1
                 patch, self._sent = _changed(self._sent, picture), picture
@@ -177,11 +189,17 @@ class Explore(anywidget.AnyWidget):
             elif "whole" in content:
                 self.send({"patch": _changed({}, self._sent)})
             elif "cell" in content:
-                number, text = self._explanation(content["cell"])
+                number, text = yield from self._explaining(content["cell"])
                 self.send({"cell": content["cell"], "number": number, "text": text})
+        finally:
+            self._lock.release()
 
     def _explanation(self, cell):
         """(the number as text, how it came about) of a cell [panel, row, column]."""
+        return finished(self._explaining(cell))
+
+    def _explaining(self, cell):
+        """_explanation() as a generator, which yields when the function that says it is slow."""
         try:
             panel, row, column = cell
             _, view = self._views[panel]
@@ -192,12 +210,13 @@ class Explore(anywidget.AnyWidget):
         number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
         if view.explain is None or not number or view.mark(row, column):
             return number, ""
-        outcome = call(lambda: str(view.explain(row, column)))
+        outcome = yield from self._calling(lambda: str(view.explain(row, column)))
         return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
 
     def close(self):
         super().close()
         self.layout.close()  # a widget of its own, which would stay behind
+        self._worker.end()
 
     def __repr__(self):
         """What the page shows, as text: settings, numbers, caption."""

@@ -82,21 +82,24 @@ function makeHead(rgba, pick) {
 // layout of 256 texts.
 function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
-  function draw(top, sides, cells) {
-    // read before anything is written, or the browser lays out the page in between
-    const { left: x0, top: y0 } = box.getBoundingClientRect(), scale = window.devicePixelRatio;
-    const { fontSize, fontFamily } = getComputedStyle(top[0]);
+  let places;
+  // Reading makes the browser lay out the page: it is done while Python computes.
+  function measure(top, sides) {
+    const { left: x0, top: y0 } = box.getBoundingClientRect(), { fontSize, fontFamily } = getComputedStyle(top[0]);
     const [columns, rows] = [top, sides].map((nodes) => nodes.map((node) => node.getBoundingClientRect()));
     const across = columns.map(({ left, right }) => [left, right].map((x) => x - x0 + box.scrollLeft));
-    const down = rows.map((place) => [place.top - y0, place.bottom - y0]);
+    places = { across, down: rows.map((place) => [place.top - y0, place.bottom - y0]), font: `${fontSize} ${fontFamily}` };
+  }
+  function draw(columns, cells) {
+    const { across, down, font } = places, scale = window.devicePixelRatio;
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
     Object.assign(canvas, { width: wide * scale, height: high * scale });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
     pen.scale(scale, scale);
-    pen.font = `${fontSize} ${fontFamily}`;
+    pen.font = font;
     const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0"), widths = {};
     cells.forEach(({ text, colour, changed }, k) => {
-      const [i, j] = [Math.floor(k / top.length), k % top.length], [left, right] = across[j], [head, foot] = down[i];
+      const [i, j] = [Math.floor(k / columns), k % columns], [left, right] = across[j], [head, foot] = down[i];
       const width = widths[text] ??= pen.measureText(text).width;
       const x = (left + !j + right - 1 - width) / 2, base = Math.floor((head + foot - 1 + up - under) / 2);
       pen.fillStyle = colours[colour];
@@ -107,5 +110,5 @@ function makeSketch(box, colours, whiteFrom) {
     });
     box.append(canvas);
   }
-  return { draw, hide: () => canvas.remove() };
+  return { measure, draw, hide: () => canvas.remove() };
 }

@@ -268,7 +268,8 @@ class View:
             raise InputError(
                 f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
             )
-        low, high = min([0.0, *self._coloured()]), max([0.0, *self._coloured()])
+        seen = [0.0, *self._coloured()]
+        low, high = min(seen), max(seen)
         return (0.0, 1.0) if low == 0 and high <= 1 else (low, high)
 
     def _coloured(self):
@@ -283,8 +284,13 @@ class View:
     def number(self, value):
         """A value as it is shown everywhere: fixed digits, no minus before zero; with a
         power of ten if it is too long for a cell, such as a mask of -1e9."""
-        text = f"{value:z.{self.digits}f}"
-        return text if len(text) <= 12 else f"{value:.{self.digits}e}"
+        return next(self._numbers([value]))
+
+    def _numbers(self, values):
+        form = f"z.{self.digits}f"
+        for value in values:
+            text = format(value, form)
+            yield text if len(text) <= 12 else f"{value:.{self.digits}e}"
 
     def table(self):
         """(row names, column names, cells), cells as text, "" where not computed yet;
@@ -298,8 +304,8 @@ class View:
                 known = np.vstack([known, known.sum(0)])
         shown = np.pad(self.shown, ((0, down), (0, across)), constant_values=True)
         cells = [
-            [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
-            for row in zip(known, shown, strict=True)
+            [text if on else "" for text, on in zip(self._numbers(row), seen, strict=True)]
+            for row, seen in zip(known.tolist(), shown.tolist(), strict=True)
         ]
         return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
 

@@ -40,8 +40,8 @@ LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many fl
 
 # Many rounds: some answers of the server wait 40 ms for the browser's delayed
 # acknowledgement, also the bare number's, and the median of a few presses jumps with that.
-# interact, which is slow, takes part in every eighth round only.
-ROUNDS, EVERY = 90, 8
+# interact, which is slow, takes part in every twelfth round only.
+ROUNDS, EVERY = 150, 12
 WARM = 3  # rounds before those that are counted
 DRAGS = 4  # of explore, and of floor
 LAST = 150  # highest value of all sliders

@@ -19,13 +19,11 @@ if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
 import pytest
-from lab import ROOT, chromium, jupyterlab
+from lab import chromium, jupyterlab
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 from optional import OPTIONAL, needs_transformers
 from xdist.scheduler import LoadScopeScheduling
-
-from helpers.pages.__main__ import main as make_pages
 
 OLD = {
     "ATEN_CPU_CAPABILITY": "default",
@@ -130,14 +128,17 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory):
-    """A folder with the pages of five lessons that have every kind of control, of picture and of
-    verdict; test_recordings.py makes all."""
-    folder = tmp_path_factory.mktemp("pages")
-    names = ("02", "03", "04", "06", "11")
-    lessons = [str(path) for name in names for path in ROOT.glob(f"notebooks/{name}_*.ipynb")]
-    assert make_pages([str(folder), *lessons]) == 0
-    return folder
+def told(tmp_path_factory):
+    """(folder of the pages, {page: what its views should show}), see test_recordings.py."""
+    from test_recordings import make
+
+    return make(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="session")
+def pages(told):
+    """A folder with the pages: of all lessons in CI, elsewhere of five."""
+    return told[0]
 
 
 def outside(url):

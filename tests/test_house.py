@@ -11,7 +11,7 @@ from pathlib import Path
 from execute import lessons
 from replay import run
 
-from helpers.explore import Explore
+from helpers.pages.lesson import write_common
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -79,11 +79,14 @@ def test_the_code_is_linted_and_formatted():
         assert done.returncode == 0, done.stdout
 
 
-def test_the_script_of_the_page_is_linted(tmp_path):
-    """As it is sent to the page: of several files one."""
-    (tmp_path / "page.js").write_text(Explore._esm, encoding="utf-8")
+def test_the_scripts_are_linted(tmp_path):
+    """As they are sent to a page: one file, of which that of the live view is a part."""
+    write_common(tmp_path)
+    script = tmp_path / "course.js"
+    _, *lines, _ = script.read_text(encoding="utf-8").splitlines()  # a function around all
+    script.write_text("\n".join(lines), encoding="utf-8")
     oxlint = shutil.which("oxlint", path=Path(sys.executable).parent)
-    command = [oxlint, "--deny=correctness", "--deny=suspicious", "--deny-warnings", "page.js"]
+    command = [oxlint, "--deny=correctness", "--deny=suspicious", "--deny-warnings", script.name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert "on 1 file" in done.stdout

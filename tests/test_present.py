@@ -1,10 +1,12 @@
 """Promises of a page that is presented: one idea a screen, answers when they are asked for,
 nothing lost. Keys as a clicker sends them."""
 
+from functools import partial
+
 import pytest
 from conftest import needed
 from lab import chromium
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 LAST = 200  # presses, more than any lesson needs
 
@@ -82,6 +84,22 @@ def test_every_part_of_the_lesson_is_in_one_step_and_large_forward_and_back(less
     assert missing == {"fold source"}  # that of the set-up, of views and pictures: it is folded
     for step in there.values():  # no code without words before it
         assert next(iter(step.values()))[1] == ""
+
+
+def test_a_sentence_is_not_cut(lesson, pages):
+    text = (pages / "02_softmax.html").read_text(encoding="utf-8")
+    whole = "</em> sum to 6.5617."
+    assert text.count(whole) == 1
+    for end, together in ((".", False), (", because", True)):
+        body = text.replace(whole, f"</em> sum to so much{end}")
+        fulfil = partial(Route.fulfill, body=body, content_type="text/html")
+        lesson[0].route("**/02_softmax.html", lambda route, _, fulfil=fulfil: fulfil(route))
+        page = open_at(lesson)
+        first, second = page.locator("#l02-04 > p").all()[:2]
+        page.keyboard.press("p")
+        go_on_to(second)
+        assert first.is_visible() == together
+        page.unroute("**/02_softmax.html")
 
 
 def test_an_answer_waits_until_it_is_asked_for(lesson):

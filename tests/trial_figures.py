@@ -25,7 +25,7 @@ from execute import NOTEBOOKS
 from replay import markdown_cells
 
 from helpers.trial import Case, Claim, Subject, course, judge, trial
-from helpers.trial.judge import ALSO_WITHOUT, BY_SEED, NOT_NEEDED, SUPPORTED
+from helpers.trial.rule import ALSO_WITHOUT, BY_SEED, NOT_NEEDED, SUPPORTED
 from helpers.trial.small import WIDTH, Small, train
 
 SEEDS = range(5)

@@ -8,6 +8,7 @@ import builtins
 import ctypes
 import io
 import os
+import queue
 import sys
 import sysconfig
 import threading
@@ -145,11 +146,13 @@ def _listen(thread, buffer):
                 setattr(place, name, _genuine[place, name][1])
 
 
-def _forget(thread):
-    """Give everything back, unless others need it."""
+def _forget(thread, late):
+    """Give everything back, unless others need it. late: its function may still run."""
     with _lock:
+        if not (late and thread.is_alive()):
+            _buffers.pop(thread, None)
         # one that was left behind keeps its buffer until it ends, or it would print elsewhere
-        for ended in [t for t in _buffers if not t.is_alive() and (t.ident or t is thread)]:
+        for ended in [t for t in _buffers if t.ident and not t.is_alive()]:
             del _buffers[ended]
         if _buffers:
             return
@@ -178,10 +181,55 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     only a restart ends it earlier. What ends the kernel all the same: a signal (os.kill), a crash
     in C, and using up the memory.
     """
+    return finished(calling(lambda: fn(*args, **kwargs), seconds, after))
+
+
+def finished(steps):
+    """What a generator returns, whatever it yields."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+class Worker:
+    """A thread for one call after another: to start one can take 4 ms on a busy machine."""
+
+    def __init__(self):
+        self.renew()
+
+    def renew(self):
+        """Another thread for the next call; this one ends as soon as it can."""
+        self._next = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._work, args=[self._next], daemon=True)
+
+    def do(self, work):
+        self._next.put(work)
+        if not self.thread.ident:
+            self.thread.start()
+
+    def end(self):
+        """It ends after what it does now."""
+        self._next.put(None)
+
+    @staticmethod
+    def _work(jobs):
+        while (work := jobs.get()) is not None:
+            work()
+            work = None  # what it holds is not kept until the next one comes
+
+
+def calling(fn, seconds=None, after=None, soon=0, worker=None):
+    """call() as a generator, which yields once if fn() takes longer than so many seconds (soon):
+    whoever cannot wait lets another thread go on with it.
+
+    worker: whose thread calls; by default one for this call alone.
+    """
     after = after or (lambda: None)
     if threading.current_thread() in _buffers:  # inside of a call, which listens, and stops it
         try:
-            return Outcome(value=fn(*args, **kwargs))
+            return Outcome(value=fn())
         except Exception as error:
             return Outcome(error=error)
         finally:
@@ -193,7 +241,7 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     def work():
         try:
             with torch.set_grad_enabled(with_grad):
-                outcome.value = fn(*args, **kwargs)
+                outcome.value = fn()
         except BaseException as error:  # also SystemExit: exit() must not end the class
             outcome.error = error
             with suppress(BaseException):  # its words are the reader's code too
@@ -201,22 +249,28 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
         finally:
             running.release()
 
-    # A lock, because join() is Python, and fn may have taken away what that needs.
+    # Computed here, and a lock: fn may take away what max() and join() need.
+    rest = max(0, seconds - soon)
     running = threading.Lock()
     running.acquire()
-    thread = threading.Thread(target=work, daemon=True)
+    used = worker or Worker()
+    thread = used.thread
     _listen(thread, printed)
     late = True
     try:
-        thread.start()
-        late = not running.acquire(timeout=seconds)
+        used.do(work)
+        late = not running.acquire(timeout=soon)
+        if late:
+            yield
+            late = not running.acquire(timeout=rest)
     finally:  # also when the reader pressed "interrupt"
         after()
+        if late or not worker:
+            used.end()
         if late:
+            used.renew()
             _stop(thread)
-        else:
-            thread.join()
-        _forget(thread)
+        _forget(thread, late)
     if late:
         late = TimeoutError(f"it did not return within {seconds:g} seconds and was stopped")
         return Outcome(error=late, printed=printed.getvalue())

@@ -18,6 +18,13 @@ const says = (node, word) => node.tagName === "P" && [...node.querySelectorAll("
 // The parts of the page that a step can consist of, in their order.
 const blocksOf = (main) => [...main.querySelectorAll(":scope > :is(.text, .code) > *")];
 
+// A sentence that has not ended, such as one with a formula or lines of code in the middle.
+function goesOn(before, block) {
+  if (!before.parentElement.matches(".text") || !block.parentElement.matches(".text")) return false;
+  if (before.tagName === "P") return /[\p{L},]$/u.test(before.textContent.trim());
+  return before.matches(".highlight, pre") && /^\p{Ll}/u.test(block.textContent);
+}
+
 // Steps: { blocks, intro: those of them that were shown before, hidden: those that answer a
 // question and wait until they are asked for }.
 function stepsOf(blocks) {
@@ -31,6 +38,7 @@ function stepsOf(blocks) {
   const concludes = (block, k) => isOutput(last()) && !isLive(last()) && !["Predict", "Live"].some((word) => says(block, word)) && !introduces(k);
   function belongs(block, k) {
     if (isHeading(block)) return step.blocks.every(isHeading);
+    if (goesOn(last(), block)) return true;
     // a picture below what the same cell printed has a screen of its own
     if (isPicture(block) && last().matches(".printed")) return false;
     const coded = step.blocks.some((one) => isSource(one) && !isSetUp(one));

@@ -12,8 +12,8 @@ import torch
 
 from ..guard import InputError
 from ..still import MARKED, Still
-from . import judge as rule
-from .judge import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
+from . import rule
+from .rule import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
 from .small import Subject, course
 
 TITLE = "A claim on trial"
@@ -55,7 +55,9 @@ class Claim:
     def __post_init__(self):
         for name in ("model", "looks", "at", "answer", "instead", "sentence"):
             given, may_miss = getattr(self, name), name in ("instead", "sentence")
-            fits = isinstance(given, str) and given.strip() and "\n" not in given
+            fits = (
+                isinstance(given, str) and given.strip() == given and len(given.splitlines()) == 1
+            )
             if not (fits or given is None and may_miss):
                 raise InputError(f"{name} is {str(given)[:40]!r}; a word is expected.")
         for name, low in (("layer", 1), ("head", 1), ("draw", 0), ("controls", 0)):
@@ -94,7 +96,7 @@ def trial(claim, models=None):
     """trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")): a Card.
 
     models: {seed: model}, as they were trained in lesson 11; by default the course's, which are
-    trained for it, each once. Of a model that is not the course's: a subject (see judge.py),
+    trained for it, each once. Of a model that is not the course's: a subject (see rule.py),
     with cases(claim), an iterable of Case.
     Raises InputError if the claim does not fit the model or its sentences.
     """
@@ -107,6 +109,8 @@ def trial(claim, models=None):
         )
     task = course()[claim.model]
     form, places = _places(claim, task)
+    if models is not None and not isinstance(models, dict):
+        raise InputError("models should be {seed: model}, as in trial(claim, {0: model}).")
     outcomes = {}
     for seed in claim.seeds:
         if models is not None and seed not in models:
@@ -114,9 +118,24 @@ def trial(claim, models=None):
                 f"there is no model of seed {seed}; there are {', '.join(map(str, models))}."
             )
         subject = Subject(models[seed] if models is not None else task.trained(seed))
+        _expect_fit(subject, task, seed)
         cases = _cases(claim, task, form, places)
         outcomes[f"seed {seed}"] = judge(subject, *_place(claim), cases, claim.controls)
     return Card(claim, outcomes)
+
+
+def _expect_fit(subject, task, seed):
+    one = task.sentences(torch.Generator().manual_seed(0), 1)[0]
+    try:
+        fits = subject.answers(one.words, lambda layer, w: w).shape == (len(task.answers),)
+        fits = fits and {w.shape[1:] for w in subject.weights(one.words)} == {(len(one.words),) * 2}
+    except Exception:  # of the reader's own code
+        fits = False
+    if not fits:
+        raise InputError(
+            f"the model of seed {seed} is of another kind: as in lesson 11, model(words, change) "
+            "-> (scores, weights) is expected, for the words and answers of the claim's model."
+        )
 
 
 def _place(claim):
@@ -148,6 +167,8 @@ def _places(claim, task):
                 f"{', '.join(one.places)}."
             )
         found.append(named[0])
+    if found[1] == found[2]:
+        raise InputError(f"instead is {claim.instead!r}, the word looked at; name another one.")
     return one.form if claim.sentence else None, found
 
 
@@ -293,7 +314,7 @@ COLOURS = MARKED, "#8c8c8c", "#3f6f9f"
 def _draw_bars(axes, outcome):
     rows = range(TURNED)
     for k, (label, pick) in enumerate(COLUMNS.items()):
-        means, errors = torch.stack([pick(outcome, row) for row in rows]).nan_to_num(0).mT
+        means, errors = torch.stack([pick(outcome, row) for row in rows]).nan_to_num(0).mT.tolist()
         at = [row + 0.27 * k for row in rows]
         axes.barh(at, means, 0.25, xerr=errors, color=COLOURS[k], label=label)
     axes.set_yticks([0.27 + row for row in rows], TRIED[:TURNED])
@@ -344,9 +365,8 @@ def _written(value):
 
 
 def _compared(text):
-    """The lines of a card, without its versions."""
-    lines = [" ".join(line.split()) for line in text.strip().splitlines()]
-    return [line for line in lines if line and not line.startswith("made with torch ")]
+    """The words of a card, without its versions."""
+    return re.sub(r"made with torch \S+ Python \S+", "", " ".join(text.split())).strip()
 
 
 def repeat(text, models=None):
@@ -370,15 +390,16 @@ def repeat(text, models=None):
             f"this card is damaged: below “What was claimed”, {what} is expected, of "
             f"{', '.join(known)}."
         )
-    try:
-        for name in ("layer", "draw", "controls"):
-            given[name] = int(given[name])
-        given["head"] = given["head"] if given["head"] == "all" else int(given["head"])
-        given["seeds"] = tuple(map(int, given["seeds"].split()))
-    except ValueError:
-        raise InputError(
-            f"this card is damaged: {name} is {given[name][:40]!r}; numbers are expected."
-        ) from None
+    for name in ("layer", "draw", "controls", "seeds", "head"):
+        numbers = given[name].split()
+        if given[name] == "all" and name == "head":
+            continue
+        if not all(number.isdecimal() for number in numbers):
+            raise InputError(
+                f"this card is damaged: {name} is {given[name][:40]!r}; numbers are expected."
+            )
+        numbers = tuple(int(number[:12]) for number in numbers)
+        given[name] = numbers if name == "seeds" else numbers[0]
     for name in ("instead", "sentence"):
         given[name] = None if given[name] == NONE else given[name]
     return trial(Claim(**given), models)

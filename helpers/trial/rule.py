@@ -115,11 +115,12 @@ def judge(subject, layer, head, cases, seed=0):
 
 def _heads(counts, layer, head, draws):
     """(layer, its heads) of the claim, and the same of the controls."""
-    if not (isinstance(layer, int) and 0 <= layer < len(counts)):
-        raise InputError(f"there is no layer {layer + 1}; this model has {len(counts)}.")
+    if not (isinstance(layer, int) and 0 <= layer < len(counts) and counts[layer]):
+        having = ", ".join(str(k + 1) for k, count in enumerate(counts) if count)
+        raise InputError(f"there is no layer {layer + 1} with attention; there are {having}.")
     if head is None:
-        whole = [(k, list(range(count))) for k, count in enumerate(counts)]
-        return whole.pop(layer), whole
+        whole = {k: (k, list(range(count))) for k, count in enumerate(counts) if count}
+        return whole.pop(layer), list(whole.values())
     if not (isinstance(head, int) and 0 <= head < counts[layer]):
         raise InputError(
             f"there is no head {head + 1} in layer {layer + 1}; it has {counts[layer]}."
@@ -140,6 +141,9 @@ def _tried(subject, case, weights, place, others, draws):
         seen = subject.seen(case.words)
     else:  # what any head of the layer looks at
         seen = [(w > 0).any(dim=0) for w in weights]
+    for j in (k, case.instead):
+        if j is not None and not seen[place[0]][q, j]:
+            raise InputError("the word that looks cannot see the other one, which comes later.")
     words = [j for j in seen[place[0]][q].nonzero()[:, 0].tolist() if j != k]
     if not words:
         raise InputError("the word that looks sees no other word: there is nothing to change.")
