@@ -17,7 +17,6 @@ from helpers import InputError, own_model
 from helpers.inside import GAP, NEXT, Look, OwnModel
 from helpers.training import Adam
 from helpers.trial import Claim, repeat, trial
-from helpers.trial.judge import SUPPORTED
 
 ROOT = Path(__file__).parent.parent
 TEXT = "the man took the hat"
@@ -677,7 +676,7 @@ def test_a_claim_is_tried_on_the_sentences_that_it_names(tiny):
         assert (case.query, case.key) == (7, 1)
         assert case.answer == tiny.answers(case.words).argmax()
     card = trial(claim, tiny)
-    assert card.verdict != SUPPORTED and "8 sentences" in str(card)
+    assert card.verdict != "supported" and "8 sentences" in str(card)
     assert repeat(str(card), tiny).same_as(str(card))
     cat = list(tiny.cases(replace(claim, looks="took", at="hat", answer="{}")))[1]
     assert (cat.query, cat.key) == (6, 4), "the last that looks, the first that is looked at"
@@ -714,8 +713,8 @@ def test_a_claim_about_a_model_that_learned_to_look_is_supported(tiny):
     learned = OwnModel("learned", model, tiny.tokenizer, NEXT)
     sentence = f"the {{{NOUNS.removeprefix('hat ')}}} took the hat and took it"
     claim = Claim("learned", 1, "it", "{}", answer="{}", sentence=sentence)
-    assert trial(claim, learned).verdict == SUPPORTED
-    assert trial(replace(claim, at="hat"), learned).verdict != SUPPORTED
+    assert trial(claim, learned).verdict == "supported"
+    assert trial(replace(claim, at="hat"), learned).verdict != "supported"
 
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 12345\n"
