@@ -8,7 +8,7 @@ guard      calls the reader's code so that it does no harm; for a check, session
            notebook's variables (snapshot) and torch itself (genuine) as they were
 data       reads the files of data/: the sentence, recorded and published figures
 marks (lesson 9), language, training (lessons 10, 11), cost (lessons 12, 13), own_model (the
-optional notebook)
+optional notebook: it loads a model; inside runs it, intervene changes its weights)
 trial  a claim about attention, tried on a model: its verdict, and a card (lesson 11)
 classroom  the teacher's command; pages: the one that makes the course's pages
 
