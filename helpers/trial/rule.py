@@ -23,6 +23,7 @@ from ..guard import InputError
 
 STAGES = 16, 32, 64, 128  # sentences; the next stage only while something is open
 FEWEST = 8  # sentences
+TAKEN = 10 * STAGES[-1]  # of them, at most, where the one word cannot see the other in all
 ERRORS = 3  # standard errors to both sides: where a mean is taken to lie
 FALL = 0.2  # of the chance of the answer, 0 to 1
 MORE = 0.05  # than controls: of a weight, or of a fall
@@ -99,17 +100,27 @@ def judge(subject, layer, head, cases, seed=0):
     """judge(subject, 1, None, cases): an Outcome.
 
     layer, head: from 0; head None for all heads of the layer together.  cases: an iterable of
-    Case, of which it takes as many as it needs, at most 128.  seed: of what is drawn as controls.
+    Case, of which it takes as many as it needs, at most 128, without those in which the one word
+    cannot see the other.  seed: of what is drawn as controls.
     Raises InputError if there is no such layer or head, or nothing else that the word could see.
     """
     draws, rows, place, others = torch.Generator().manual_seed(seed), [], None, None
-    for case in islice(cases, STAGES[-1]):
+    cannot_see = 0
+    for case in islice(cases, TAKEN):
         weights = subject.weights(case.words)
         if place is None:
             place, others = _heads([len(w) for w in weights], layer, head, draws)
-        rows.append(_tried(subject, case, weights, place, others, draws))
+        seen = _seen(subject, case.words, weights)
+        if not all(seen[layer][case.query, j] for j in (case.key, case.instead) if j is not None):
+            cannot_see += 1
+            continue
+        rows.append(_tried(subject, case, weights, seen, place, others, draws))
+        if len(rows) == STAGES[-1]:
+            break
         if len(rows) in STAGES and (outcome := _decide(rows)):
             return outcome
+    if cannot_see and not rows:
+        raise InputError("the word that looks cannot see the other one, which comes later.")
     return _decide(rows, final=True)
 
 
@@ -132,18 +143,18 @@ def _heads(counts, layer, head, draws):
     return (layer, [head]), every
 
 
-def _tried(subject, case, weights, place, others, draws):
+def _seen(subject, words, weights):
+    """A list by layer of (n, n) of bool, what each word may see."""
+    if hasattr(subject, "seen"):
+        return subject.seen(words)
+    return [(w > 0).any(dim=0) for w in weights]  # what any head of the layer looks at
+
+
+def _tried(subject, case, weights, seen, place, others, draws):
     """What all changes do to one sentence: (5, 2 + controls), and a last row: whether the
     claimed answer came."""
     before = _chances(subject.answers(case.words))
     q, k = case.query, case.key
-    if hasattr(subject, "seen"):
-        seen = subject.seen(case.words)
-    else:  # what any head of the layer looks at
-        seen = [(w > 0).any(dim=0) for w in weights]
-    for j in (k, case.instead):
-        if j is not None and not seen[place[0]][q, j]:
-            raise InputError("the word that looks cannot see the other one, which comes later.")
     words = [j for j in seen[place[0]][q].nonzero()[:, 0].tolist() if j != k]
     if not words:
         raise InputError("the word that looks sees no other word: there is nothing to change.")
