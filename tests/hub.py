@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import nbformat
+import psutil
 from lab import free_port
 
 CONFIG = "helpers/classroom/jupyterhub_config.py"
@@ -127,7 +128,12 @@ async def hub(folder, config, course="", more=""):
         raise
     finally:
         process.terminate()
-        process.wait(60)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:  # on a busy machine: nothing may stay behind
+            for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+                with suppress(psutil.Error):
+                    one.kill()
 
 
 class Student:

@@ -65,6 +65,10 @@ def jupyterlab(folder):
         '{"@jupyterlab/apputils-extension:notification":'
         ' {"fetchNews": "false", "checkForUpdates": false}}'
     )
+    # where nbgrader is installed, its column on the right makes notebooks narrower
+    quiet.with_name("page_config.json").write_text(
+        '{"disabledExtensions": {"@jupyter/nbgrader": true}}'
+    )
     with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}",

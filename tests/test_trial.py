@@ -337,7 +337,9 @@ DAMAGED = {
     "a line less": (CARD.replace("  at        who bites\n", ""), "the line 'at' is expected"),
     "a value less": (CARD.replace("at        who bites", "at"), "the line 'at' is expected"),
     "a line twice": (CARD.replace("  draw      0", "  draw      0\n  draw      1"), "one line"),
-    "no number": (CARD.replace("layer     1", "layer     one"), "layer is 'one'; numbers are"),
+    "no number": (CARD.replace("layer     1", "layer     one"), "layer is 'one'; one number"),
+    "two numbers": (CARD.replace("layer     1", "layer     1 2"), "layer is '1 2'; one number"),
+    "other digits": (CARD.replace("draw      0", "draw      ١"), "draw is '١'; one number"),
     "no seeds": (CARD.replace("seeds     0", "seeds     -"), "seeds is '-'; numbers are"),
     "another model": (CARD.replace("who bites whom", "GPT"), "there is no model 'GPT'; the course"),
     "another layer": (
@@ -449,3 +451,12 @@ def test_most_models_must_tell():
             models[seed].out.weight.zero_()  # these give no answer
     card = trial(replace(PRONOUN, head=1), models)
     assert (card.verdict, card.why) == (CANNOT, "only 2 of 5 models can tell.")
+
+
+def test_nan_is_told():
+    class Broken:
+        weights = staticmethod(lambda words: [torch.full((1, 3, 3), 1 / 3)])
+        answers = staticmethod(lambda words, change=None: torch.tensor([0.0, torch.nan]))
+
+    with pytest.raises(InputError, match="answers hold nan"):
+        judge(Broken(), 0, 0, 8 * [Case(torch.arange(3), 2, 0, 0)])

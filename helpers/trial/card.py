@@ -394,11 +394,14 @@ def repeat(text, models=None):
         numbers = given[name].split()
         if given[name] == "all" and name == "head":
             continue
-        if not all(number.isdecimal() for number in numbers):
+        if not all(re.fullmatch("[0-9]{1,10}", number) for number in numbers) or (
+            name != "seeds" and len(numbers) > 1
+        ):
             raise InputError(
-                f"this card is damaged: {name} is {given[name][:40]!r}; numbers are expected."
+                f"this card is damaged: {name} is {given[name][:40]!r}; "
+                f"{'numbers are' if name == 'seeds' else 'one number is'} expected."
             )
-        numbers = tuple(int(number[:12]) for number in numbers)
+        numbers = tuple(int(number) for number in numbers)
         given[name] = numbers if name == "seeds" else numbers[0]
     for name in ("instead", "sentence"):
         given[name] = None if given[name] == NONE else given[name]

@@ -205,7 +205,10 @@ def _tried(subject, case, weights, seen, place, others, draws):
 
 
 def _chances(answers):
-    return answers.double().log_softmax(dim=-1).exp()
+    chances = answers.double().log_softmax(dim=-1).exp()
+    if not chances.isfinite().all():
+        raise InputError("the model's answers hold nan: there is nothing to compare.")
+    return chances
 
 
 # The three changes, of weights (heads, n, n); seen: (n, n), what a word may see.
@@ -295,7 +298,7 @@ def _decide(rows, final=False):
             questions.append((found, ALSO_WITHOUT, f"in another head, {what}, they do as much."))
     answers = [answer for answer, *_ in questions]
     if all(answers):
-        return outcome(SUPPORTED, "the answer needs this weight more than any control.")
+        return outcome(SUPPORTED, "the answer needs this weight, and more than the controls.")
     for answer, verdict, why in questions:
         if answer is False:
             return outcome(verdict, why)
