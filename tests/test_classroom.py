@@ -7,6 +7,7 @@ import html
 import io
 import json
 import multiprocessing.util
+import os
 import re
 import shutil
 import subprocess
@@ -588,7 +589,8 @@ def test_each_student_gets_a_page_also_those_whose_names_a_disk_takes_for_one(tm
     assert len(pages) == len(CLASS_BACK)
     assert "not run to its end: an empty file" in pages[-1].read_text(encoding="utf-8")
     twins = [(name, "a.ipynb", Run({"softmax": RIGHT})) for name in ("a/b", "a:b", "A:B", "con")]
-    hand_back.hand_back([*twins, ("<b>&", "a.ipynb", Run({}))], tmp_path / "twins")
+    half = Run({"softmax": (False, (), ())}, {"softmax": "\ud83d"})  # of a pair of code units
+    hand_back.hand_back([*twins, ("<b>&", "a.ipynb", half)], tmp_path / "twins")
     pages = sorted((tmp_path / "twins" / "feedback").iterdir())
     assert len({path.name.casefold() for path in pages}) == 5
     assert all(re.match(r"\d+_[^<>:/]*\.html$", path.name) for path in pages)
@@ -649,6 +651,16 @@ CELLS = {
 }
 
 
+def test_what_a_student_wrote_is_always_run(tmp_path):
+    """What it does to others its names do not tell: here an optimiser changes a number."""
+    first = "import torch\nfrom helpers import check\nscale = torch.ones(1, requires_grad=True)"
+    step = "opt = torch.optim.SGD([scale], lr=1.0)\nloss = scale.sum() / 2"
+    answer = 'check("softmax", lambda s: s.softmax(0) * scale.item())'
+    path = notebook(tmp_path / "a.ipynb", first, step, "loss.backward()", "opt.step()", answer)
+    ((_, done),) = run_all([path], 120)
+    assert done.verdicts["softmax"][0] is False
+
+
 def test_only_the_cells_are_run_on_which_a_check_depends():
     cells = [*CELLS]
     assert needed.needed(cells) == {k for k, cell in enumerate(cells) if CELLS[cell]}
@@ -690,3 +702,10 @@ def test_a_notebook_is_run_whole_where_a_cell_that_was_left_out_may_be_missing(t
     if sys.platform == "linux":
         (cell, error), *_ = runs[1].errors
         assert cell == 2 and "MemoryError" in error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.ipynb")
+    with pytest.raises(Unusable, match="not an ordinary file"):
+        code_cells(tmp_path / "a.ipynb")

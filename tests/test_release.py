@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from execute import lessons
+from lab import ROOT
 
 from helpers.classroom.__main__ import main
 from helpers.classroom.hand_back import points
@@ -94,6 +95,9 @@ def test_what_is_there_is_never_overwritten(tmp_path, capsys):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
     assert main(["release", str(tmp_path / "new"), "--lessons", "99"]) == 2
     assert "There is no lesson '99'; there are 01_" in capsys.readouterr().err
+    inside = ROOT / "data" / "copy"  # it would be copied into itself, without end
+    assert main(["release", str(inside)]) == 2 and not inside.exists()
+    assert "lies in what is copied" in capsys.readouterr().err
 
 
 def test_the_links_are_those_that_nbgitpuller_and_binder_document(tmp_path, capsys):

@@ -74,3 +74,8 @@ def _refuse(options):
     if out and out.resolve().is_relative_to(folder):
         raise InputError(f"Nothing is written into {shown}: name a folder elsewhere after --out.")
     refuse_full(out)
+    try:
+        if out:
+            out.mkdir(parents=True, exist_ok=True)  # now, not when the class has been run
+    except OSError as error:
+        raise InputError(f"{clean(out)} cannot be made: {error.strerror}.") from None

@@ -33,7 +33,7 @@ def hand_back(runs, out):
     _write_csv(out / "moodle.csv", moodle(answers))
     _write_csv(out / "canvas.csv", canvas(answers))
     text = json.dumps(as_json(answers), ensure_ascii=False, indent=1)
-    (out / "points.json").write_text(text, encoding="utf-8")
+    (out / "points.json").write_text(text, encoding="utf-8", errors="replace")
     (out / "feedback").mkdir()
     said, asked = _said(runs, answers), asked_in_lessons()
     failed = {student: done.failed for student, _, done in runs if done.failed}
@@ -41,7 +41,8 @@ def hand_back(runs, out):
         # A number, since names that differ may be one name to a disk.
         name = re.sub(r'[\s/\\:*?"<>|.]+', "_", student)[:60]
         page = feedback(student, its, said[student], asked, failed.get(student))
-        (out / "feedback" / f"{number:03d}_{name}.html").write_text(page, encoding="utf-8")
+        path = out / "feedback" / f"{number:03d}_{name}.html"
+        path.write_text(page, encoding="utf-8", errors="replace")  # half a pair may stand in it
 
 
 # --- points ---
@@ -153,7 +154,7 @@ def own(said):
     and the arguments."""
     said = re.sub(r"\n    (right|before) .*", "", said)
     said = re.sub(r"(\n    .*?),? +right .*", r"\1", said)
-    return re.sub(r"On [^:;]*? lies\s+between [^;]*; (yours\s+is)", r"On that, \1", said)
+    return re.sub(r"On [^:;]*? lies\s+between [^;]*;\s+(yours\s+is)", r"On that, \1", said)
 
 
 def feedback(student, its, said, asked, failed):

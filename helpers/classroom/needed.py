@@ -13,17 +13,21 @@ UNSEEN = {
 HARMLESS = {"set_printoptions"}  # the same in every check
 
 
-def needed(cells):
+def needed(cells, own=()):
     """The numbers of the cells to run, a set, from 0.  cells: the source of each code cell.
+    own: the numbers of those that a student wrote or changed; what these do cannot be told from
+    their names, so all of them are run.
 
-    Needed are the checks; each cell that gives a meaning to a name which a needed cell uses; and
-    each that may change what such a name stands for: it mentions it, or a function that does.
+    Needed are these and the checks; each cell that gives a meaning to a name which a needed cell
+    uses; and each that may change what such a name stands for: it mentions it, or a function that
+    does.
     """
     parts = [_Cell(source) for source in cells]
-    found = {k for k, part in enumerate(parts) if part.checks}
-    if not found or any(part.in_doubt for part in parts):
+    checks = {k for k, part in enumerate(parts) if part.checks}
+    if not checks or any(part.in_doubt for part in parts):
         return set(range(len(cells)))
-    parts = parts[: max(found) + 1]
+    parts = parts[: max(checks) + 1]
+    found = checks | {k for k in own if k < len(parts)}
     imports = set().union(*(part.imports for part in parts))
     data = set().union(*(part.data for part in parts))
     reached = [_reached(part.now | part.later, parts, data) for part in parts]

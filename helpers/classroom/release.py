@@ -14,10 +14,11 @@ from ..guard import InputError
 from .folder import ROOT, clean, lessons, refuse_full
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
-CHECK = re.compile(r'^check\("(\w+)", (\w+)\)', re.M)
+CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
 NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
+COPIED = ("helpers", "data")
 KINDS = ("solutions", "hints", "answers")
 
 
@@ -57,6 +58,10 @@ def main(options):
             folders = [options.folder / "source" / path.stem for path in chosen]
         for folder in folders:
             refuse_full(folder)
+            if any(folder.resolve().is_relative_to(ROOT / name) for name in COPIED):
+                raise InputError(
+                    f"{clean(folder)} lies in what is copied: name a folder elsewhere."
+                )
         if options.nbgrader:
             for path, folder in zip(chosen, folders, strict=True):
                 write_course(folder, folder, [path], {*options.without, "solutions"}, True)
@@ -87,7 +92,7 @@ def write_course(folder, notebooks, paths, without, for_nbgrader=False):
     """Write the lessons into the folder notebooks, and what they need into folder."""
     notebooks.mkdir(parents=True, exist_ok=True)
     ignore = shutil.ignore_patterns(*NOT_FOR_STUDENTS)
-    for name in ("helpers", "data"):
+    for name in COPIED:
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     for name in NEEDED:
         if (ROOT / name).exists() and not for_nbgrader:

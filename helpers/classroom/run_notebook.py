@@ -13,6 +13,7 @@ gave, and start a program that gives up its parent, its session and its environm
 import json
 import multiprocessing
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -25,7 +26,7 @@ from pathlib import Path
 import psutil
 
 from ..checks.verdict import MIME
-from .folder import ROOT
+from .folder import ROOT, lessons
 from .needed import needed
 
 MARK = "ATTENTION_CLASS_RUN"  # the variable that tells what a run has started
@@ -213,6 +214,8 @@ def code_cells(path):
     type, its execution count, 0 where it has none). Raises Unusable."""
     text = ""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # to read from a pipe is to wait
+            raise Unusable("not an ordinary file")
         text = Path(path).read_text(encoding="utf-8-sig")
         notebook = json.loads(text)
         if notebook["nbformat"] < 4:
@@ -226,6 +229,8 @@ def code_cells(path):
         why = "damaged: it is not text in UTF-8"
     except (json.JSONDecodeError, RecursionError):
         why = "damaged: it is not JSON" if text.strip() else "an empty file"
+    except Unusable:
+        raise
     except Exception:
         why = "not a notebook"
     raise Unusable(why)
@@ -299,7 +304,9 @@ def execute(path, whole, tell):
                 tell(verdict=verdict, said=str(data.get("text/plain"))[:SAID])
 
     sources = [source for source, _, _ in code_cells(path) if source.strip()]
-    wanted = range(len(sources)) if whole else needed(sources)
+    given = {source for lesson in lessons() for source, _, _ in code_cells(lesson)}
+    own = [k for k, source in enumerate(sources) if source not in given]
+    wanted = range(len(sources)) if whole else needed(sources, own)
     tell(partly=len(wanted) < len(sources))
     config = Config(HistoryManager={"enabled": False}, InteractiveShell={"xmode": "Minimal"})
     shell = InteractiveShell.instance(config=config, display_pub_class=Listener)

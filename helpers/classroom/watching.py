@@ -215,5 +215,5 @@ def _untouched(exercise, cells, given):
     sources = [source for source, *_ in cells]
     calls = (found for source in sources for found in CHECK.finditer(source))
     names = "|".join({found[2] for found in calls if found[1] == exercise})
-    written = re.compile(rf"^(?:def|class) (?:{names})\b|^check\(\"{exercise}\"", re.M)
+    written = re.compile(rf"^(?:def|class) (?:{names})\b|^check\([\"']{exercise}[\"']", re.M)
     return all(source in given for source in sources if written.search(source))
