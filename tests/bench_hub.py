@@ -7,8 +7,8 @@ Prints for each step how long after the click it was done, the latency of the vi
 the memory and the time of the processors that it took, and what failed. A student's share is
 what the processes below the hub grew by; memory is PSS: what is shared counts once.
 
-It needs helpers/classroom/jupyterhub.txt, and for more than ten students the configurable-http-proxy
-of Node.js, first in PATH (see README.md there). Ends with code 1 if something failed.
+It needs helpers/classroom/jupyterhub.txt, and for more than ten students the proxy of Node.js,
+configurable-http-proxy, first in PATH (see README.md there). Ends with code 1 if something failed.
 """
 
 import argparse
