@@ -106,10 +106,14 @@ def places(model, modules):
 def even(weights):
     """Even weights over all that any head of a layer looks at.
 
-    weights: (..., heads, rows, columns).  Returns (..., 1, rows, columns); rows sum to 1, or
-    to 0 where no head looks at anything.
+    weights: (..., heads, rows, columns).  Returns (..., 1, rows, columns): see even_over.
     """
-    seen = (weights > 0).any(-3, keepdim=True).to(weights.dtype)
+    return even_over((weights > 0).any(-3, keepdim=True)).to(weights)
+
+
+def even_over(seen):
+    """Even weights over what may be seen, (..., rows, columns) of bool; rows sum to 1, or to 0
+    where nothing is seen."""
     return seen / seen.sum(-1, keepdim=True).clamp(min=1)
 
 

@@ -284,13 +284,8 @@ class View:
     def number(self, value):
         """A value as it is shown everywhere: fixed digits, no minus before zero; with a
         power of ten if it is too long for a cell, such as a mask of -1e9."""
-        return next(self._numbers([value]))
-
-    def _numbers(self, values):
-        form = f"z.{self.digits}f"
-        for value in values:
-            text = format(value, form)
-            yield text if len(text) <= 12 else f"{value:.{self.digits}e}"
+        text = f"{value:z.{self.digits}f}"
+        return text if len(text) <= 12 else f"{value:.{self.digits}e}"
 
     def table(self):
         """(row names, column names, cells), cells as text, "" where not computed yet;
@@ -304,8 +299,8 @@ class View:
                 known = np.vstack([known, known.sum(0)])
         shown = np.pad(self.shown, ((0, down), (0, across)), constant_values=True)
         cells = [
-            [text if on else "" for text, on in zip(self._numbers(row), seen, strict=True)]
-            for row, seen in zip(known.tolist(), shown.tolist(), strict=True)
+            [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
+            for row in zip(known.tolist(), shown.tolist(), strict=True)
         ]
         return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
 

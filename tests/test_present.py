@@ -1,12 +1,10 @@
 """Promises of a page that is presented: one idea a screen, answers when they are asked for,
 nothing lost. Keys as a clicker sends them."""
 
-from functools import partial
-
 import pytest
 from conftest import needed
 from lab import chromium
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
 LAST = 200  # presses, more than any lesson needs
 
@@ -92,8 +90,11 @@ def test_a_sentence_is_not_cut(lesson, pages):
     assert text.count(whole) == 1
     for end, together in ((".", False), (", because", True)):
         body = text.replace(whole, f"</em> sum to so much{end}")
-        fulfil = partial(Route.fulfill, body=body, content_type="text/html")
-        lesson[0].route("**/02_softmax.html", lambda route, _, fulfil=fulfil: fulfil(route))
+
+        def answer(route, _, body=body):
+            route.fulfill(body=body, content_type="text/html")
+
+        lesson[0].route("**/02_softmax.html", answer)
         page = open_at(lesson)
         first, second = page.locator("#l02-04 > p").all()[:2]
         page.keyboard.press("p")

@@ -20,6 +20,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -236,6 +237,12 @@ def code_cells(path):
     raise Unusable(why)
 
 
+@cache
+def given():
+    """The sources of the course's own code cells."""
+    return {source for lesson in lessons() for source, _, _ in code_cells(lesson)}
+
+
 def _cell(cell):
     shown = (output.get("data") for output in cell.get("outputs", ()) if isinstance(output, dict))
     number = cell.get("execution_count")
@@ -304,8 +311,7 @@ def execute(path, whole, tell):
                 tell(verdict=verdict, said=str(data.get("text/plain"))[:SAID])
 
     sources = [source for source, _, _ in code_cells(path) if source.strip()]
-    given = {source for lesson in lessons() for source, _, _ in code_cells(lesson)}
-    own = [k for k, source in enumerate(sources) if source not in given]
+    own = [k for k, source in enumerate(sources) if source not in given()]
     wanted = range(len(sources)) if whole else needed(sources, own)
     tell(partly=len(wanted) < len(sources))
     config = Config(HistoryManager={"enabled": False}, InteractiveShell={"xmode": "Minimal"})

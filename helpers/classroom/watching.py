@@ -13,15 +13,14 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from IPython.display import display
 
 from ..guard import InputError
-from .folder import clean, exercises_by_lesson, find, lessons
+from .folder import clean, exercises_by_lesson, find
 from .release import CHECK
-from .run_notebook import Run, Unusable, code_cells, verdict_in
+from .run_notebook import Run, Unusable, code_cells, given, verdict_in
 from .table import best, notes, table
 
 FORGED = "This is no grade: verdicts are as saved, and anybody can forge one."
@@ -192,8 +191,7 @@ def _saved(cells, stamp):
                 said[exercise] = passed, *map(tuple, names)
     for exercise in asked:
         verdicts[exercise] = said.get(exercise, (None, (), ()))
-    given = _given(lesson)
-    for exercise in [name for name in verdicts if _untouched(name, cells, given)]:
+    for exercise in [name for name in verdicts if _untouched(name, cells)]:
         verdicts[exercise] = None, (), ()  # such as code to repair, as the course hands it out
     tried = [name for name, (passed, *_) in verdicts.items() if passed is not None]
     saved.tried = bool(tried)
@@ -203,17 +201,10 @@ def _saved(cells, stamp):
     return saved
 
 
-@cache
-def _given(lesson):
-    """The sources of the lesson's code cells, as the course has them."""
-    paths = [path for path in lessons() if path.stem == lesson]
-    return {source for path in paths for source, *_ in code_cells(path)}
-
-
-def _untouched(exercise, cells, given):
+def _untouched(exercise, cells):
     """Is the cell of its check, and the one that defines what is checked, as it was given?"""
     sources = [source for source, *_ in cells]
     calls = (found for source in sources for found in CHECK.finditer(source))
     names = "|".join({found[2] for found in calls if found[1] == exercise})
     written = re.compile(rf"^(?:def|class) (?:{names})\b|^check\([\"']{exercise}[\"']", re.M)
-    return all(source in given for source in sources if written.search(source))
+    return all(source in given() for source in sources if written.search(source))

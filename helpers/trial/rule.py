@@ -20,6 +20,7 @@ import torch
 
 from ..attention import erase, exchange
 from ..guard import InputError
+from ..intervene import even_over
 
 STAGES = 16, 32, 64, 128  # sentences; the next stage only while something is open
 FEWEST = 8  # sentences
@@ -213,7 +214,7 @@ def _chances(answers):
 
 # The three changes, of weights (heads, n, n); seen: (n, n), what a word may see.
 def _even(weights, seen):
-    return (seen / seen.sum(dim=-1, keepdim=True).clamp(min=1)).to(weights).expand_as(weights)
+    return even_over(seen).to(weights).expand_as(weights)
 
 
 def _without(query, key):
@@ -221,7 +222,7 @@ def _without(query, key):
         erased = erase(weights, *_at(weights, query, key))
         rest = seen[query].clone()
         rest[key] = False  # where it had all the weight, the others share it evenly
-        return torch.where(erased.isnan(), (rest / rest.sum().clamp(min=1)).to(weights), erased)
+        return torch.where(erased.isnan(), even_over(rest).to(weights), erased)
 
     return change
 
