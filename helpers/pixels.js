@@ -93,9 +93,13 @@ function makeSketch(box, colours, whiteFrom) {
   function draw(columns, cells) {
     const { across, down, font } = places, scale = window.devicePixelRatio;
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
-    Object.assign(canvas, { width: wide * scale, height: high * scale });
-    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
-    pen.scale(scale, scale);
+    const size = [wide * scale, high * scale].map(Math.floor);
+    if (String(size) !== String([canvas.width, canvas.height])) {
+      [canvas.width, canvas.height] = size;
+      Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
+    }
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, wide, high);
     pen.font = font;
     const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0"), widths = {};
     cells.forEach(({ text, colour, changed }, k) => {
@@ -108,7 +112,10 @@ function makeSketch(box, colours, whiteFrom) {
       pen.fillText(text, x, base);
       if (changed) pen.fillRect(x, base + 2, width, 2);
     });
-    box.append(canvas);
+    if (!canvas.isConnected) box.append(canvas);
+    canvas.style.opacity = 1;
   }
-  return { measure, draw, hide: () => canvas.remove() };
+  // Without painting the table again, as remove makes the browser do.
+  const hide = () => { canvas.style.opacity = 0; };
+  return { measure, draw, hide, remove: () => canvas.remove() };
 }

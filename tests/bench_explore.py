@@ -39,12 +39,14 @@ RATE = 0.8  # of the floor's updates per second while dragging
 LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many floors
 
 # Many rounds: some answers of the server wait 40 ms for the browser's delayed
-# acknowledgement, also the bare number's, and the median of a few presses jumps with that.
+# acknowledgement, also the bare number's, and all wait up to 17 ms for the next frame: the
+# ratio of two medians of 140 presses has a standard error of 0.05, of 600 half of that.
 # interact, which is slow, takes part in every twelfth round only.
-ROUNDS, EVERY = 140, 12
+ROUNDS, EVERY = {6: 140, 16: 600, 64: 140, 256: 140}, 12
 WARM = 3  # rounds before those that are counted
 DRAGS = 4  # of explore, and of floor
 LAST = 150  # highest value of all sliders
+TURN = 140  # up to here go the presses, and down again
 
 
 # A softmax matrix (N, N) that is another for every k
@@ -214,15 +216,17 @@ def measure(page, address, path, n):
     for kind, tab in tabs.items():
         tab.wait_for_function("kind => bench.box(kind) && bench.now(kind) === '0'", arg=kind)
     kinds = list(tabs)
-    at, times = dict.fromkeys(kinds, 0), {kind: [] for kind in kinds}
-    for turn in range(-WARM, ROUNDS):
+    at, way, times = dict.fromkeys(kinds, 0), {}, {kind: [] for kind in kinds}
+    for turn in range(-WARM, ROUNDS[n]):
         for kind in random.sample(kinds, len(kinds)):
             if kind == "interact" and turn >= 0 and turn % EVERY != 1:
                 continue
-            at[kind] += 1
+            if at[kind] in (0, TURN):
+                way[kind] = 1 if at[kind] == 0 else -1
+            at[kind] += way[kind]
             tabs[kind].bring_to_front()
             tabs[kind].evaluate("bench.arm", [kind, at[kind]])
-            tabs[kind].keyboard.press("ArrowRight")
+            tabs[kind].keyboard.press("ArrowRight" if way[kind] == 1 else "ArrowLeft")
             took = tabs[kind].evaluate("bench.result")
             if turn >= 0:
                 times[kind].append(took)

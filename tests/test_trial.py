@@ -18,12 +18,14 @@ from helpers.trial.rule import (
     CANNOT,
     EVEN,
     EXCHANGED,
+    NOT_ALONE,
     NOT_NEEDED,
     OTHER_WORDS,
     OUT,
     OWN,
     STAGES,
     SUPPORTED,
+    ZERO,
 )  # fmt: skip
 
 PRONOUN = Claim("pronouns", 1, "pronoun", "its noun")
@@ -96,7 +98,7 @@ def test_training_for_a_trial_leaves_the_random_numbers_alone():
     expected = torch.rand(1)
     torch.manual_seed(5)
     with torch.inference_mode():  # as in a live view
-        course()["who bites whom"]._train(9)
+        course()["who bites whom"]._known(9)
     assert torch.equal(torch.rand(1), expected)
 
 
@@ -122,30 +124,35 @@ class ByHand:
 
 def test_each_change_is_what_its_definition_says():
     model = ByHand()
-    outcome = judge(model, 0, 1, [Case(None, 3, 1, 0, instead=2)] * 8)
+    right = int(model.answers(None).argmax())
+    outcome = judge(model, 0, 1, [Case(k, 3, 1, right, instead=2) for k in range(8)])
     own, q, k, j = model.own, torch.tensor([3]), torch.tensor([1]), torch.tensor([2])
     head = own[1:2]
     expected = {
         EVEN: torch.full_like(head, 1 / 4),
         OUT: attention.erase(head, q, k),
+        ZERO: head * (torch.arange(16).view(4, 4) != 3 * 4 + 1),
         EXCHANGED: attention.exchange(head, q, k, j),
     }
-    before = model.answers(None).softmax(-1)[0]
+    before = model.answers(None).softmax(-1)[right]
     for row, changed in expected.items():
         weights = torch.cat([own[:1], changed, own[2:]])
-        after = (weights @ model.values)[:, -1].flatten().softmax(-1)[0]
+        after = (weights @ model.values)[:, -1].flatten().softmax(-1)[right]
         assert outcome.figures[row, OWN, 0] == pytest.approx((before - after).item(), abs=1e-6)
         assert any((used - weights).abs().max() < 1e-6 for used in model.used)
-    for used in model.used:  # one head at a time, and rows that sum to 1
+    for used in model.used:  # one head at a time; rows sum to 1 or lack one weight
         assert sum((used != own).flatten(1).any(1).tolist()) <= 1
-        torch.testing.assert_close(used.sum(-1), torch.ones(3, 4))
+        assert ((used.sum(-1) - 1).abs() < 1e-6).all() or (used == 0).sum() == 1
 
 
 def test_a_word_with_all_the_weight_leaves_it_to_the_others_evenly():
     model = ByHand()
     model.own = torch.eye(4)[[0, 0, 0, 0]].repeat(3, 1, 1)
+    cases = [Case(k, 3, 0, int(model.answers(None).argmax())) for k in range(8)]
+    with pytest.raises(InputError, match="needs seen"):
+        judge(model, 0, 0, cases)
     model.seen = lambda words: [torch.ones(4, 4, dtype=torch.bool)]
-    judge(model, 0, 0, [Case(None, 3, 0, 0)] * 8)
+    judge(model, 0, 0, cases)
     assert any(
         (used[0, 3] - torch.tensor([0, 1, 1, 1]) / 3).abs().max() < 1e-6 for used in model.used
     )
@@ -156,8 +163,8 @@ class Scripted:
     """One layer of two heads and five words; the last one looks. Its answer 0 has the chance
     chance(lost, words); lost (2, 5): how much less weight a word has in a head than before."""
 
-    def __init__(self, chance, rows=((0.6, 0.1, 0.1, 0.1, 0.1),) * 2):
-        self.chance, self.own = chance, torch.full((2, 5, 5), 0.2)
+    def __init__(self, chance, rows=((0.6, 0.1, 0.1, 0.1, 0.1),) * 2, answers=2):
+        self.chance, self.own, self.others = chance, torch.full((2, 5, 5), 0.2), answers - 1
         self.own[:, -1] = torch.tensor(rows)
 
     def weights(self, words):
@@ -166,7 +173,7 @@ class Scripted:
     def answers(self, words, change=None):
         weights = change(0, self.own) if change else self.own
         chance = min(0.99, max(0.01, self.chance((self.own - weights)[:, -1], words)))
-        return torch.tensor([chance, 1 - chance]).log()
+        return torch.tensor([chance, *[(1 - chance) / self.others] * self.others]).log()
 
 
 def first(share, of_head=0):
@@ -179,32 +186,57 @@ def beside_a_sink(lost, words):
     return 0.95 - 6 * max(0, lost[0, 0].item()) + 1.5 * lost[0, 2:].sum().item()
 
 
+def noise(lost, words):
+    """It needs nothing, and the last three words are in its way."""
+    return 0.95 + 6 * lost[0, 1:].sum().item()
+
+
+def lost_in(which):
+    """It needs the first word, in the sentences in which which(words)."""
+    return lambda lost, words: 0.95 - (1.5 if which(words) else 0) * lost[0, 0].item()
+
+
+EVEN_ROWS, SINK = ((0.2,) * 5,) * 2, (0.82, 0.01, 0.01, 0.01)
 RULE = {  # what the model does, and what a claim about the first word in head 1 is
     "needed": (Scripted(first(1.5)), SUPPORTED),
     "hardly needed": (Scripted(first(0.1)), NOT_NEEDED),
+    "less likely without it, and still the answer": (Scripted(first(0.7)), NOT_NEEDED),
+    "one answer of six, likely by 0.25": (
+        Scripted(lambda lost, words: 0.25 - 0.3 * lost[0, 0].item(), answers=6), SUPPORTED,
+    ),
     "in the other head": (Scripted(first(1.5, of_head=1)), NOT_NEEDED),
-    "any word will do it": (
-        Scripted(lambda lost, words: 0.95 - 0.9 * float((lost[0] > 0.001).any())), ALSO_WITHOUT,
+    "any word is needed": (
+        Scripted(lambda lost, words: 0.95 - 0.9 * float((lost[0] > 0.001).any())), NOT_ALONE,
     ),
-    "either head does it": (
-        Scripted(lambda lost, words: 0.95 - 0.9 * float((lost[:, 0] > 0.001).any())), ALSO_WITHOUT,
+    "two words are needed": (
+        Scripted(lambda lost, words: 0.95 - 3 * lost[0, :2].max().item(),
+                 ((0.45, 0.4, 0.05, 0.05, 0.05),) * 2), NOT_ALONE,
     ),
-    "a small weight beside a sink": (
-        Scripted(beside_a_sink, ((0.15, 0.82, 0.01, 0.01, 0.01),) * 2), SUPPORTED,
+    "both heads are needed": (
+        Scripted(lambda lost, words: 0.95 - 0.9 * float((lost[:, 0] > 0.001).any())), NOT_ALONE,
+    ),
+    "either head is enough": (
+        Scripted(lambda lost, words: 0.95 - 1.5 * lost[:, 0].min().item()), NOT_NEEDED,
+    ),
+    "a small weight beside a sink": (Scripted(beside_a_sink, ((0.15, *SINK),) * 2), SUPPORTED),
+    "an idle head, whose noise grows when the rest is divided": (
+        Scripted(noise, ((0.84, 0.04, 0.04, 0.04, 0.04),) * 2), NOT_NEEDED,
     ),
     "a sink that nothing depends on": (
         Scripted(lambda lost, words: 0.95 - 6 * lost[0, 1].item(), ((0.8, 0.17, 0.01, 0.01, 0.01),
         (0.2,) * 5)), NOT_NEEDED,
     ),
-    "as much as others": (
-        Scripted(lambda lost, words: 0.95 - 4 * lost[0, 0].item(), ((0.2,) * 5,) * 2), ALSO_WITHOUT,
+    "needed, and others have as much": (
+        Scripted(lambda lost, words: 0.95 - 4 * lost[0, 0].item(), EVEN_ROWS), NOT_ALONE,
+    ),
+    "not needed, and others have as much": (
+        Scripted(lambda lost, words: 0.95 - 4 * lost[0, 1].item(), EVEN_ROWS), ALSO_WITHOUT,
     ),
     "nothing changes it": (Scripted(lambda lost, words: 0.95), CANNOT),
     "another answer": (Scripted(lambda lost, words: 0.3 - 0.5 * lost[0, 0].item()), CANNOT),
-    "needed in every second sentence": (
-        Scripted(lambda lost, words: 0.95 - (1.2 if words % 2 == 0 else 0) * lost[0, 0].item()),
-        CANNOT,
-    ),
+    "needed in nine sentences of ten": (Scripted(lost_in(lambda words: words % 10)), SUPPORTED),
+    "needed in two of three": (Scripted(lost_in(lambda words: words % 3)), CANNOT),
+    "needed in every second": (Scripted(lost_in(lambda words: words % 2)), NOT_NEEDED),
 }  # fmt: skip
 
 
@@ -229,7 +261,7 @@ def test_the_exchange_must_turn_the_answer_where_that_is_claimed():
 
     model = Scripted(chance)
     for turns, verdict in ((1, SUPPORTED), (0, NOT_NEEDED)):
-        turned = [Case(0, 4, 0, 0, instead=1, turns=turns)] * 128
+        turned = [Case(k, 4, 0, 0, instead=1, turns=turns) for k in range(128)]
         assert judge(model, 0, 0, turned).verdict == verdict
 
 
@@ -240,7 +272,9 @@ def test_too_few_sentences_cannot_tell_and_it_takes_no_more_than_it_needs():
         assert (outcome.verdict, outcome.sentences) == (CANNOT, few)
     assert judge(model, 0, 0, list(cases())[:9]).sentences == 9
     assert judge(model, 0, 0, cases()).sentences == STAGES[0]
-    assert judge(RULE["needed in every second sentence"][0], 0, 0, cases()).sentences == STAGES[-1]
+    assert judge(RULE["needed in two of three"][0], 0, 0, cases()).sentences == STAGES[-1]
+    same = judge(model, 0, 0, [Case([torch.tensor(1)], 4, 0, 0)] * 16)
+    assert (same.verdict, same.sentences) == (CANNOT, 1)
 
 
 def test_the_same_seed_draws_the_same_controls():
@@ -285,7 +319,7 @@ def test_few_random_claims_about_untrained_models_are_supported(monkeypatch):
 def test_a_card_is_repeated_from_its_own_text_to_the_digits_shown():
     card = trial(replace(BITES, seeds=(0, 1)))
     text = str(card)
-    course()["who bites whom"].trained.cache_clear()  # it is trained again
+    course()["who bites whom"]._known.cache_clear()  # it is trained again
     again = repeat(text)
     assert str(again) == text and again.same_as(text)
     assert again.same_as(" ".join(text.split()))  # wrapped elsewhere, as mail does
@@ -301,10 +335,10 @@ def test_the_page_says_the_same_as_text_html_and_picture(tmp_path):
     assert bundle["text/plain"] == str(card)
     assert all(line.strip() in bundle["text/html"] for line in str(card).splitlines()[5:])
     picture = card.picture()
-    assert picture.alt.startswith("A claim on trial: supported") and "0.9" in repr(picture)
+    assert picture.alt.startswith("A claim on trial: supported") and "0.8" in repr(picture)
     (bars,) = picture.figure.axes
     widths = [bar.get_width() for bar in bars.patches]
-    assert max(widths) <= 1.01 and len(widths) == 12  # four rows of three
+    assert max(widths) <= 1.01 and len(widths) == 10  # five rows of two: there is no other head
     for name in ("a.txt", "a.html", "a.png"):
         card.save(tmp_path / name)
         with pytest.raises(InputError, match="is there already"):
@@ -340,11 +374,11 @@ DAMAGED = {
     "no number": (CARD.replace("layer     1", "layer     one"), "layer is 'one'; one number"),
     "two numbers": (CARD.replace("layer     1", "layer     1 2"), "layer is '1 2'; one number"),
     "other digits": (CARD.replace("draw      0", "draw      ١"), "draw is '١'; one number"),
-    "no seeds": (CARD.replace("seeds     0", "seeds     -"), "seeds is '-'; numbers are"),
+    "no seeds": (CARD.replace("seeds     0", "seeds     -"), r"seeds is \(\); at least one"),
     "another model": (CARD.replace("who bites whom", "GPT"), "there is no model 'GPT'; the course"),
     "another layer": (
         CARD.replace("layer     1", "layer     3"),
-        "no layer 3 with attention; there are 1",
+        "no layer 3 with attention; it has: 1",
     ),
 }
 
@@ -363,14 +397,15 @@ def test_a_damaged_card_is_one_sentence(what):
     "given, said",
     [
         (dict(model="GPT-2"), "there is no model 'GPT-2'; the course has pronouns, two layers"),
-        (dict(model=None), "model is 'None'; a word is expected"),
+        (dict(model=None), "model is None; a word is expected"),
+        (dict(instead="-"), "instead is '-'; a word is expected"),
         (dict(looks=" it"), "looks is ' it'; a word is expected"),
-        (dict(layer=0), "layer is '0'; a whole number from 1 on"),
-        (dict(layer=2), "there is no layer 2 with attention; there are 1"),
-        (dict(layer=True), "layer is 'True'"),
+        (dict(layer=0), "layer is 0; a whole number from 1 on"),
+        (dict(layer=2), "there is no layer 2 with attention; it has: 1"),
+        (dict(layer=True), "layer is True"),
         (dict(head=2), "there is no head 2 in layer 1; it has 1"),
         (dict(head="first"), "head is 'first'; a whole number from 1 on is expected, or \"all\""),
-        (dict(head=0), "head is '0'"),
+        (dict(head=0), "head is 0;"),
         (dict(looks="cat"), "'cat' is not in a sentence of this model; it has its noun"),
         (dict(at="cat", sentence=SENTENCE), "'cat' is not in “the red man took the blue hat"),
         (dict(at="the", sentence=SENTENCE), "'the' stands 2 times in the sentence"),
@@ -379,10 +414,10 @@ def test_a_damaged_card_is_one_sentence(what):
         (dict(sentence="the red man took the blue boy and washed him"), "a person and a thing"),
         (dict(answer="wrong"), "the answer is 'wrong'; right or other is expected"),
         (dict(instead="its noun"), "instead is 'its noun', the word looked at; name another"),
-        (dict(seeds=()), r"seeds is \(\); up to 20 whole numbers"),
-        (dict(seeds="01"), "seeds is 01; up to 20"),
+        (dict(seeds=()), r"seeds is \(\); at least one"),
+        (dict(seeds="01"), "seeds is '01'; up to 20"),
         (dict(seeds=(-1,)), "up to 20 whole numbers from 0"),
-        (dict(draw=-1), "draw is '-1'; a whole number from 0 on"),
+        (dict(draw=-1), "draw is -1; a whole number from 0 on"),
     ],
 )
 def test_a_claim_that_does_not_fit_is_one_sentence(given, said):
@@ -410,7 +445,7 @@ def test_a_typed_sentence_of_another_form_is_one_sentence(name, typed, said):
 
 def test_models_that_are_not_there():
     models = {0: course()["pronouns"].trained(0)}
-    with pytest.raises(InputError, match="no model of seed 1; there are 0"):
+    with pytest.raises(InputError, match="no model of seed 1; models has 0"):
         trial(PRONOUN, models)
     assert trial(replace(PRONOUN, seeds=(0,)), models).verdict == SUPPORTED
 
@@ -439,9 +474,50 @@ def test_a_word_that_comes_later_cannot_be_claimed_nor_exchanged():
 def test_another_model_is_tried_with_its_own_sentences():
     model = Scripted(first(1.5))
     model.cases = lambda claim: cases()
-    card = trial(Claim("my own", 1, "it", "hat", head=1), model)
+    claim = Claim("my own", 1, "it", "hat", head=1)
+    card = trial(claim, model)
     assert card.verdict == SUPPORTED and "as given: supported" in str(card)
-    assert repeat(str(card), model).same_as(str(card))
+    assert "another head: layer 1, head 2, of 1 tried of 1" in str(card)
+    assert repeat(str(card), model).same_as(str(card)) and not card.claim.seeds
+    with pytest.raises(InputError, match="'copying' is a model of the course; give yours another"):
+        trial(replace(claim, model="copying"), model)
+
+
+def test_what_is_no_claim_no_case_and_no_text():
+    model, one = Scripted(first(1.5)), Case(0, 4, 0, 0)
+    for cases, said in (
+        (None, "the cases are None; an iterable of Case"),
+        ([3], "a case is 3; a Case is expected"),
+        ([replace(one, key=99)], "key of a case is 99; a whole number from 0 to 4"),
+        ([replace(one, query=-1)], "query of a case is -1; a whole"),
+        ([replace(one, answer=2)], "answer of a case is 2; a whole number from 0 to 1"),
+        ([replace(one, instead=2.0)], "instead of a case is 2.0; a whole"),
+        ([replace(one, instead=0)], "instead of a case is 0; another word than its key"),
+        ([replace(one, turns=1)], "instead of a case is None; another word"),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)):
+            judge(model, 0, 0, cases)
+    model.own = model.own[0]
+    with pytest.raises(InputError, match="should be a list by layer of tensors"):
+        judge(model, 0, 0, [one])
+    with pytest.raises(InputError, match="the claim is 'copying'; a Claim is expected"):
+        trial("copying")
+    with pytest.raises(InputError, match="the text is None"):
+        trial(BITES).same_as(None)
+    with pytest.raises(InputError, match="this text holds 2 cards"):
+        repeat(f"{CARD}\n{CARD}")
+
+
+def test_neither_the_readers_defaults_nor_edits_change_a_card():
+    text = str(trial(BITES))
+    with torch.no_grad():
+        course()["who bites whom"].trained(0).out.weight.zero_()
+    torch.set_default_dtype(torch.float64)
+    try:
+        course()["who bites whom"]._known.cache_clear()
+        assert repeat(text).same_as(text)
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def test_most_models_must_tell():

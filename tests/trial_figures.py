@@ -25,11 +25,11 @@ from execute import NOTEBOOKS
 from replay import markdown_cells
 
 from helpers.trial import Case, Claim, Subject, course, judge, trial
-from helpers.trial.rule import ALSO_WITHOUT, BY_SEED, NOT_NEEDED, SUPPORTED
+from helpers.trial.rule import ALSO_WITHOUT, BY_SEED, NOT_ALONE, NOT_NEEDED, SUPPORTED
 from helpers.trial.small import WIDTH, Small, train
 
 SEEDS = range(5)
-TRUE, FALSE = (SUPPORTED,), (NOT_NEEDED, ALSO_WITHOUT)
+TRUE, FALSE = (SUPPORTED,), (NOT_NEEDED, ALSO_WITHOUT, NOT_ALONE)
 (LESSON,) = NOTEBOOKS.glob("11_*.ipynb")
 ALARMS, MOST = 200, 0.05
 SENTENCE = "the red girl took the blue hat and examined it"
@@ -236,7 +236,6 @@ def known():
     return [
         Known(pronoun("pronouns"), TRUE, ONLY_SOURCE),
         Known(pronoun("pronouns", instead="other noun"), TRUE, ONLY_SOURCE),
-        Known(pronoun("naming"), TRUE, ONLY_SOURCE),
         Known(Claim("who bites whom", 1, bitten, "who bites"), TRUE, ONLY_SOURCE),
         Known(
             Claim("copying", 2, "last letter", "letter after its copy"), TRUE,

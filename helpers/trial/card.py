@@ -4,7 +4,7 @@ import html
 import platform
 import re
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from textwrap import fill
 
@@ -13,8 +13,8 @@ import torch
 from ..guard import InputError
 from ..still import MARKED, Still
 from . import rule
-from .rule import BY_SEED, CANNOT, RULES, SUPPORTED, TRIED, TURNED, Case, judge
-from .small import Subject, course
+from .rule import BY_SEED, CANNOT, OWN, RULES, SUPPORTED, TRIED, TURNED, Case, judge
+from .small import Subject, course, single
 
 TITLE = "A claim on trial"
 WIDE, INDENT = 88, "  "  # letters of a line
@@ -36,8 +36,8 @@ class Claim:
     instead: exchanged with this word, the other answer should come; None: any word, any answer.
     sentence: the words stand in it, and sentences of its form are drawn for the trial; None:
     sentences of all forms that the model knows.
-    seeds: of the models that are tried.  draw: seed of the sentences.  controls: seed of the
-    words and heads that are drawn as controls.
+    seeds: of the models that are tried, none for a model of your own.  draw: seed of the sentences.
+    controls: seed of the words and heads that are drawn as controls.
     """
 
     model: str
@@ -55,24 +55,22 @@ class Claim:
     def __post_init__(self):
         for name in ("model", "looks", "at", "answer", "instead", "sentence"):
             given, may_miss = getattr(self, name), name in ("instead", "sentence")
-            fits = (
-                isinstance(given, str) and given.strip() == given and len(given.splitlines()) == 1
-            )
-            if not (fits or given is None and may_miss):
-                raise InputError(f"{name} is {str(given)[:40]!r}; a word is expected.")
+            fits = isinstance(given, str) and given.strip() == given and given != NONE
+            if not (fits and len(given.splitlines()) == 1 or given is None and may_miss):
+                raise InputError(f"{name} is {repr(given)[:40]}; a word is expected.")
         for name, low in (("layer", 1), ("head", 1), ("draw", 0), ("controls", 0)):
             given = getattr(self, name)
             if not _whole(given, low) and (name, given) != ("head", "all"):
                 other = ', or "all"' * (name == "head")
                 raise InputError(
-                    f"{name} is {str(given)[:40]!r}; a whole number from {low} on is "
+                    f"{name} is {repr(given)[:40]}; a whole number from {low} on is "
                     f"expected{other}."
                 )
         given = (self.seeds,) if _whole(self.seeds, 0) else self.seeds
-        seeds = tuple(given) if isinstance(given, (list, tuple, range)) else ()
-        if not (0 < len(seeds) <= MOST_SEEDS and all(_whole(seed, 0) for seed in seeds)):
+        seeds = tuple(given) if isinstance(given, (list, tuple, range)) else (given,)
+        if not (len(seeds) <= MOST_SEEDS and all(_whole(seed, 0) for seed in seeds)):
             raise InputError(
-                f"seeds is {str(given)[:40]}; up to {MOST_SEEDS} whole numbers from 0 on, such as "
+                f"seeds is {repr(given)[:40]}; up to {MOST_SEEDS} whole numbers from 0 on, such as "
                 "(0, 1, 2, 3, 4), are expected."
             )
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(seeds)))
@@ -100,27 +98,34 @@ def trial(claim, models=None):
     with cases(claim), an iterable of Case.
     Raises InputError if the claim does not fit the model or its sentences.
     """
+    if not isinstance(claim, Claim):
+        raise InputError(f"the claim is {repr(claim)[:40]}; a Claim is expected.")
     if hasattr(models, "cases"):
+        if claim.model in course():
+            raise InputError(f"{claim.model!r} is a model of the course; give yours another name.")
+        claim = replace(claim, seeds=())
         outcome = judge(models, *_place(claim), models.cases(claim), claim.controls)
         return Card(claim, {"as given": outcome})
     if claim.model not in course():
         raise InputError(
             f"there is no model {claim.model[:40]!r}; the course has {', '.join(course())}."
         )
+    if not claim.seeds:
+        raise InputError("seeds is (); at least one is expected.")
     task = course()[claim.model]
-    form, places = _places(claim, task)
     if models is not None and not isinstance(models, dict):
         raise InputError("models should be {seed: model}, as in trial(claim, {0: model}).")
     outcomes = {}
-    for seed in claim.seeds:
-        if models is not None and seed not in models:
-            raise InputError(
-                f"there is no model of seed {seed}; there are {', '.join(map(str, models))}."
-            )
-        subject = Subject(models[seed] if models is not None else task.trained(seed))
-        _expect_fit(subject, task, seed)
-        cases = _cases(claim, task, form, places)
-        outcomes[f"seed {seed}"] = judge(subject, *_place(claim), cases, claim.controls)
+    with single():
+        form, places = _places(claim, task)
+        for seed in claim.seeds:
+            if models is not None and seed not in models:
+                known = ", ".join(map(repr, models)) or "none"
+                raise InputError(f"there is no model of seed {seed}; models has {known}.")
+            subject = Subject(models[seed] if models is not None else task.trained(seed))
+            _expect_fit(subject, task, seed)
+            cases = _cases(claim, task, form, places)
+            outcomes[f"seed {seed}"] = judge(subject, *_place(claim), cases, claim.controls)
     return Card(claim, outcomes)
 
 
@@ -209,18 +214,19 @@ class Card:
         claimed = [f"  {name:10}{_written(value)}" for name, value in _values(self.claim)]
         tried = []
         for name, outcome in self.outcomes.items():
-            share = "" if outcome.right != outcome.right else f", answer in {outcome.right:.2f}"
-            tried.append(f"  {name}: {outcome.verdict}, {outcome.sentences} sentences{share}")
+            tried.append(f"  {name}: {outcome.verdict}, {self._counted(outcome)}")
             tried += [f"    {row:17}{'  '.join(cells)}" for row, *cells in _rows(outcome)]
         return [
             "",
             "What was claimed",
             *claimed,
             "",
-            "What was tried: the weight (of words drawn at random the median), and falls of the",
-            "chance of the answer, 0 to 1; means over sentences ± three standard errors. (That",
-            "another head, made even, does as much decides nothing: both may be needed.)",
-            f"    {'':17}{'the claim':13}  {'random words':13}  largest other head",
+            "What was tried: the weight, and falls of the chance of the answer, 0 to 1: means over",
+            "sentences ± three standard errors (in how many of them the weight is there, or the",
+            "answer becomes another one). Taken out: the rest is divided to sum to 1; set to 0:",
+            "it is not. Other words: the largest of those that are taken out or set to 0 (in how",
+            "many sentences one does it both ways), else their median.",
+            f"    {'':17}{'the claim':18}  {'other words':18}  another head",
             *tried,
             "",
             f"What “{self.verdict}” means",
@@ -233,8 +239,23 @@ class Card:
             f"{platform.python_version()}",
         ]
 
+    def _counted(self, outcome):
+        """How many sentences one model needed, and which other head stands on the card."""
+        said = f"{outcome.sentences} sentences"
+        if outcome.right == outcome.right:
+            said += f", answer in {outcome.right:.2f}, claim holds in {outcome.follow}"
+        if outcome.other:
+            (layer, heads), (tried, total) = outcome.other, outcome.controls
+            which = f"layer {layer}" + f", head {heads[0]}" * (self.claim.head != "all")
+            said += f"\n    another head: {which}, of {tried} tried of {total}"
+        return said
+
     def same_as(self, text):
-        """Whether a card's text says the same as this one, digit for digit; versions aside."""
+        """Whether a card's text says the same as this one, digit for digit; versions aside.
+
+        Raises InputError if text is no str."""
+        if not isinstance(text, str):
+            raise InputError(f"the text is {repr(text)[:40]}; that of a card is expected.")
         return _compared(str(self)) == _compared(text)
 
     def picture(self):
@@ -242,7 +263,7 @@ class Card:
         from matplotlib.figure import Figure
 
         text = str(self).rpartition("\n")[0]  # without the versions
-        shown = {name: o for name, o in self.outcomes.items() if not o.figures.isnan().all()}
+        shown = {name: o for name, o in self.outcomes.items() if o.figures is not None}
         shown = dict([*shown.items()][:MOST_PANELS])
         bars = 2.5 * bool(shown)  # inches
         height = bars + 0.2 + 0.147 * len(text.splitlines())
@@ -301,23 +322,16 @@ class Card:
             raise InputError(f"{path.name!r} cannot be written: {error.strerror}.") from None
 
 
-COLUMNS = {
-    "the claim": lambda outcome, row: outcome.figures[row, rule.OWN],
-    "random words": lambda outcome, row: outcome.figures[row, rule.OTHER_WORDS],
-    "largest other head": lambda outcome, row: outcome.largest_head(row),
-}
-
-
+LABELS = "the claim", "other words", "another head"
 COLOURS = MARKED, "#8c8c8c", "#3f6f9f"
 
 
 def _draw_bars(axes, outcome):
-    rows = range(TURNED)
-    for k, (label, pick) in enumerate(COLUMNS.items()):
-        means, errors = torch.stack([pick(outcome, row) for row in rows]).nan_to_num(0).mT.tolist()
-        at = [row + 0.27 * k for row in rows]
-        axes.barh(at, means, 0.25, xerr=errors, color=COLOURS[k], label=label)
-    axes.set_yticks([0.27 + row for row in rows], TRIED[:TURNED])
+    for column, figures in enumerate(outcome.figures[:TURNED].nan_to_num(0).unbind(dim=1)):
+        means, errors = figures.mT.tolist()
+        at = [row + 0.27 * column for row in range(TURNED)]
+        axes.barh(at, means, 0.25, xerr=errors, color=COLOURS[column], label=LABELS[column])
+    axes.set_yticks([0.27 + row for row in range(TURNED)], TRIED[:TURNED])
     axes.set_xlim(-0.2, 1.2)
     axes.tick_params(labelsize=8, left=False)
 
@@ -341,17 +355,19 @@ def _together(outcomes):
 
 def _rows(outcome):
     """[what, claim, words, heads] of each change that was tried, as text."""
-    for row, what in enumerate(TRIED):
-        pairs = [pick(outcome, row).tolist() for pick in COLUMNS.values()]
-        if pairs[0][0] == pairs[0][0]:
-            yield [what, *(_plus_minus(*pair) for pair in pairs)]
+    if outcome.figures is None:
+        return
+    for what, figures, counts in zip(TRIED, outcome.figures, outcome.counts, strict=True):
+        if not figures[OWN].isnan().any():
+            pairs = zip(figures.tolist(), counts.tolist(), strict=True)
+            yield [what, *(_cell(*pair, count) for pair, count in pairs)]
 
 
-def _plus_minus(mean, error):
+def _cell(mean, error, count):
     if mean != mean:
-        return f"{NONE:13}"
+        return f"{NONE:18}"
     mean = round(mean, 2) + 0.0  # no -0.00
-    return f"{f'{mean:.2f} ± {error:.2f}':13}"
+    return f"{f'{mean:.2f} ± {error:.2f} ({count})':18}"
 
 
 def _values(claim):
@@ -359,9 +375,9 @@ def _values(claim):
 
 
 def _written(value):
-    return (
-        NONE if value is None else " ".join(map(str, value)) if isinstance(value, tuple) else value
-    )
+    if isinstance(value, tuple):
+        value = " ".join(map(str, value)) or None
+    return NONE if value is None else value
 
 
 def _compared(text):
@@ -377,6 +393,8 @@ def repeat(text, models=None):
     """
     if not isinstance(text, str) or TITLE not in text:
         raise InputError(f"this is no card: its first line should begin with “{TITLE}”.")
+    if (several := len(re.findall(r"What was claimed\s*\n", text))) > 1:
+        raise InputError(f"this text holds {several} cards; repeat one at a time.")
     known = [field.name for field in fields(Claim)]
     block = re.search(r"What was claimed\s*\n(.*?)\n\s*What was tried", text, re.S)
     lines = (
@@ -394,6 +412,8 @@ def repeat(text, models=None):
         numbers = given[name].split()
         if given[name] == "all" and name == "head":
             continue
+        if given[name] == NONE and name == "seeds":
+            numbers = []
         if not all(re.fullmatch("[0-9]{1,10}", number) for number in numbers) or (
             name != "seeds" and len(numbers) > 1
         ):

@@ -11,10 +11,14 @@ analysis (Vig et al. 2020) or activation patching (Meng et al. 2022). Even weigh
 taken out, are ablations: of a head (Michel et al. 2019; Wiegreffe and Pinter 2019 for even
 weights), of a weight (Serrano and Smith 2019). That the weights alone do not tell: Jain and
 Wallace 2019. Whatever is done to the word of the claim is done to others as well: the controls.
+
+Sentences are counted, and means decide nothing: in a mean, sentences in which the claim does not
+hold are outweighed by others.
 """
 
 from dataclasses import dataclass
 from itertools import islice
+from math import comb
 
 import torch
 
@@ -22,35 +26,45 @@ from ..attention import erase, exchange
 from ..guard import InputError
 from ..intervene import even_over
 
-STAGES = 16, 32, 64, 128  # sentences; the next stage only while something is open
+STAGES = 16, 32, 64, 128  # sentences; the next stage only while it is open
 FEWEST = 8  # sentences
-TAKEN = 10 * STAGES[-1]  # of them, at most, where the one word cannot see the other in all
-ERRORS = 3  # standard errors to both sides: where a mean is taken to lie
-FALL = 0.2  # of the chance of the answer, 0 to 1
-MORE = 0.05  # than controls: of a weight, or of a fall
-MOST = 2 / 3  # of the sentences
-BLIND = 0.01  # a smaller change is none
-WORDS = 8  # drawn at random from each sentence as controls
-HEADS = 24  # other heads as controls; drawn at random where there are more
+TAKEN = 10 * STAGES[-1]  # of them, at most: some are left out
+MOST, HALF, SOME = 2 / 3, 1 / 2, 1 / 3  # of the sentences
+ENOUGH = 3  # of the four changes: a model that has lost the answer still guesses it now and then
+LEVEL = 0.05  # so unlikely is a count of sentences if the share of all is MOST, or HALF
+FALL = 0.2  # of its chance is the least that an answer loses
+MORE = 0.05  # weight than other words
+BLIND = 0.01  # a smaller change of the chance is none
+WORDS = 8  # other words of each sentence as controls: the one with most weight, others drawn
+HEADS = 24  # other heads as controls; drawn where there are more
+ERRORS = 3  # standard errors that a figure shows
 
 SUPPORTED, NOT_NEEDED, ALSO_WITHOUT = "supported", "not needed", "also without it"
-BY_SEED, CANNOT = "depends on the seed", "cannot be told"
+NOT_ALONE, BY_SEED, CANNOT = "not alone", "depends on the seed", "cannot be told"
 RULES = {
-    SUPPORTED: f"in two thirds of the sentences the word has over {MORE} more weight than others; "
-    f"the chance of the answer falls by over {FALL} with each of the three changes, and by over "
-    f"{MORE} more than when words drawn at random, or the same words in any other head, are taken "
-    "out or exchanged",
-    NOT_NEEDED: "the weight is there, but with one of the three changes the answer does not "
-    f"change as claimed: its chance falls by at most {FALL}",
-    ALSO_WITHOUT: "in too many sentences other words have as much weight; or other words, or "
-    "another head, changed in the same way, do as much",
+    SUPPORTED: f"in clearly more than two thirds of the sentences all of this holds: the word has "
+    f"over {MORE} more weight than other words (their median); at least {ENOUGH} of the four "
+    f"changes make another answer the likeliest, and this one loses over {FALL} of its chance; "
+    "neither another word, taken out or set to 0, nor most exchanges of two others, nor all three "
+    "of these in another head, do that. Each change does it in clearly more than a third",
+    NOT_NEEDED: "the weight is there, but in too many sentences the answer stays without it",
+    ALSO_WITHOUT: "in too many sentences other words have as much weight, and the answer stays "
+    "without this one",
+    NOT_ALONE: "the answer needs this weight, but in too many sentences other words have as much, "
+    "or another word, or another head, is needed as much",
     BY_SEED: "of models that differ in their seed only, some support the claim and some do not",
     CANNOT: f"there are fewer than {FEWEST} sentences, or the model does not give this answer, or "
-    "nothing that was tried changes it, or the spread is too wide",
+    "nothing that was tried changes it, or the sentences do not decide",
 }
-WEIGHT, EVEN, OUT, EXCHANGED, TURNED = range(5)
-TRIED = "weight", "made even", "taken out", "exchanged", "exchanged: turns"
-OWN, OTHER_WORDS, OTHER_HEADS = 0, 1, slice(2, None)
+WEIGHT, EVEN, OUT, ZERO, EXCHANGED, TURNED = range(6)
+TRIED = "weight", "made even", "taken out", "set to 0", "exchanged", "exchanged: turns"
+CHANGES = (
+    "the head's weights are made even",
+    "the weight is taken out",
+    "the weight is set to 0",
+    "the weights of two words are exchanged",
+)
+OWN, OTHER_WORDS, OTHER_HEAD = range(3)
 
 
 @dataclass
@@ -75,73 +89,133 @@ class Case:
 class Outcome:
     """What came out for one model.
 
-    verdict: one of RULES, with why, a sentence.  sentences: how many it needed.
-    right: the share of them with the claimed answer.
-    figures: (5, 2 + controls, 2), rows as TRIED; columns: the claim's own, words drawn at random,
-    then the same in each other head; each a mean over the sentences and three standard errors.
-    The first row are weights, the others falls of the chance of the answer (of the last row, the
-    rise of that of the other one). NaN where there was nothing to try.
+    verdict: one of RULES, with why, a sentence.  sentences: how many different ones it needed.
+    right: the share of them with the claimed answer; all that follows is about these.
+    follow: in how many of them all holds that SUPPORTED asks for.
+    figures: (6, columns, 2), rows as TRIED; columns: the claim's own, other words (the largest
+    of those that are taken out or set to 0, else their median), and, if there is one, the other
+    head that does most; each a mean over sentences and three standard errors. The first row are
+    weights, the others falls of the chance of the answer (the last one: the rise of that of the
+    other answer). NaN where nothing was tried.
+    counts: (6, columns), in how many sentences the weight is there, or the answer changes.
+    other: its layer and its heads, from 1.  controls: how many others were tried, and how many
+    there are.
     """
 
     verdict: str
     why: str
     sentences: int
-    right: float
-    figures: torch.Tensor
-
-    def largest_head(self, tried):
-        """(mean, error) of the other head that comes out highest in this row, or NaN."""
-        others = self.figures[tried, OTHER_HEADS]
-        if not len(others) or others[:, 0].isnan().all():
-            return torch.full((2,), torch.nan)
-        return others[others[:, 0].nan_to_num(-torch.inf).argmax()]
+    right: float = torch.nan
+    follow: int = 0
+    figures: torch.Tensor | None = None
+    counts: torch.Tensor | None = None
+    other: tuple | None = None
+    controls: tuple = (0, 0)
 
 
 def judge(subject, layer, head, cases, seed=0):
     """judge(subject, 1, None, cases): an Outcome.
 
     layer, head: from 0; head None for all heads of the layer together.  cases: an iterable of
-    Case, of which it takes as many as it needs, at most 128, without those in which the one word
-    cannot see the other.  seed: of what is drawn as controls.
-    Raises InputError if there is no such layer or head, or nothing else that the word could see.
+    Case, of which it takes as many as it needs, at most 128: each sentence once, and none in which
+    the one word cannot see the other.  seed: of what is drawn as controls.
+    Raises InputError if there is no such layer or head, if a case, or what the subject gives, is
+    of another form, or if there is nothing else that the word could see.
     """
-    draws, rows, place, others = torch.Generator().manual_seed(seed), [], None, None
-    cannot_see = 0
-    for case in islice(cases, TAKEN):
-        weights = subject.weights(case.words)
+    draws, rows, known, unseen, place = torch.Generator().manual_seed(seed), [], set(), 0, None
+    for case in islice(_iterable(cases), TAKEN):
+        weights = _weights(subject, case.words)
         if place is None:
-            place, others = _heads([len(w) for w in weights], layer, head, draws)
-        seen = _seen(subject, case.words, weights)
+            place, others, total = _heads([len(w) for w in weights], layer, head, draws)
+        seen, before = _seen(subject, case.words, weights), _chances(subject.answers(case.words))
+        _expect_fit(case, len(seen[layer]), len(before))
         if not all(seen[layer][case.query, j] for j in (case.key, case.instead) if j is not None):
-            cannot_see += 1
+            unseen += 1
             continue
-        rows.append(_tried(subject, case, weights, seen, place, others, draws))
-        if len(rows) == STAGES[-1]:
-            break
-        if len(rows) in STAGES and (outcome := _decide(rows)):
+        if (same := _written(case)) in known:
+            continue
+        known.add(same)
+        rows.append(
+            _tried(subject, case, before, weights, seen, place, others, draws)
+            if before.argmax() == case.answer
+            else None
+        )
+        final = len(rows) == STAGES[-1]
+        if len(rows) in STAGES and (outcome := _decide(rows, others, total, final)):
             return outcome
-    if cannot_see and not rows:
+    if unseen and not rows:
         raise InputError("the word that looks cannot see the other one, which comes later.")
-    return _decide(rows, final=True)
+    return _decide(rows, *((others, total) if rows else ([], 0)), final=True)
+
+
+def _iterable(cases):
+    try:
+        cases = iter(cases)
+    except TypeError:
+        raise InputError(
+            f"the cases are {repr(cases)[:40]}; an iterable of Case is expected."
+        ) from None
+    for case in cases:
+        if not isinstance(case, Case):
+            raise InputError(f"a case is {repr(case)[:40]}; a Case is expected.")
+        yield case
+
+
+def _weights(subject, words):
+    weights = subject.weights(words)
+    if not isinstance(weights, (list, tuple)) or not all(
+        torch.is_tensor(w) and w.ndim == 3 and w.shape[1:] == weights[0].shape[1:]
+        and w.shape[1] == w.shape[2] for w in weights
+    ):  # fmt: skip
+        raise InputError(
+            "the model's weights(words) should be a list by layer of tensors (heads, n, n), with "
+            "0 heads where a layer has no attention."
+        )
+    return weights
+
+
+def _expect_fit(case, n, answers):
+    wanted = dict(query=n, key=n, answer=answers, instead=n, turns=answers)
+    for name, below in wanted.items():
+        given = getattr(case, name)
+        if given is None and name in ("instead", "turns"):
+            continue
+        if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < below:
+            raise InputError(
+                f"{name} of a case is {repr(given)[:40]}; a whole number from 0 to {below - 1} is "
+                "expected."
+            )
+    if case.key == case.instead or (case.turns is not None and case.instead is None):
+        raise InputError(
+            f"instead of a case is {case.instead}; another word than its key, {case.key}, is "
+            "expected, with which the weights are exchanged."
+        )
+
+
+def _written(case):
+    """Equal for cases that say the same."""
+    words = case.words.tolist() if torch.is_tensor(case.words) else case.words
+    return repr((words, case.query, case.key, case.answer, case.instead, case.turns))
 
 
 def _heads(counts, layer, head, draws):
-    """(layer, its heads) of the claim, and the same of the controls."""
+    """(layer, its heads) of the claim, the same of each control, and how many others there are."""
     if not (isinstance(layer, int) and 0 <= layer < len(counts) and counts[layer]):
         having = ", ".join(str(k + 1) for k, count in enumerate(counts) if count)
-        raise InputError(f"there is no layer {layer + 1} with attention; there are {having}.")
+        raise InputError(f"there is no layer {layer + 1} with attention; it has: {having}.")
     if head is None:
         whole = {k: (k, list(range(count))) for k, count in enumerate(counts) if count}
-        return whole.pop(layer), list(whole.values())
+        return whole.pop(layer), list(whole.values()), len(whole)
     if not (isinstance(head, int) and 0 <= head < counts[layer]):
         raise InputError(
             f"there is no head {head + 1} in layer {layer + 1}; it has {counts[layer]}."
         )
     every = [(k, [h]) for k, count in enumerate(counts) for h in range(count)]
     every.remove((layer, [head]))
-    if len(every) > HEADS:
-        every = [every[k] for k in torch.randperm(len(every), generator=draws)[:HEADS].tolist()]
-    return (layer, [head]), every
+    total = len(every)
+    if total > HEADS:
+        every = [every[k] for k in torch.randperm(total, generator=draws)[:HEADS].tolist()]
+    return (layer, [head]), every, total
 
 
 def _seen(subject, words, weights):
@@ -151,19 +225,28 @@ def _seen(subject, words, weights):
     return [(w > 0).any(dim=0) for w in weights]  # what any head of the layer looks at
 
 
-def _tried(subject, case, weights, seen, place, others, draws):
-    """What all changes do to one sentence: (5, 2 + controls), and a last row: whether the
-    claimed answer came."""
-    before = _chances(subject.answers(case.words))
+def _tried(subject, case, before, weights, seen, place, others, draws):
+    """What all changes do to one sentence in which the claimed answer comes.
+
+    before: its chances (answers,).  Returns (6, 2 + controls, 2), rows as TRIED: the weight or
+    the fall of the chance, and 1 where the weight is there or the answer changes, else 0.
+    """
     q, k = case.query, case.key
     words = [j for j in seen[place[0]][q].nonzero()[:, 0].tolist() if j != k]
     if not words:
-        raise InputError("the word that looks sees no other word: there is nothing to change.")
-    words = [words[j] for j in torch.randperm(len(words), generator=draws)[:WORDS].tolist()]
-    partner = words[0] if case.instead is None else case.instead
-    exchanges = [(k, partner), *zip(words, words[1:] + words[:1], strict=True)]
+        raise InputError(
+            "the word that looks sees no other word: there is nothing to change. (If it may see "
+            "others and gives them no weight, the model needs seen(words), which says so.)"
+        )
+    of_words = weights[place[0]][place[1], q].mean(dim=0)
+    drawn = [words[j] for j in torch.randperm(len(words), generator=draws).tolist()]
+    # exchanged with a word that has more, it would have more itself
+    lighter = [j for j in drawn if of_words[j] < of_words[k]] or drawn
+    partner = lighter[0] if case.instead is None else case.instead
+    most = max(words, key=lambda j: of_words[j])
+    drawn = [most, *(j for j in drawn if j != most)][:WORDS]
 
-    def with_(change, at):
+    def after(change, at):
         """The chances of the answers when the heads of one layer have changed weights."""
         layer, heads = at
 
@@ -176,33 +259,40 @@ def _tried(subject, case, weights, seen, place, others, draws):
 
         return _chances(subject.answers(case.words, changed))
 
-    def fall(change, at):
-        return (before - with_(change, at))[case.answer].item()
+    def fall(change, at=place):
+        chances, chance = after(change, at), before[case.answer]
+        fell = chance - chances[case.answer]
+        return fell.item(), float(chances.argmax() != case.answer and fell > FALL * chance)
 
-    def every(number, own, of_words, middle=torch.mean):
-        """A row of the result. number(what, (layer, heads)): of one change."""
-        controls = torch.tensor([number(what, place) for what in of_words])
-        return [number(own, place), middle(controls), *(number(own, at) for at in others)]
+    def weight(at):
+        row = weights[at[0]][at[1], q].mean(dim=0)
+        others = row[words].median()
+        return (row[k].item(), float(row[k] - others > MORE)), (others.item(), torch.nan)
 
-    def turn(what, at):
-        return (with_(what, at) - before)[case.turns].item()
-
-    taken = [_without(q, j) for j in [k, *words]]
-    swapped = [_with_exchange(q, *two) for two in exchanges]
-    return torch.tensor(
-        [
-            every(
-                lambda key, at: weights[at[0]][at[1], q, key].mean().item(), k, words, torch.median
-            ),
-            every(fall, _even, []),
-            every(fall, taken[0], taken[1:]),
-            every(fall, swapped[0], swapped[1:]),
-            every(turn, swapped[0], swapped[1:])
-            if case.turns is not None
-            else [torch.nan] * (2 + len(others)),
-            [float(before.argmax() == case.answer)] * (2 + len(others)),
-        ]
-    )
+    nothing, found = (torch.nan, torch.nan), []
+    rows = [[*weight(place), *(weight(at)[0] for at in others)]]
+    rows.append([fall(_even), nothing, *(nothing for _ in others)])
+    for change in (_taken_out, _set_to_0):
+        of_words = torch.tensor([fall(change(q, j)) for j in drawn])
+        found.append(of_words)
+        rows.append([fall(change(q, k)), of_words, *(fall(change(q, k), at) for at in others)])
+    # a word does as much if taking it out and setting it to 0 both change the answer
+    as_much = float((found[0][:, 1] * found[1][:, 1]).any())
+    for row in rows[OUT:]:
+        row[1] = row[1][:, 0].max(), as_much
+    swapped = _exchanged(q, k, partner)
+    of_others, pairs = nothing, zip(drawn[1:], drawn[2:] + drawn[1:2], strict=True)
+    if len(drawn) > 2:  # without the one with most weight: each word that got it would stand out
+        of_words = torch.tensor([fall(_exchanged(q, *pair)) for pair in pairs])
+        of_others = of_words[:, 0].median(), float(of_words[:, 1].mean() > HALF)
+    rows.append([fall(swapped), of_others, *(fall(swapped, at) for at in others)])
+    turned = nothing
+    if case.turns is not None:
+        chances = after(swapped, place)
+        rise = chances[case.turns] - before[case.turns]
+        turned = rise.item(), float(chances.argmax() == case.turns)
+    rows.append([turned, nothing, *(nothing for _ in others)])
+    return torch.tensor([[[*map(float, pair)] for pair in row] for row in rows])
 
 
 def _chances(answers):
@@ -212,12 +302,14 @@ def _chances(answers):
     return chances
 
 
-# The three changes, of weights (heads, n, n); seen: (n, n), what a word may see.
+# The four changes, of weights (heads, n, n); seen: (n, n), what a word may see.
 def _even(weights, seen):
     return even_over(seen).to(weights).expand_as(weights)
 
 
-def _without(query, key):
+def _taken_out(query, key):
+    """And the rest of the row divided, so that it sums to 1 again."""
+
     def change(weights, seen):
         erased = erase(weights, *_at(weights, query, key))
         rest = seen[query].clone()
@@ -227,7 +319,19 @@ def _without(query, key):
     return change
 
 
-def _with_exchange(query, first, second):
+def _set_to_0(query, key):
+    """And the rest left: in a head that puts its weight where it does no harm, dividing what
+    little is left would make that large."""
+
+    def change(weights, seen):
+        weights = weights.clone()
+        weights[:, query, key] = 0
+        return weights
+
+    return change
+
+
+def _exchanged(query, first, second):
     return lambda weights, seen: exchange(weights, *_at(weights, query, first, second))
 
 
@@ -235,74 +339,85 @@ def _at(weights, *positions):
     return [torch.full((len(weights),), at) for at in positions]
 
 
-def _interval(values):
-    """Mean and three standard errors, of (cases, ...): (2, ...)."""
-    error = ERRORS * values.std(dim=0) / len(values) ** 0.5
-    return torch.stack([values.mean(dim=0), error])
+def _clear(yes, share):
+    """Whether clearly more than this share of all sentences would be True, from these, (cases,)
+    of 0 and 1: True, False, or None if it can be either (binomial test of one side)."""
+    n, k = len(yes), int(yes.sum())
+
+    def chance(counts):
+        return sum(comb(n, c) * share**c * (1 - share) ** (n - c) for c in counts)
+
+    if chance(range(k, n + 1)) < LEVEL:
+        return True
+    return False if chance(range(k + 1)) < LEVEL else None
 
 
-def _over(values, limit):
-    """Whether a mean over sentences lies over a limit: True, False, or None if that is open."""
-    mean, error = _interval(values).tolist()
-    return True if mean - error > limit else False if mean + error <= limit else None
-
-
-def _decide(rows, final=False):
+def _decide(rows, others, total, final=False):
     """An Outcome, or None if more sentences are needed."""
     if len(rows) < FEWEST:
-        few = f"{len(rows)} sentences of this form are too few; {FEWEST} or more are needed."
-        return Outcome(CANNOT, few, len(rows), torch.nan, torch.full((5, 2, 2), torch.nan))
-    table = torch.stack(rows).double()
-    right, table = table[:, -1, OWN], table[:, :-1]
-    own, words, heads = table[..., OWN], table[..., OTHER_WORDS], table[..., OTHER_HEADS]
-
-    def outcome(verdict, why):
-        figures = _interval(table).permute(1, 2, 0)
-        return Outcome(verdict, why, len(rows), right.mean().item(), figures)
-
-    changes = table[:, EVEN : EXCHANGED + 1].mean(dim=0).nan_to_num(0).abs()
-    if not _over(right, 0.5) and (final or _over(right, 0.5) is False):
-        return outcome(CANNOT, "the model does not give this answer in most of the sentences.")
-    if changes.max() < BLIND:
-        return outcome(CANNOT, "nothing that was tried changes the answer.")
-    more_weight = own[:, WEIGHT] - words[:, WEIGHT]
-    questions = [  # in the order in which they are asked; with the verdict and why if it is no
-        (_over(right, 0.5), CANNOT, ""),
-        (
-            _over(more_weight, MORE),
-            ALSO_WITHOUT, "the weight is not there: other words have as much.",
-        ),
-        (
-            _over((more_weight > MORE).double(), MOST),
-            ALSO_WITHOUT, "the weight is there in some of the sentences only.",
-        ),
+        few = f"{len(rows)} different sentences of this form are too few; {FEWEST} are needed."
+        return Outcome(CANNOT, few, len(rows))
+    answered = torch.tensor([row is not None for row in rows])
+    right = _clear(answered, HALF)
+    if right is None and not final:
+        return None
+    known = dict(sentences=len(rows), right=answered.double().mean().item())
+    if not right:
+        why = "the model does not give this answer in most of the sentences."
+        return Outcome(CANNOT, why, **known)
+    table = torch.stack([row for row in rows if row is not None])
+    columns = [OWN, OTHER_WORDS]
+    if others:  # of those that change the answer most often the one with the largest fall
+        often = (table[:, OUT:TURNED, 2:, 1] > 0).all(dim=1).sum(dim=0)
+        other = int((often + table[:, OUT, 2:, 0].mean(dim=0) / 2).argmax())
+        columns.append(2 + other)
+        at, heads = others[other]
+        known |= dict(other=(at + 1, [h + 1 for h in heads]), controls=(len(others), total))
+    shown = table[:, :, columns]
+    own, words = (shown[..., column, 1] > 0 for column in (OWN, OTHER_WORDS))
+    changes = own[:, EVEN:TURNED]
+    needed, alone = changes.sum(dim=1) >= ENOUGH, ~(words[:, OUT] | words[:, EXCHANGED])
+    parts = [  # in the order in which they are asked; in how many sentences; verdict and why if no
+        (own[:, WEIGHT], MOST, ALSO_WITHOUT, "the weight is not there: other words have as much."),
         *(
-            (_over(own[:, k], FALL), NOT_NEEDED, f"the answer stays when {what}.")
-            for k, what in (
-                (EVEN, "the head's weights are made even"),
-                (OUT, "the weight is taken out"),
-                (EXCHANGED, "the weights of two words are exchanged"),
-            )
+            (change, SOME, NOT_NEEDED, f"the answer stays when {what}.")
+            for change, what in zip(changes.T, CHANGES, strict=True)
         ),
-    ]  # fmt: skip
-    if not own[:, TURNED].isnan().any():
-        turned = "with the weights exchanged, the other answer does not come."
-        questions.append((_over(own[:, TURNED], FALL), NOT_NEEDED, turned))
-    for k, what in ((OUT, "taken out"), (EXCHANGED, "exchanged")):
-        found = _over(own[:, k] - words[:, k], MORE)
-        questions.append(
-            (found, ALSO_WITHOUT, f"other words, {what}, do as much: the answer needs them all.")
-        )
-        if heads.shape[-1]:
-            most = heads[:, k].mean(dim=0).argmax()
-            found = _over(own[:, k] - heads[:, k, most], MORE)
-            questions.append((found, ALSO_WITHOUT, f"in another head, {what}, they do as much."))
-    answers = [answer for answer, *_ in questions]
-    if all(answers):
-        return outcome(SUPPORTED, "the answer needs this weight, and more than the controls.")
-    for answer, verdict, why in questions:
-        if answer is False:
-            return outcome(verdict, why)
-        if answer is None and not final:
-            return None
-    return outcome(CANNOT, f"the spread over {len(rows)} sentences is too wide.")
+        (needed, MOST, NOT_NEEDED, "in too many sentences it stays with several changes."),
+    ]
+    if not shown[:, TURNED, OWN].isnan().any():
+        needed = needed & own[:, TURNED]
+        why = "with the weights exchanged, the other answer does not come."
+        parts.append((own[:, TURNED], MOST, NOT_NEEDED, why))
+    parts.append((alone, MOST, NOT_ALONE, "the answer needs another word as much."))
+    if others:
+        alone = alone & ~(shown[:, OUT:TURNED, 2, 1] > 0).all(dim=1)
+        parts.append((alone, MOST, NOT_ALONE, "the answer needs the same in another head as much."))
+    follow = own[:, WEIGHT] & needed & alone
+    parts.append(
+        (follow, MOST, CANNOT, "in too many sentences one part of it or another is missing.")
+    )
+    known |= dict(
+        follow=int(follow.sum()), counts=(shown[..., 1] > 0).sum(dim=0), figures=_spread(shown)
+    )
+    if table[:, EVEN:TURNED, :, 0].mean(dim=0).nan_to_num(0).abs().max() < BLIND:
+        return Outcome(CANNOT, "nothing that was tried changes the answer.", **known)
+    for part, share, verdict, why in parts:
+        clear = _clear(part, share)
+        if clear is None:
+            if not final:
+                return None
+            why = f"it is open whether {why}"
+            return Outcome(CANNOT, why, **known)
+        if clear is False:
+            if verdict == ALSO_WITHOUT and _clear(own[:, OUT] & own[:, ZERO], MOST):
+                verdict, why = NOT_ALONE, "other words have as much weight."
+            return Outcome(verdict, why, **known)
+    return Outcome(SUPPORTED, "the answer needs this weight, and no control.", **known)
+
+
+def _spread(shown):
+    """Means over the sentences and their errors, (6, columns, 2)."""
+    values = shown[..., 0].double()
+    errors = ERRORS * values.std(dim=0) / len(values) ** 0.5
+    return torch.stack([values.mean(dim=0), errors], dim=-1)

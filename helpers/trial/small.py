@@ -5,6 +5,8 @@ knows how to train its model from a seed, draws sentences of one form, and names
 in them: claims are about these names, because "its noun" is now the second word, now the fifth.
 """
 
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 
@@ -129,17 +131,33 @@ class Task:
     """
 
     def __init__(self):
-        self.trained = cache(self._train)
+        self._known = cache(lambda seed: train(self.build, self.draw, seed, self.steps, self.rate))
 
-    def _train(self, seed):
-        """The Small of this seed, trained once, as the lessons do it."""
-        return train(self.build, self.draw, seed, self.steps, self.rate)
+    def trained(self, seed):
+        """The Small of this seed, trained once, as the lessons do it: a copy of your own."""
+        return deepcopy(self._known(seed))
+
+
+@contextmanager
+def single():
+    """Numbers of 32 bits, whatever the reader has made the default: others draw other models."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def train(build, draw, seed, steps, rate):
     """A model of lessons 10 and 11: Adam, at a rate that falls to 0. Other random draws of this
     process go on as if nothing had been trained."""
-    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+    with (
+        torch.random.fork_rng(devices=[]),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        single(),
+    ):
         torch.manual_seed(seed)
         model, draws = build(), torch.Generator().manual_seed(seed)
         adam = Adam(model)
