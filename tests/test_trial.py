@@ -477,7 +477,7 @@ def test_another_model_is_tried_with_its_own_sentences():
     claim = Claim("my own", 1, "it", "hat", head=1)
     card = trial(claim, model)
     assert card.verdict == SUPPORTED and "as given: supported" in str(card)
-    assert "another head: layer 1, head 2, of 1 tried of 1" in str(card)
+    assert "another head: layer 1, head 2, the only one" in str(card)
     assert repeat(str(card), model).same_as(str(card)) and not card.claim.seeds
     with pytest.raises(InputError, match="'copying' is a model of the course; give yours another"):
         trial(replace(claim, model="copying"), model)

@@ -247,7 +247,8 @@ class Card:
         if outcome.other:
             (layer, heads), (tried, total) = outcome.other, outcome.controls
             which = f"layer {layer}" + f", head {heads[0]}" * (self.claim.head != "all")
-            said += f"\n    another head: {which}, of {tried} tried of {total}"
+            most = f"which does most of {tried}" + f" drawn from {total}" * (tried < total)
+            said += f"\n    another head: {which}, {most if total > 1 else 'the only one'}"
         return said
 
     def same_as(self, text):

@@ -34,7 +34,7 @@ ENOUGH = 3  # of the four changes: a model that has lost the answer still guesse
 LEVEL = 0.05  # so unlikely is a count of sentences if the share of all is MOST, or HALF
 FALL = 0.2  # of its chance is the least that an answer loses
 MORE = 0.05  # weight than other words
-BLIND = 0.01  # a smaller change of the chance is none
+BLIND = 1e-6  # a smaller change of the chance is none
 WORDS = 8  # other words of each sentence as controls: the one with most weight, others drawn
 HEADS = 24  # other heads as controls; drawn where there are more
 ERRORS = 3  # standard errors that a figure shows
@@ -47,7 +47,7 @@ RULES = {
     f"changes make another answer the likeliest, and this one loses over {FALL} of its chance; "
     "neither another word, taken out or set to 0, nor most exchanges of two others, nor all three "
     "of these in another head, do that. Each change does it in clearly more than a third",
-    NOT_NEEDED: "the weight is there, but in too many sentences the answer stays without it",
+    NOT_NEEDED: "in too many sentences the answer stays without this weight",
     ALSO_WITHOUT: "in too many sentences other words have as much weight, and the answer stays "
     "without this one",
     NOT_ALONE: "the answer needs this weight, but in too many sentences other words have as much, "
@@ -375,45 +375,38 @@ def _decide(rows, others, total, final=False):
         known |= dict(other=(at + 1, [h + 1 for h in heads]), controls=(len(others), total))
     shown = table[:, :, columns]
     own, words = (shown[..., column, 1] > 0 for column in (OWN, OTHER_WORDS))
+    known |= dict(counts=(shown[..., 1] > 0).sum(dim=0), figures=_spread(shown))
     changes = own[:, EVEN:TURNED]
     needed, alone = changes.sum(dim=1) >= ENOUGH, ~(words[:, OUT] | words[:, EXCHANGED])
-    parts = [  # in the order in which they are asked; in how many sentences; verdict and why if no
-        (own[:, WEIGHT], MOST, ALSO_WITHOUT, "the weight is not there: other words have as much."),
-        *(
-            (change, SOME, NOT_NEEDED, f"the answer stays when {what}.")
-            for change, what in zip(changes.T, CHANGES, strict=True)
-        ),
-        (needed, MOST, NOT_NEEDED, "in too many sentences it stays with several changes."),
-    ]
+    # in the order in which they are asked: in how many sentences; the verdict and why if not
+    parts = [(own[:, WEIGHT], MOST, ALSO_WITHOUT, "other words have as much weight")]
+    for change, what in zip(changes.T, CHANGES, strict=True):
+        parts.append((change, SOME, NOT_NEEDED, f"the answer stays when {what}"))
+    stays = "the answer stays with two of the four changes, or more"
+    parts.append((needed, MOST, NOT_NEEDED, stays))
     if not shown[:, TURNED, OWN].isnan().any():
         needed = needed & own[:, TURNED]
-        why = "with the weights exchanged, the other answer does not come."
-        parts.append((own[:, TURNED], MOST, NOT_NEEDED, why))
-    parts.append((alone, MOST, NOT_ALONE, "the answer needs another word as much."))
+        stays = "the other answer does not come when the weights are exchanged"
+        parts.append((own[:, TURNED], MOST, NOT_NEEDED, stays))
+    parts.append((alone, MOST, NOT_ALONE, "the answer needs another word as much"))
     if others:
         alone = alone & ~(shown[:, OUT:TURNED, 2, 1] > 0).all(dim=1)
-        parts.append((alone, MOST, NOT_ALONE, "the answer needs the same in another head as much."))
+        parts.append((alone, MOST, NOT_ALONE, "the answer needs another head as much"))
     follow = own[:, WEIGHT] & needed & alone
-    parts.append(
-        (follow, MOST, CANNOT, "in too many sentences one part of it or another is missing.")
-    )
-    known |= dict(
-        follow=int(follow.sum()), counts=(shown[..., 1] > 0).sum(dim=0), figures=_spread(shown)
-    )
+    parts.append((follow, MOST, CANNOT, "one part of the claim or another does not hold"))
+    known |= dict(follow=int(follow.sum()))
     if table[:, EVEN:TURNED, :, 0].mean(dim=0).nan_to_num(0).abs().max() < BLIND:
-        return Outcome(CANNOT, "nothing that was tried changes the answer.", **known)
-    for part, share, verdict, why in parts:
-        clear = _clear(part, share)
-        if clear is None:
-            if not final:
-                return None
-            why = f"it is open whether {why}"
-            return Outcome(CANNOT, why, **known)
-        if clear is False:
-            if verdict == ALSO_WITHOUT and _clear(own[:, OUT] & own[:, ZERO], MOST):
-                verdict, why = NOT_ALONE, "other words have as much weight."
-            return Outcome(verdict, why, **known)
-    return Outcome(SUPPORTED, "the answer needs this weight, and no control.", **known)
+        return Outcome(CANNOT, "nothing that was tried changes anything.", **known)
+    clear = [_clear(part, share) for part, share, *_ in parts]
+    if False in clear:
+        part, _, verdict, why = parts[clear.index(False)]
+        if verdict == ALSO_WITHOUT and _clear(own[:, OUT] & own[:, ZERO], MOST):
+            verdict = NOT_ALONE
+        return Outcome(verdict, f"{'in too many sentences ' * bool(part.any())}{why}.", **known)
+    if None not in clear:
+        return Outcome(SUPPORTED, "the answer needs this weight, and no control.", **known)
+    why = parts[clear.index(None)][-1]
+    return Outcome(CANNOT, f"in some sentences {why}, in others not.", **known) if final else None
 
 
 def _spread(shown):
