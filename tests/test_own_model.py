@@ -391,6 +391,13 @@ def architectures(hf):
         "granite_swa": hf.GraniteSWAConfig(**size, **heads, **WINDOW),
         "diffllama": hf.DiffLlamaConfig(**size, **heads, **grouped),
         "xlnet": hf.XLNetConfig(vocab_size=80, d_model=32, n_layer=2, n_head=4, d_inner=32),
+        "albert twice": hf.AlbertConfig(**size, **heads, embedding_size=8, inner_group_num=2),
+        "squeezebert": hf.SqueezeBertConfig(**size, **heads, embedding_size=32),
+        "funnel": hf.FunnelConfig(vocab_size=80, d_model=32, n_head=4, d_head=8, d_inner=32),
+        "deepseek_v4": hf.DeepseekV4Config(
+            **size, **heads, **eight, num_key_value_heads=1, qk_rope_head_dim=8, q_lora_rank=8,
+            n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, sliding_window=3,
+        ),
     }  # fmt: skip
 
 
@@ -575,6 +582,54 @@ def test_a_model_whose_weights_cannot_be_changed_is_shown_and_says_why(built, na
     assert len(model.look(ASKED).layers[0]) == 4 and "cannot be changed" in repr(model)
     for attempt in (model.answers, lambda *a: model.effects(a[0])):
         assert re.search(said, complaint(attempt, ASKED, lambda layer, weights: weights))
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("squeezebert", "no weights of attention: some are negative"),  # it returns scores
+        ("funnel", r"shape \(1, 4, \d+, 26\), which are not one for each pair of 26 x 26"),
+        ("deepseek_v4", r"shape \(1, 4, 26, \d+\), which are not one for each pair of 26 x 26"),
+    ],
+)
+def test_what_is_no_weight_for_each_pair_is_refused_as_soon_as_it_is_loaded(built, name, said):
+    text = complaint(built, name)
+    assert re.search(said, text) and "(1, 4, 26, 26)" not in text
+
+
+def test_layers_that_compute_attention_twice_are_all_there(built):
+    """ALBERT with two in each group: 8 of "4 layers" are not fewer."""
+    look = built("albert twice").look(ASKED)
+    assert len(look.layers) == 8 and look.note == ""
+
+
+def test_a_model_of_texts_and_pictures_needs_both(tiny):
+    import transformers as hf
+
+    of_text = dict(vocab_size=80, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    of_pictures = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=32)
+    config = hf.CLIPConfig(text_config=of_text, vision_config=of_pictures)
+    text = complaint(OwnModel, "clip", hf.CLIPModel(config), tiny.tokenizer, "")
+    assert "clip could not be run on a text of 26 pieces" in text and "pictures" in text
+
+
+def test_a_model_with_damaged_weights_does_not_answer(tiny):
+    model = copy.deepcopy(tiny.model)
+    model.transformer.h[1].mlp.c_fc.weight.data[0] = float("nan")
+    text = complaint(OwnModel, "damaged", model, tiny.tokenizer, NEXT)
+    assert "no number (nan): its weights may be damaged" in text
+
+
+def test_a_gap_that_cannot_be_is_told(built, tiny):
+    """The tokenizer has no piece for it, or the text is cut before it."""
+    bert = built("bert")
+    model = OwnModel("bert", bert.model, tiny.tokenizer, GAP)
+    assert len(model.look(ASKED).layers) == 4
+    assert "its tokenizer has no piece for a gap" in complaint(model.answers, ASKED)
+    text = complaint(bert.answers, "hat " * 600 + "___")
+    assert text.endswith(
+        "piece that is missing. Only the first 512 of 601 pieces: no more can be drawn."
+    )
 
 
 def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
