@@ -321,7 +321,8 @@ class OwnModel:
         look, keep = self.look(text, part, answer), torch.as_tensor(keep).bool()
         view = look.view(layer, head, group)
         layer = min(max(layer, 1), len(look.layers)) - 1
-        place = (group - 1) * MAX_HEADS + view.head
+        last = (len(look.layers[layer]) - 1) // MAX_HEADS  # as in Look.view
+        place = min(max(group - 1, 0), last) * MAX_HEADS + view.head
         weights = look.layers[layer][place]
         if keep.shape != weights.shape:
             raise InputError(

@@ -662,6 +662,23 @@ def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
     )
 
 
+def test_where_a_layer_has_fewer_groups_the_last_one_is_meant(tiny):
+    """20 heads in layer 1, 4 in layer 2: what is shown is what is changed."""
+    import transformers as hf
+
+    config = hf.GPT2Config(vocab_size=80, n_embd=40, n_layer=2, n_head=20)
+    model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model.transformer.h[1].attn.num_heads, model.transformer.h[1].attn.head_dim = 4, 10
+    own, keep = OwnModel("20 and 4", model, tiny.tokenizer, NEXT), torch.ones(5, 5).tril() > 0
+    keep[4, 1] = False
+    for layer, group, heads in ((1, 0, 20), (1, 3, 20), (2, 2, 4)):
+        last = 1 if group == 0 or heads == 4 else 2
+        expected = own.without(TEXT, layer, 3, keep, last)
+        view = own.without(TEXT, layer, 3, keep, group)
+        assert view.caption == expected.caption
+        assert (view.matrix == expected.matrix).all()
+
+
 def test_an_interrupted_map_shows_what_it_has(tiny, monkeypatch):
     whole, once = tiny.effects(TEXT), tiny._answers
 
