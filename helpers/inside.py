@@ -16,8 +16,9 @@ from .training import counted
 from .trial import Case
 from .view import MAX_HEADS, MAX_SIDE, View
 
-SHORT = "a b c"  # what a model is tried with as soon as it is loaded
-LONGER = "a b c d e f g h i j k l m n o p q r s t u v w x y z"  # reaches beyond a small window
+SHORT = "a b c"
+# what a model is tried with as soon as it is loaded: reaches beyond a small window
+LONGER = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
 NEXT, GAP = "what comes next", "what stands in the gap"
 LIKELIEST = 5
 AT_ONCE = 1024  # pieces in one run, of all copies of a text together
@@ -132,7 +133,7 @@ class OwnModel:
         self._run = lru_cache(2)(self._run)  # moving a slider asks for the same text again
         self._calls, self.silent = [], ""
         self._attach()
-        every, _ = self._run(SHORT, SHORT)
+        every, _ = self._run(LONGER, LONGER)
         if self.asks == NEXT and list(every) == ["encoder"]:  # it has seen what it would say
             self.asks = ""
         layers = [layer for look in every.values() for layer in look.layers]
@@ -144,7 +145,7 @@ class OwnModel:
 
     def __repr__(self):
         lines = [f"{self.name}: {type(self.model).__name__}, texts of up to {self.limit()} pieces"]
-        for part, look in self._run(SHORT, SHORT)[0].items():
+        for part, look in self._run(LONGER, LONGER)[0].items():
             counts = sorted({len(layer) for layer in look.layers if len(layer)})
             heads = " to ".join(map(str, {counts[0]: 0, counts[-1]: 0}))
             line = f"{part}: {len(look.layers)} layers of {heads} heads"
@@ -243,10 +244,11 @@ class OwnModel:
             raise InputError(
                 f"{self.name} ({type(self.model).__name__}) has no head that says {NEXT}, or {GAP}."
             )
+        if before is None and self.tokenizer.mask_token is None:
+            raise InputError(f"{self.name} says {GAP}, but its tokenizer has no piece for a gap.")
         if before is None:
-            raise InputError(
-                f"{self.name} says {GAP}: type ___ once, for the piece that is missing."
-            )
+            said = f"{self.name} says {GAP}: type ___ once, for the piece that is missing."
+            raise InputError(f"{said} {self.look(text).note}".strip())
         if change is None:
             return before[0].clone()
 
@@ -319,7 +321,8 @@ class OwnModel:
         look, keep = self.look(text, part, answer), torch.as_tensor(keep).bool()
         view = look.view(layer, head, group)
         layer = min(max(layer, 1), len(look.layers)) - 1
-        place = (group - 1) * MAX_HEADS + view.head
+        last = (len(look.layers[layer]) - 1) // MAX_HEADS  # as in Look.view
+        place = min(max(group - 1, 0), last) * MAX_HEADS + view.head
         weights = look.layers[layer][place]
         if keep.shape != weights.shape:
             raise InputError(
@@ -410,11 +413,16 @@ class OwnModel:
             return None
         place = -1
         if self.asks == GAP:
-            gaps = (inputs["input_ids"][0] == self.tokenizer.mask_token_id).nonzero().flatten()
-            if len(gaps) != 1:
+            ids, gap = inputs["input_ids"][0].tolist(), self.tokenizer.mask_token_id
+            if ids.count(gap) != 1:
                 return None
-            place = int(gaps)
-        return output.logits[:, place].log_softmax(-1)
+            place = ids.index(gap)
+        said = output.logits[:, place].log_softmax(-1)
+        if said.isnan().any():
+            raise InputError(
+                f"{self.name} answers with what is no number (nan): its weights may be damaged."
+            )
+        return said
 
     def _inputs(self, text, answer):
         """(what the model gets, {part: its pieces}, a note on what was cut off)"""
@@ -440,7 +448,7 @@ class OwnModel:
                 part = "encoder" if any(x.triu(1).any() for x in layers) else "decoder"
             about = f"{self.name}, {part}" if self.two_sided else self.name
             known = getattr(self.model.config.get_text_config(), "num_hidden_layers", None)
-            if self.silent and not self.two_sided and known and len(layers) != known:
+            if self.silent and not self.two_sided and known and len(layers) < known:
                 note += f" It returns the weights of {len(layers)} of its {known} layers only."
             looks[part] = Look(layers, rows, columns, about, note.strip())
         return looks, self._said(output, inputs)
@@ -469,8 +477,9 @@ class OwnModel:
             if run and run.error:  # what the reader's function raised is the reader's
                 raise run.error from None
             raise InputError(
-                f"{self.name} could not be run on this text: {first_line(error)} Try a shorter "
-                "text; a model that needs more than a text (pictures, sound) cannot be shown here."
+                f"{self.name} could not be run on a text of {inputs['input_ids'].shape[1]} pieces: "
+                f"{first_line(error)} A shorter text may help; a model that needs more than a text "
+                "(its language, pictures, sound) cannot be shown here."
             ) from None
 
     def _pieces(self, text):
@@ -489,7 +498,10 @@ class OwnModel:
             raise InputError("the tokenizer finds nothing in this text: type at least one word.")
         if self.asks == NEXT and not self.two_sided and ids[-1] == self.tokenizer.eos_token_id:
             ids, total = ids[:-1] or ids, max(total - 1, 1)  # nothing comes after the end
-        table = getattr(self.model.get_input_embeddings(), "num_embeddings", None)
+        try:
+            table = getattr(self.model.get_input_embeddings(), "num_embeddings", None)
+        except NotImplementedError:  # a model of texts and pictures has several
+            table = None
         if table and max(ids) >= table:
             raise InputError(
                 f"the tokenizer of {self.name} gives the piece number {max(ids)}, the model knows "
@@ -539,12 +551,17 @@ class OwnModel:
                 "computes without attention, or keeps the weights to itself; choose another "
                 "model, such as distilgpt2."
             )
-        shapes = {tuple(layer.shape[:1] + layer.shape[2:]) for layer in layers}
-        if shapes != {(1, len(rows), len(columns))} or layers[0].ndim != 4:
-            raise InputError(
-                f"{kind} returned weights of the shape {tuple(layers[0].shape)}, which are not "
-                f"one for each pair of {len(rows)} x {len(columns)} pieces; choose another model."
-            )
+        for layer in layers:
+            if layer.ndim != 4 or layer[:, 0].shape != (1, len(rows), len(columns)):
+                raise InputError(
+                    f"{kind} returned weights of the shape {tuple(layer.shape)}, which are not one "
+                    f"for each pair of {len(rows)} x {len(columns)} pieces; choose another model."
+                )
+            if layer.min() < 0 or layer.sum(-1).max() > 1.001:
+                raise InputError(
+                    f"{kind} returned numbers that are no weights of attention: some are negative, "
+                    "or a row sums to more than 1; choose another model."
+                )
         none = layers[0].new_zeros(0, len(rows), len(columns))
         return [known[k][0] if k in known else none for k in range(total)]
 

@@ -391,6 +391,13 @@ def architectures(hf):
         "granite_swa": hf.GraniteSWAConfig(**size, **heads, **WINDOW),
         "diffllama": hf.DiffLlamaConfig(**size, **heads, **grouped),
         "xlnet": hf.XLNetConfig(vocab_size=80, d_model=32, n_layer=2, n_head=4, d_inner=32),
+        "albert twice": hf.AlbertConfig(**size, **heads, embedding_size=8, inner_group_num=2),
+        "squeezebert": hf.SqueezeBertConfig(**size, **heads, embedding_size=32),
+        "funnel": hf.FunnelConfig(vocab_size=80, d_model=32, n_head=4, d_head=8, d_inner=32),
+        "deepseek_v4": hf.DeepseekV4Config(
+            **size, **heads, **eight, num_key_value_heads=1, qk_rope_head_dim=8, q_lora_rank=8,
+            n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, sliding_window=3,
+        ),
     }  # fmt: skip
 
 
@@ -577,6 +584,54 @@ def test_a_model_whose_weights_cannot_be_changed_is_shown_and_says_why(built, na
         assert re.search(said, complaint(attempt, ASKED, lambda layer, weights: weights))
 
 
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("squeezebert", "no weights of attention: some are negative"),  # it returns scores
+        ("funnel", r"shape \(1, 4, \d+, 26\), which are not one for each pair of 26 x 26"),
+        ("deepseek_v4", r"shape \(1, 4, 26, \d+\), which are not one for each pair of 26 x 26"),
+    ],
+)
+def test_what_is_no_weight_for_each_pair_is_refused_as_soon_as_it_is_loaded(built, name, said):
+    text = complaint(built, name)
+    assert re.search(said, text) and "(1, 4, 26, 26)" not in text
+
+
+def test_layers_that_compute_attention_twice_are_all_there(built):
+    """ALBERT with two in each group: 8 of "4 layers" are not fewer."""
+    look = built("albert twice").look(ASKED)
+    assert len(look.layers) == 8 and look.note == ""
+
+
+def test_a_model_of_texts_and_pictures_needs_both(tiny):
+    import transformers as hf
+
+    of_text = dict(vocab_size=80, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    of_pictures = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=32)
+    config = hf.CLIPConfig(text_config=of_text, vision_config=of_pictures)
+    text = complaint(OwnModel, "clip", hf.CLIPModel(config), tiny.tokenizer, "")
+    assert "clip could not be run on a text of 26 pieces" in text and "pictures" in text
+
+
+def test_a_model_with_damaged_weights_does_not_answer(tiny):
+    model = copy.deepcopy(tiny.model)
+    model.transformer.h[1].mlp.c_fc.weight.data[0] = float("nan")
+    text = complaint(OwnModel, "damaged", model, tiny.tokenizer, NEXT)
+    assert "no number (nan): its weights may be damaged" in text
+
+
+def test_a_gap_that_cannot_be_is_told(built, tiny):
+    """The tokenizer has no piece for it, or the text is cut before it."""
+    bert = built("bert")
+    model = OwnModel("bert", bert.model, tiny.tokenizer, GAP)
+    assert len(model.look(ASKED).layers) == 4
+    assert "its tokenizer has no piece for a gap" in complaint(model.answers, ASKED)
+    text = complaint(bert.answers, "hat " * 600 + "___")
+    assert text.endswith(
+        "piece that is missing. Only the first 512 of 601 pieces: no more can be drawn."
+    )
+
+
 def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
     look, keep = tiny.look(TEXT), torch.ones(5, 5, dtype=torch.bool)
     keep[4, 1] = keep[4, 2] = keep[0, 0] = keep[0, 4] = False
@@ -605,6 +660,23 @@ def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
     assert "keep has the shape (2, 2); (5, 5) is expected" in complaint(
         tiny.without, TEXT, 1, 1, keep[:2, :2]
     )
+
+
+def test_where_a_layer_has_fewer_groups_the_last_one_is_meant(tiny):
+    """20 heads in layer 1, 4 in layer 2: what is shown is what is changed."""
+    import transformers as hf
+
+    config = hf.GPT2Config(vocab_size=80, n_embd=40, n_layer=2, n_head=20)
+    model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model.transformer.h[1].attn.num_heads, model.transformer.h[1].attn.head_dim = 4, 10
+    own, keep = OwnModel("20 and 4", model, tiny.tokenizer, NEXT), torch.ones(5, 5).tril() > 0
+    keep[4, 1] = False
+    for layer, group, heads in ((1, 0, 20), (1, 3, 20), (2, 2, 4)):
+        last = 1 if group == 0 or heads == 4 else 2
+        expected = own.without(TEXT, layer, 3, keep, last)
+        view = own.without(TEXT, layer, 3, keep, group)
+        assert view.caption == expected.caption
+        assert (view.matrix == expected.matrix).all()
 
 
 def test_an_interrupted_map_shows_what_it_has(tiny, monkeypatch):
