@@ -266,6 +266,110 @@ def test_the_exchange_must_turn_the_answer_where_that_is_claimed():
         assert judge(model, 0, 0, turned).verdict == verdict
 
 
+class Copies:
+    """One layer; the last word takes along, scaled, what its heads give all of words: look
+    (heads, n), weights of the last word. both(given, words) is what counts of (heads, 99)."""
+
+    def __init__(self, look, both):
+        self.look, self.both = look, both
+
+    def weights(self, words):
+        look = self.look(words) if callable(self.look) else self.look
+        return [look[:, None].expand(-1, look.shape[1], -1).clone()]
+
+    def answers(self, words, change=None):
+        weights = self.weights(words)[0]
+        weights = change(0, weights) if change else weights
+        given = weights[:, -1] @ torch.nn.functional.one_hot(torch.tensor(words), 99).float()
+        return 30 * self.both(given, words) + 9 * (torch.arange(99) == 98)
+
+
+def drawn(n, key=1):
+    """Sentences of n different words, the first one from 0 to 5, and what the last looks at."""
+    draws = torch.Generator().manual_seed(0)
+    while True:
+        words = [int(torch.randint(6, (1,), generator=draws))]
+        words += (6 + torch.randperm(80, generator=draws)[: n - 1]).tolist()
+        yield Case(words, n - 1, key, words[key])
+
+
+def test_in_each_sentence_another_head_is_needed_as_much():
+    def look(words):
+        weights = torch.full((7, 5), 0.05) + 0.75 * (torch.arange(5) == 3)
+        weights[[0, 1 + words[0]]] = torch.tensor([0.05, 0.8, 0.05, 0.05, 0.05])
+        return weights
+
+    model = Copies(look, lambda given, words: torch.minimum(given[0], given[1 + words[0]]))
+    assert judge(model, 0, 0, drawn(5)).verdict == NOT_ALONE
+
+
+def test_among_many_words_another_heavy_one_is_needed_as_much():
+    look = torch.full((1, 40), 0.05 / 37)
+    look[0, :3] = torch.tensor([0.5, 0.25, 0.2])  # the first one is a sink
+
+    def both(given, words):
+        return 4 * given[0] * float(given[0, words[1]] * given[0, words[2]] > 0.02)
+
+    def without_sink(given, words):
+        given = given.clone()
+        given[0, words[0]] = 0
+        return both(given, words)
+
+    for key in (1, 2):
+        outcome = judge(Copies(look, without_sink), 0, 0, drawn(40, key))
+        assert outcome.verdict in (NOT_ALONE, CANNOT), outcome
+    assert judge(Copies(look, without_sink), 0, 0, drawn(40)).verdict == NOT_ALONE
+
+
+def test_a_light_word_that_stands_out_in_a_long_sentence():
+    look = torch.full((1, 60), 0.94 / 59)
+    look[0, 1] = 0.06
+    assert (
+        judge(Copies(look, lambda given, words: 9 * given[0]), 0, 0, drawn(60)).verdict == SUPPORTED
+    )
+
+
+def test_few_answers_are_guessed_too_often_to_be_called_not_needed():
+    look = torch.tensor([[0.02, 0.9, 0.02, 0.02, 0.02, 0.02]])
+    draws = torch.Generator().manual_seed(0)
+    bits = [torch.randint(2, (6,), generator=draws).tolist() for _ in range(300)]
+    model = Copies(look, lambda given, words: given[0] - 9 * (torch.arange(99) > 1))
+    assert judge(model, 0, 0, [Case(b, 5, 1, b[1]) for b in bits]).verdict == CANNOT
+
+
+def test_weights_of_0_are_weights():
+    """In three of four sentences the last word gives the first one nothing."""
+
+    def look(words):
+        weights = torch.tensor([[0.1, 0.0, 0.0, 0.1]])
+        weights[0, 1 if words[0] == 0 else 2] = 0.8
+        return weights
+
+    model = Copies(look, lambda given, words: given[0])
+    model_cases = (replace(c, answer=c.words[1 if c.words[0] == 0 else 2]) for c in drawn(4))
+    assert judge(model, 0, 0, model_cases).verdict == ALSO_WITHOUT
+
+
+@pytest.mark.parametrize(
+    "asks, said",
+    [
+        (lambda change, w: change(1, w), "should call change"),  # layers counted from 1
+        (lambda change, w: change(0, w[None])[0], "should call change"),
+        (lambda change, w: w, "should call change"),
+        (lambda change, w: 0.5 * change(0, w), "answers otherwise"),
+    ],
+)
+def test_a_model_that_does_not_ask_as_it_should(asks, said):
+    class Other(Copies):
+        def answers(self, words, change=None):
+            asked = change and (lambda k, w: asks(change, w))
+            return super().answers(words, asked)
+
+    model = Other(torch.full((1, 5), 0.2), lambda given, words: given[0])
+    with pytest.raises(InputError, match=said):
+        judge(model, 0, 0, drawn(5))
+
+
 def test_too_few_sentences_cannot_tell_and_it_takes_no_more_than_it_needs():
     model = RULE["needed"][0]
     for few in (0, 7):
@@ -468,7 +572,7 @@ def test_models_of_another_kind(models, said):
 def test_a_word_that_comes_later_cannot_be_claimed_nor_exchanged():
     for more in (dict(at="last letter"), dict(at="its copy", instead="last letter")):
         claim = Claim("copying", 1, "letter after its copy", seeds=(0,), **more)
-        with pytest.raises(InputError, match="cannot see the other one, which comes later"):
+        with pytest.raises(InputError, match="in most sentences the word that looks cannot see"):
             trial(claim, {0: course()["copying"].build()})
 
 
@@ -498,6 +602,9 @@ def test_what_is_no_claim_no_case_and_no_text():
     ):
         with pytest.raises(InputError, match=re.escape(said)):
             judge(model, 0, 0, cases)
+    model.own *= 2
+    with pytest.raises(InputError, match="should come after softmax"):
+        judge(model, 0, 0, [one])
     model.own = model.own[0]
     with pytest.raises(InputError, match="should be a list by layer of tensors"):
         judge(model, 0, 0, [one])

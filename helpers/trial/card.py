@@ -12,6 +12,7 @@ import torch
 
 from ..guard import InputError
 from ..still import MARKED, Still
+from ..training import counted
 from . import rule
 from .rule import BY_SEED, CANNOT, OWN, RULES, SUPPORTED, TRIED, TURNED, Case, judge
 from .small import Subject, course, single
@@ -118,7 +119,7 @@ def trial(claim, models=None):
     outcomes = {}
     with single():
         form, places = _places(claim, task)
-        for seed in claim.seeds:
+        for seed in claim.seeds if models is not None else _counted(claim.seeds):
             if models is not None and seed not in models:
                 known = ", ".join(map(repr, models)) or "none"
                 raise InputError(f"there is no model of seed {seed}; models has {known}.")
@@ -127,6 +128,11 @@ def trial(claim, models=None):
             cases = _cases(claim, task, form, places)
             outcomes[f"seed {seed}"] = judge(subject, *_place(claim), cases, claim.controls)
     return Card(claim, outcomes)
+
+
+def _counted(seeds):
+    """While they are trained a bar grows."""
+    return seeds if len(seeds) == 1 else (seeds[k] for k in counted(len(seeds), "models tried"))
 
 
 def _expect_fit(subject, task, seed):
@@ -221,12 +227,13 @@ class Card:
             "What was claimed",
             *claimed,
             "",
-            "What was tried: the weight, and falls of the chance of the answer, 0 to 1: means over",
-            "sentences ± three standard errors (in how many of them the weight is there, or the",
-            "answer becomes another one). Taken out: the rest is divided to sum to 1; set to 0:",
-            "it is not. Other words: the largest of those that are taken out or set to 0 (in how",
-            "many sentences one does it both ways), else their median.",
-            f"    {'':17}{'the claim':18}  {'other words':18}  another head",
+            "What was tried",
+            "  Means over the sentences ± three standard errors: the weight, then how much of",
+            "  the chance of the answer, 0 to 1, is lost. In brackets: in how many sentences the",
+            "  weight is there, or another answer becomes the likeliest. Taken out: the rest is",
+            "  divided to sum to 1; set to 0: it is not. Other words: the one that loses most,",
+            "  and in how many sentences one does both ways; of weights, exchanges: the median.",
+            f"    {'':17}{'the claim':18}  {'other words':18}  another {self._kind()}",
             *tried,
             "",
             f"What “{self.verdict}” means",
@@ -248,8 +255,13 @@ class Card:
             (layer, heads), (tried, total) = outcome.other, outcome.controls
             which = f"layer {layer}" + f", head {heads[0]}" * (self.claim.head != "all")
             most = f"which does most of {tried}" + f" drawn from {total}" * (tried < total)
-            said += f"\n    another head: {which}, {most if total > 1 else 'the only one'}"
+            said += (
+                f"\n    another {self._kind()}: {which}, {most if total > 1 else 'the only one'}"
+            )
         return said
+
+    def _kind(self):
+        return "layer" if self.claim.head == "all" else "head"
 
     def same_as(self, text):
         """Whether a card's text says the same as this one, digit for digit; versions aside.
@@ -346,7 +358,9 @@ def _together(outcomes):
     yes = [name for name, o in told.items() if o.verdict == SUPPORTED]
     no = [name for name in told if name not in yes]
     if yes and no:
-        return BY_SEED, f"supported in {', '.join(yes)}, not in {', '.join(no)}."
+        open_ = [name for name in outcomes if name not in told]
+        cannot = f"; {', '.join(open_)} cannot tell" if open_ else ""
+        return BY_SEED, f"supported in {', '.join(yes)}, not in {', '.join(no)}{cannot}."
     if 2 * len(told) <= len(outcomes):
         return CANNOT, f"only {len(told)} of {len(outcomes)} models can tell."
     (verdict, times), *_ = Counter(o.verdict for o in told.values()).most_common()
@@ -368,7 +382,8 @@ def _cell(mean, error, count):
     if mean != mean:
         return f"{NONE:18}"
     mean = round(mean, 2) + 0.0  # no -0.00
-    return f"{f'{mean:.2f} ± {error:.2f} ({count})':18}"
+    times = "" if count != count else f" ({count:.0f})"
+    return f"{f'{mean:.2f} ± {error:.2f}{times}':18}"
 
 
 def _values(claim):

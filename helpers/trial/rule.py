@@ -13,7 +13,8 @@ weights), of a weight (Serrano and Smith 2019). That the weights alone do not te
 Wallace 2019. Whatever is done to the word of the claim is done to others as well: the controls.
 
 Sentences are counted, and means decide nothing: in a mean, sentences in which the claim does not
-hold are outweighed by others.
+hold are outweighed by others. Supported means needed: where the answer comes from, an exchange of
+weights tells, with the answer that should come then.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from ..attention import erase, exchange
 from ..guard import InputError
 from ..intervene import even_over
 
-STAGES = 16, 32, 64, 128  # sentences; the next stage only while it is open
+STAGES = 32, 64, 128  # sentences; the next stage only while it is open
 FEWEST = 8  # sentences
 TAKEN = 10 * STAGES[-1]  # of them, at most: some are left out
 MOST, HALF, SOME = 2 / 3, 1 / 2, 1 / 3  # of the sentences
@@ -41,12 +42,13 @@ ERRORS = 3  # standard errors that a figure shows
 SUPPORTED, NOT_NEEDED, ALSO_WITHOUT = "supported", "not needed", "also without it"
 NOT_ALONE, BY_SEED, CANNOT = "not alone", "depends on the seed", "cannot be told"
 RULES = {
-    SUPPORTED: "of the sentences with this answer clearly more than two thirds are like this: the "
-    f"word has over {MORE} more weight than others (their median; in long sentences over half of "
-    f"an even weight more); at least {ENOUGH} of the four changes make another answer the "
-    "likeliest, and an exchange the other one where that is claimed; neither another word, taken "
-    "out or set to 0, nor most exchanges of words drawn at random, nor all three of these in "
-    "another head do that. And each change does it in clearly more than a third",
+    SUPPORTED: "of the sentences with this answer clearly more than two thirds are like this. "
+    f"The weight is there: over {MORE} more than that of other words (their median; in long "
+    f"sentences over half of an even weight more). At least {ENOUGH} of the four changes make "
+    "another answer the likeliest, each of them in clearly more than a third of the sentences; "
+    "and an exchange brings the other answer, where that is claimed. No control does as much: no "
+    "other word that is taken out and set to 0, not most exchanges of words drawn at random, not "
+    "all three in another head",
     NOT_NEEDED: "in too many sentences the answer stays without this weight",
     ALSO_WITHOUT: "in too many sentences other words have as much weight, and in too many the "
     "answer stays without this one",
@@ -97,7 +99,8 @@ class Outcome:
     head that does most; each a mean over sentences and three standard errors. The first row are
     weights, the others falls of the chance of the answer (the last one: the rise of that of the
     other answer). NaN where nothing was tried.
-    counts: (6, columns), in how many sentences the weight is there, or the answer changes.
+    counts: (6, columns), in how many sentences the weight is there, or the answer changes; NaN
+    where that was not asked.
     other: its layer and its heads, from 1.  controls: how many others were tried, and how many
     there are.
     """
@@ -124,6 +127,9 @@ def judge(subject, layer, head, cases, seed=0):
     """
     draws, rows, known, unseen, place = torch.Generator().manual_seed(seed), [], set(), 0, None
     for case in islice(_iterable(cases), TAKEN):
+        words = repr(case.words.tolist() if torch.is_tensor(case.words) else case.words)
+        if words in known:
+            continue
         weights = _weights(subject, case.words)
         if place is None:
             place, others, total = _heads([len(w) for w in weights], layer, head, draws)
@@ -135,19 +141,20 @@ def judge(subject, layer, head, cases, seed=0):
         if not all(seen[layer][case.query, j] for j in (case.key, case.instead) if j is not None):
             unseen += 1
             continue
-        if (same := _written(case)) in known:
-            continue
-        known.add(same)
+        known.add(words)
         rows.append(
             _tried(subject, case, before, weights, seen, place, others, draws)
             if before.argmax() == case.answer
             else None
         )
         final = len(rows) == STAGES[-1]
-        if len(rows) in STAGES and (outcome := _decide(rows, others, total, final)):
+        if unseen <= len(rows) in STAGES and (outcome := _decide(rows, others, total, final)):
             return outcome
-    if unseen and not rows:
-        raise InputError("the word that looks cannot see the other one, which comes later.")
+    if unseen > len(rows):
+        raise InputError(
+            "in most sentences the word that looks cannot see the other one: it comes later, or is "
+            "too far away."
+        )
     return _decide(rows, *((others, total) if rows else ([], 0)), final=True)
 
 
@@ -166,13 +173,16 @@ def _iterable(cases):
 
 def _weights(subject, words):
     weights = subject.weights(words)
-    if not isinstance(weights, (list, tuple)) or not all(
-        torch.is_tensor(w) and w.ndim == 3 and w.shape[1:] == weights[0].shape[1:]
-        and w.shape[1] == w.shape[2] for w in weights
-    ):  # fmt: skip
+    shapes = {tuple(w.shape[1:]) if torch.is_tensor(w) else () for w in weights}
+    if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[0] != shape[1]:
         raise InputError(
             "the model's weights(words) should be a list by layer of tensors (heads, n, n), with "
             "0 heads where a layer has no attention."
+        )
+    if not all((w >= 0).all() and (w.sum(dim=-1) < 1.001).all() for w in weights):
+        raise InputError(
+            "the model's weights(words) should come after softmax: none below 0, and no row with a "
+            "sum above 1."
         )
     return weights
 
@@ -206,12 +216,6 @@ def _expect_fit(case, n, answers):
             f"instead of a case is {case.instead}; another word than its key, {case.key}, is "
             "expected, with which the weights are exchanged."
         )
-
-
-def _written(case):
-    """Equal for cases that say the same."""
-    words = case.words.tolist() if torch.is_tensor(case.words) else case.words
-    return repr((words, case.query, case.key, case.answer, case.instead, case.turns))
 
 
 def _heads(counts, layer, head, draws):
@@ -316,6 +320,8 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
 
 
 def _chances(answers):
+    if not torch.is_tensor(answers) or answers.ndim != 1:
+        raise InputError("the model's answers(words) should be a tensor (answers,).")
     chances = answers.double().log_softmax(dim=-1).exp()
     if not chances.isfinite().all():
         raise InputError("the model's answers hold nan: there is nothing to compare.")
@@ -395,7 +401,7 @@ def _decide(rows, others, total, final=False):
         known |= dict(other=(at + 1, [h + 1 for h in heads]), controls=(len(others), total))
     shown = table[:, :, columns]
     own, words = (shown[..., column, 1] > 0 for column in (OWN, OTHER_WORDS))
-    known |= dict(counts=(shown[..., 1] > 0).sum(dim=0), figures=_spread(shown))
+    known |= dict(counts=shown[..., 1].sum(dim=0), figures=_spread(shown))
     changes = own[:, EVEN:TURNED]
     needed, alone = changes.sum(dim=1) >= ENOUGH, ~(words[:, OUT] | words[:, EXCHANGED])
     # in the order in which they are asked: in how many sentences; the verdict and why if not
