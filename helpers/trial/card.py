@@ -231,9 +231,10 @@ class Card:
             "  Means over the sentences ± three standard errors: the weight, then how much of",
             "  the chance of the answer, 0 to 1, is lost. In brackets: in how many sentences the",
             "  weight is there, or another answer becomes the likeliest. Taken out: the rest is",
-            "  divided to sum to 1; set to 0: it is not. Other words: the one that loses most,",
-            "  and in how many sentences one does both ways; of weights, exchanges: the median.",
-            f"    {'':17}{'the claim':18}  {'other words':18}  another {self._kind()}",
+            "  divided to sum to 1; set to 0: it is not. Other words: the one that loses most (in",
+            "  brackets, where one changes the answer both taken out and set to 0); in the rows",
+            "  of weights and exchanges their median.",
+            f"    {'':17}{'the claim':18}  {'other words':18}{self._other_column()}".rstrip(),
             *tried,
             "",
             f"What “{self.verdict}” means",
@@ -247,21 +248,29 @@ class Card:
         ]
 
     def _counted(self, outcome):
-        """How many sentences one model needed, and which other head stands on the card."""
+        """How many sentences, words and heads one model needed."""
         said = f"{outcome.sentences} sentences"
         if outcome.right == outcome.right:
             said += f", answer in {outcome.right:.2f}, claim holds in {outcome.follow}"
         if outcome.other:
-            (layer, heads), (tried, total) = outcome.other, outcome.controls
+            (layer, heads), (tried, total) = outcome.other, outcome.heads
             which = f"layer {layer}" + f", head {heads[0]}" * (self.claim.head != "all")
-            most = f"which does most of {tried}" + f" drawn from {total}" * (tried < total)
+            most = f"which does most of {tried}{f' of {total}' * (tried < total)}"
             said += (
                 f"\n    another {self._kind()}: {which}, {most if total > 1 else 'the only one'}"
             )
+            said += f"; one or another in {outcome.any_other}" * (total > 1)
+        tried, total = outcome.words
+        if tried < total:
+            said += f"\n    other words: {tried} of up to {total}"
         return said
 
     def _kind(self):
         return "layer" if self.claim.head == "all" else "head"
+
+    def _other_column(self):
+        some = any(outcome.other for outcome in self.outcomes.values())
+        return f"  another {self._kind()}" * some
 
     def same_as(self, text):
         """Whether a card's text says the same as this one, digit for digit; versions aside.
@@ -335,7 +344,7 @@ class Card:
             raise InputError(f"{path.name!r} cannot be written: {error.strerror}.") from None
 
 
-LABELS = "the claim", "other words", "another head"
+LABELS = "the claim", "other words", "another head or layer"
 COLOURS = MARKED, "#8c8c8c", "#3f6f9f"
 
 
@@ -364,8 +373,9 @@ def _together(outcomes):
     if 2 * len(told) <= len(outcomes):
         return CANNOT, f"only {len(told)} of {len(outcomes)} models can tell."
     (verdict, times), *_ = Counter(o.verdict for o in told.values()).most_common()
-    why = next(o.why for o in told.values() if o.verdict == verdict)
-    return verdict, f"{why.removesuffix('.')} (in {times} of {len(outcomes)} models)."
+    whys = [*{o.why: 0 for o in told.values() if o.verdict == verdict}]
+    why = whys[0].removesuffix(".") if len(whys) == 1 else "for more than one reason, see below"
+    return verdict, f"{why} (in {times} of {len(outcomes)} models)."
 
 
 def _rows(outcome):

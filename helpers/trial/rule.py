@@ -33,23 +33,25 @@ TAKEN = 10 * STAGES[-1]  # of them, at most: some are left out
 MOST, HALF, SOME = 2 / 3, 1 / 2, 1 / 3  # of the sentences
 ENOUGH = 3  # of the four changes: a model that has lost the answer still guesses it now and then
 LEVEL = 0.05  # so unlikely is a count of sentences if the share of all is MOST, or HALF
-FALL = 0.2  # of the chance of the answer: where it falls more, the answer does not just stay
+FALL = 0.2  # of the chance of the answer, as a mean: where it falls more ...
+GUESSED = 0.1  # ... and the answer changes in more of the sentences, it does not just stay
 MORE = 0.05  # weight than other words; where there are many, over half of an even one
-WORDS = 4, 4  # other words of each sentence as controls: those with most weight, others drawn
-HEADS = 24  # other heads as controls; drawn where there are more
+MANY = 24  # other words, or heads, are tried; of more the half with most weight, others drawn
 ERRORS = 3  # standard errors that a figure shows
 
 SUPPORTED, NOT_NEEDED, ALSO_WITHOUT = "supported", "not needed", "also without it"
 NOT_ALONE, BY_SEED, CANNOT = "not alone", "depends on the seed", "cannot be told"
 RULES = {
-    SUPPORTED: "of the sentences with this answer clearly more than two thirds are like this. "
+    SUPPORTED: "of the sentences with this answer clearly more than two thirds (binomial test) are "
+    "like this. "
     f"The weight is there: over {MORE} more than that of other words (their median; in long "
     f"sentences over half of an even weight more). At least {ENOUGH} of the four changes make "
     "another answer the likeliest, each of them in clearly more than a third of the sentences; "
     "and an exchange brings the other answer, where that is claimed. No control does as much: no "
     "other word that is taken out and set to 0, not most exchanges of words drawn at random, not "
-    "all three in another head",
-    NOT_NEEDED: "in too many sentences the answer stays without this weight",
+    "both in another head",
+    NOT_NEEDED: "in too many sentences the answer stays when this weight is changed as the reason "
+    "says",
     ALSO_WITHOUT: "in too many sentences other words have as much weight, and in too many the "
     "answer stays without this one",
     NOT_ALONE: "the answer needs this weight, but in too many sentences other words have as much, "
@@ -61,7 +63,7 @@ RULES = {
 WEIGHT, EVEN, OUT, ZERO, EXCHANGED, TURNED = range(6)
 TRIED = "weight", "made even", "taken out", "set to 0", "exchanged", "exchanged: turns"
 CHANGES = (
-    "the head's weights are made even",
+    "all weights are made even",
     "the weight is taken out",
     "the weight is set to 0",
     "the weights of two words are exchanged",
@@ -101,8 +103,9 @@ class Outcome:
     other answer). NaN where nothing was tried.
     counts: (6, columns), in how many sentences the weight is there, or the answer changes; NaN
     where that was not asked.
-    other: its layer and its heads, from 1.  controls: how many others were tried, and how many
-    there are.
+    other: its layer and its heads, from 1.  any_other: in how many sentences one or another head
+    changes the answer.  heads, words: how many others were tried, and how many there are, of
+    words in the longest sentence.
     """
 
     verdict: str
@@ -113,52 +116,64 @@ class Outcome:
     figures: torch.Tensor | None = None
     counts: torch.Tensor | None = None
     other: tuple | None = None
-    controls: tuple = (0, 0)
+    any_other: int = 0
+    heads: tuple = (0, 0)
+    words: tuple = (0, 0)
 
 
 def judge(subject, layer, head, cases, seed=0):
     """judge(subject, 1, None, cases): an Outcome.
 
     layer, head: from 0; head None for all heads of the layer together.  cases: an iterable of
-    Case, of which it takes as many as it needs, at most 128: each sentence once, and none in which
-    the one word cannot see the other.  seed: of what is drawn as controls.
+    Case in random order (a list is shuffled), of which it takes as many as it needs, at most 128,
+    each sentence once. Where the one word cannot see the other, the claim does not hold.
+    seed: of what is drawn as controls.
     Raises InputError if there is no such layer or head, if a case, or what the subject gives, is
-    of another form, or if there is nothing else that the word could see.
+    of another form, or if in most sentences the word cannot see the other, or no other at all.
     """
-    draws, rows, known, unseen, place = torch.Generator().manual_seed(seed), [], set(), 0, None
-    for case in islice(_iterable(cases), TAKEN):
-        words = repr(case.words.tolist() if torch.is_tensor(case.words) else case.words)
-        if words in known:
+    draws, rows, known, unseen, place = torch.Generator().manual_seed(seed), [], {}, 0, None
+    words = 0, 0
+    for case in islice(_iterable(cases, draws), TAKEN):
+        at = case.query, case.key, case.instead
+        same = repr(case.words.tolist() if torch.is_tensor(case.words) else case.words)
+        if known.setdefault(same, at) != at:
+            raise InputError(f"a sentence comes twice, at other places: {same[:60]}.")
+        if len(known) == len(rows):
             continue
         weights = _weights(subject, case.words)
-        if place is None:
-            place, others, total = _heads([len(w) for w in weights], layer, head, draws)
         before = _chances(subject.answers(case.words))
-        _expect_fit(case, len(weights[layer][0]), len(before))
-        if not rows:
+        _expect_fit(case, weights[0].shape[-1], len(before))
+        if place is None:
+            place, others, total = _heads(weights, layer, head, case, draws)
             _expect_asked(subject, case.words, weights)
         seen = _seen(subject, case, weights)
-        if not all(seen[layer][case.query, j] for j in (case.key, case.instead) if j is not None):
-            unseen += 1
-            continue
-        known.add(words)
-        rows.append(
-            _tried(subject, case, before, weights, seen, place, others, draws)
-            if before.argmax() == case.answer
-            else None
-        )
+        visible = all(seen[layer][at[0], j] for j in at[1:] if j is not None)
+        unseen += not visible
+        if before.argmax() != case.answer:
+            rows.append(None)
+        elif not visible:
+            rows.append(torch.zeros(6, 2 + len(others), 2))
+        else:
+            row, tried = _tried(subject, case, before, weights, seen, place, others, draws)
+            rows.append(row)
+            words = max(words, tried, key=lambda pair: pair[1])
+        counts = dict(heads=(len(others), total), words=words)
         final = len(rows) == STAGES[-1]
-        if unseen <= len(rows) in STAGES and (outcome := _decide(rows, others, total, final)):
+        if 2 * unseen <= len(rows) in STAGES and (outcome := _decide(rows, others, counts, final)):
             return outcome
-    if unseen > len(rows):
+        if final:
+            break
+    if 2 * unseen > len(rows):
         raise InputError(
             "in most sentences the word that looks cannot see the other one: it comes later, or is "
             "too far away."
         )
-    return _decide(rows, *((others, total) if rows else ([], 0)), final=True)
+    return _decide(rows, *((others, counts) if rows else ([], {})), final=True)
 
 
-def _iterable(cases):
+def _iterable(cases, draws):
+    if isinstance(cases, (list, tuple)):
+        cases = [cases[k] for k in torch.randperm(len(cases), generator=draws).tolist()]
     try:
         cases = iter(cases)
     except TypeError:
@@ -173,7 +188,8 @@ def _iterable(cases):
 
 def _weights(subject, words):
     weights = subject.weights(words)
-    shapes = {tuple(w.shape[1:]) if torch.is_tensor(w) else () for w in weights}
+    given = weights if isinstance(weights, (list, tuple)) else ()
+    shapes = {tuple(w.shape[1:]) if torch.is_tensor(w) else () for w in given}
     if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[0] != shape[1]:
         raise InputError(
             "the model's weights(words) should be a list by layer of tensors (heads, n, n), with "
@@ -218,24 +234,31 @@ def _expect_fit(case, n, answers):
         )
 
 
-def _heads(counts, layer, head, draws):
+def _heads(weights, layer, head, case, draws):
     """(layer, its heads) of the claim, the same of each control, and how many others there are."""
-    if not (isinstance(layer, int) and 0 <= layer < len(counts) and counts[layer]):
+    counts = [len(w) for w in weights]
+    if not (type(layer) is int and 0 <= layer < len(counts) and counts[layer]):
         having = ", ".join(str(k + 1) for k, count in enumerate(counts) if count)
         raise InputError(f"there is no layer {layer + 1} with attention; it has: {having}.")
     if head is None:
         whole = {k: (k, list(range(count))) for k, count in enumerate(counts) if count}
         return whole.pop(layer), list(whole.values()), len(whole)
-    if not (isinstance(head, int) and 0 <= head < counts[layer]):
+    if not (type(head) is int and 0 <= head < counts[layer]):
         raise InputError(
             f"there is no head {head + 1} in layer {layer + 1}; it has {counts[layer]}."
         )
     every = [(k, [h]) for k, count in enumerate(counts) for h in range(count)]
     every.remove((layer, [head]))
-    total = len(every)
-    if total > HEADS:
-        every = [every[k] for k in torch.randperm(total, generator=draws)[:HEADS].tolist()]
-    return (layer, [head]), every, total
+    by_weight = [weights[k][h[0], case.query, case.key].item() for k, h in every]
+    return (layer, [head]), _controls(every, by_weight, draws), len(every)
+
+
+def _controls(every, weights, draws):
+    """Of more than MANY the half with most weight, and others drawn; those with most come first."""
+    ordered = sorted(range(len(every)), key=lambda k: -weights[k])
+    most, rest = ordered[: MANY // 2], ordered[MANY // 2 :]
+    drawn = [rest[k] for k in torch.randperm(len(rest), generator=draws)[: MANY // 2].tolist()]
+    return [every[k] for k in most + drawn]
 
 
 def _seen(subject, case, weights):
@@ -252,7 +275,8 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
     """What all changes do to one sentence in which the claimed answer comes.
 
     before: its chances (answers,).  Returns (6, 2 + controls, 2), rows as TRIED: the weight or
-    the fall of the chance, and 1 where the weight is there or the answer changes, else 0.
+    the fall of the chance, and 1 where the weight is there or the answer changes, else 0; and how
+    many other words were tried, and how many there are.
     """
     q, k = case.query, case.key
     words = [j for j in seen[place[0]][q].nonzero()[:, 0].tolist() if j != k]
@@ -262,12 +286,11 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
             "others and gives them no weight, the model needs seen(words), which says so.)"
         )
     of_words = weights[place[0]][place[1], q].mean(dim=0)
-    drawn = [words[j] for j in torch.randperm(len(words), generator=draws).tolist()]
+    other_words = _controls(words, of_words[words].tolist(), draws)
+    drawn = [other_words[j] for j in torch.randperm(len(other_words), generator=draws).tolist()]
     # exchanged with a word that has more, it would have more itself
     lighter = [j for j in drawn if of_words[j] < of_words[k]] or drawn
     partner = lighter[0] if case.instead is None else case.instead
-    heavy = sorted(words, key=lambda j: -of_words[j])[: WORDS[0]]
-    drawn = [j for j in drawn if j not in heavy][: WORDS[1]]
 
     def after(change, at):
         """The chances of the answers when the heads of one layer have changed weights."""
@@ -296,7 +319,7 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
     rows = [[*weight(place), *(weight(at)[0] for at in others)]]
     rows.append([fall(_even), nothing, *(nothing for _ in others)])
     for change in (_taken_out, _set_to_0):
-        of_words = torch.tensor([fall(change(q, j)) for j in heavy + drawn])
+        of_words = torch.tensor([fall(change(q, j)) for j in other_words])
         found.append(of_words)
         rows.append([fall(change(q, k)), of_words, *(fall(change(q, k), at) for at in others)])
     # a word does as much if taking it out and setting it to 0 both change the answer
@@ -304,9 +327,10 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
     for row in rows[OUT:]:
         row[1] = row[1][:, 0].max(), as_much
     swapped = _exchanged(q, k, partner)
-    of_others, light = nothing, drawn if len(drawn) > 1 else heavy[1:]
-    if len(light) > 1:
-        pairs = zip(light, light[1:] + light[:1], strict=True)
+    of_others = nothing
+    drawn.remove(other_words[0])  # each word that got the most weight would stand out
+    if len(drawn) > 1:
+        pairs = zip(drawn, drawn[1:] + drawn[:1], strict=True)
         of_words = torch.tensor([fall(_exchanged(q, *pair)) for pair in pairs])
         of_others = of_words[:, 0].median(), float(of_words[:, 1].mean() > HALF)
     rows.append([fall(swapped), of_others, *(fall(swapped, at) for at in others)])
@@ -316,7 +340,8 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
         rise = chances[case.turns] - before[case.turns]
         turned = rise.item(), float(chances.argmax() == case.turns)
     rows.append([turned, nothing, *(nothing for _ in others)])
-    return torch.tensor([[[*map(float, pair)] for pair in row] for row in rows])
+    table = torch.tensor([[[*map(float, pair)] for pair in row] for row in rows])
+    return table, (len(other_words), len(words))
 
 
 def _chances(answers):
@@ -378,7 +403,7 @@ def _clear(yes, share):
     return False if chance(range(k + 1)) < LEVEL else None
 
 
-def _decide(rows, others, total, final=False):
+def _decide(rows, others, counts, final=False):
     """An Outcome, or None if more sentences are needed."""
     if len(rows) < FEWEST:
         few = f"{len(rows)} different sentences of this form are too few; {FEWEST} are needed."
@@ -387,18 +412,19 @@ def _decide(rows, others, total, final=False):
     right = _clear(answered, HALF)
     if right is None and not final:
         return None
-    known = dict(sentences=len(rows), right=answered.double().mean().item())
+    known = counts | dict(sentences=len(rows), right=answered.double().mean().item())
     if not right:
-        why = "the model does not give this answer in most of the sentences."
+        why = "the model does not clearly give this answer in most of the sentences."
         return Outcome(CANNOT, why, **known)
     table = torch.stack([row for row in rows if row is not None])
     columns = [OWN, OTHER_WORDS]
     if others:  # of those that change the answer most often the one with the largest fall
-        often = (table[:, OUT:TURNED, 2:, 1] > 0).all(dim=1).sum(dim=0)
-        other = int((often + table[:, OUT, 2:, 0].mean(dim=0) / 2).argmax())
+        as_much = (table[:, [OUT, ZERO], 2:, 1] > 0).all(dim=1)  # (sentences, other heads)
+        other = int((as_much.sum(dim=0) + table[:, OUT, 2:, 0].mean(dim=0) / 2).argmax())
         columns.append(2 + other)
         at, heads = others[other]
-        known |= dict(other=(at + 1, [h + 1 for h in heads]), controls=(len(others), total))
+        any_other = as_much.any(dim=1)
+        known |= dict(other=(at + 1, [h + 1 for h in heads]), any_other=int(any_other.sum()))
     shown = table[:, :, columns]
     own, words = (shown[..., column, 1] > 0 for column in (OWN, OTHER_WORDS))
     known |= dict(counts=shown[..., 1].sum(dim=0), figures=_spread(shown))
@@ -416,26 +442,28 @@ def _decide(rows, others, total, final=False):
         parts.append((own[:, TURNED], MOST, NOT_ALONE, stays))
     parts.append((alone, MOST, NOT_ALONE, "the answer needs another word as much"))
     if others:
-        alone = alone & ~(table[:, OUT:TURNED, 2:, 1] > 0).all(dim=1).any(dim=1)
+        alone = alone & ~any_other
         parts.append((alone, MOST, NOT_ALONE, "the answer needs another head as much"))
     follow = own[:, WEIGHT] & needed & alone
     parts.append((follow, MOST, CANNOT, "one part of the claim or another does not hold"))
     known |= dict(follow=int(follow.sum()))
     clear = [_clear(part, share) for part, share, *_ in parts]
-    if False in clear:
-        part, _, verdict, why = parts[clear.index(False)]
-        if verdict == ALSO_WITHOUT and _clear(own[:, OUT] & own[:, ZERO], MOST):
-            verdict = NOT_ALONE
-        # with few answers one that is lost often comes by chance
-        guessed = known["figures"][EVEN:TURNED, OWN, 0].min() > FALL and part.any()
-        if verdict != NOT_NEEDED or not guessed:
-            return Outcome(verdict, f"{'in too many sentences ' * bool(part.any())}{why}.", **known)
-    elif None not in clear:
-        return Outcome(SUPPORTED, "the answer needs this weight, and no control.", **known)
-    elif not final:
+    lost = _clear(own[:, OUT] & own[:, ZERO], MOST)
+    if not final and (None in clear and False not in clear or clear[0] is False and lost is None):
         return None
-    why = parts[clear.index(False if False in clear else None)][-1]
-    return Outcome(CANNOT, f"in some sentences {why}, in others not.", **known)
+    if None not in clear and False not in clear:
+        why = "the answer needs this weight, and no other word or head as much."
+        return Outcome(SUPPORTED, why, **known)
+    part, _, verdict, why = parts[clear.index(False if False in clear else None)]
+    # with few answers one that is lost often comes by chance
+    guessed = known["figures"][EVEN:TURNED, OWN, 0].min() > FALL and part.double().mean() > GUESSED
+    if False not in clear or verdict == NOT_NEEDED and guessed:
+        verdict = CANNOT
+    if verdict == ALSO_WITHOUT:
+        verdict = {True: NOT_ALONE, False: ALSO_WITHOUT, None: CANNOT}[lost]
+    if verdict == CANNOT:
+        return Outcome(CANNOT, f"in some sentences {why}, in others not.", **known)
+    return Outcome(verdict, f"{'in too many sentences ' * bool(part.any())}{why}.", **known)
 
 
 def _spread(shown):
