@@ -213,6 +213,7 @@ function makeTable(palette, { look, press, choose }) {
     }));
     shown = cells.map(() => ({}));
     put = shown;
+    sketch.remove(); // larger than a table that has become smaller, it would need bars
     table.className = [width > 8 ? "dense" : "", rows.length > 7 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
@@ -506,6 +507,8 @@ function makeView(model, picture) {
   // places that were kept are those of another size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
+    // what is no longer seen over a table that may have become smaller would need bars
+    root.querySelectorAll('.scroll canvas[style*="opacity: 0"]').forEach((node) => node.remove());
     if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
     wide = width;
   }).observe(root);
