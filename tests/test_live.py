@@ -627,7 +627,7 @@ def test_many_numbers_are_drawn_before_they_are_put_in_and_look_the_same(views):
     expect(sketch).to_have_css("opacity", "0")
     size = view.page.viewport_size
     view.page.set_viewport_size({**size, "height": 540})  # the rows become lower
-    sketch.wait_for(state="detached")  # or it would need a bar
+    sketch.wait_for(state="detached", timeout=5000)  # or it would need a bar
     view.page.set_viewport_size(size)
     view.go()
     put_in = io.BytesIO(table.screenshot())
