@@ -40,9 +40,9 @@ LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many fl
 
 # Many rounds: some answers of the server wait 40 ms for the browser's delayed
 # acknowledgement, also the bare number's, and all wait up to 17 ms for the next frame: the
-# ratio of two medians of 140 presses has a standard error of 0.05, of 600 half of that.
+# ratio of two medians of 140 presses has a standard error of 0.05, of 400 of 0.03.
 # interact, which is slow, takes part in every twelfth round only.
-ROUNDS, EVERY = {6: 140, 16: 600, 64: 140, 256: 140}, 12
+ROUNDS, EVERY = {6: 140, 16: 400, 64: 140, 256: 140}, 12
 WARM = 3  # rounds before those that are counted
 DRAGS = 4  # of explore, and of floor
 LAST = 150  # highest value of all sliders

@@ -131,6 +131,7 @@ def wait_for_stopped():
 def as_before(monkeypatch):
     """The session is the same after the test. What a test of a broken check leaves behind would
     break the tests that follow: it is cleaned up first."""
+    monkeypatch.setattr(guard, "SECONDS", 10)  # what another test may have left is not enough
     before = state()
     yield
     wait_for_stopped()
