@@ -6,7 +6,7 @@ const WAIT = 15000; // ms without an answer before it says that there may be non
 const STEP = 900; // ms for each step of a play
 const MANY = 64; // numbers that change at once: from here they are drawn before they are put in
 const REST = 60; // ms without another move until they are put in
-const AWAY = 1000; // ms without another until what was drawn is taken away
+const AWAY = 1000; // ms that what was drawn stays, unseen, for the next move
 const NONE = 255; // the colour of a cell that has none
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
 
@@ -281,7 +281,6 @@ function makeTable(palette, { look, press, choose }) {
       if (was.changed !== changed) cell.classList.toggle("changed", changed);
     });
     put = shown;
-    late = setTimeout(sketch.remove, AWAY); // or it would keep a width that the table no longer has
   }
   function measure() {
     sketch.measure(cells.slice(0, width), sides);

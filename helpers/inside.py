@@ -46,21 +46,13 @@ class Look:
         layer, head: counted from 1; where there are fewer, the last one.
         group: which sixteen heads of the layer, for models that have more.
         """
-        layer = min(max(layer, 1), len(self.layers))
-        heads = self.layers[layer - 1]
-        if not len(heads):
-            where = ", ".join(map(str, self.numbers()))
-            raise InputError(
-                f"layer {layer} has no weights of attention; these layers have: {where}."
-            )
-        groups = heads.split(MAX_HEADS)
-        group = min(max(group, 1), len(groups)) - 1
-        small, first = groups[group], group * MAX_HEADS
-        head = min(max(head, 1), len(small))
-        which = f"Layer {layer} of {len(self.layers)}, head {first + head} of {len(heads)}"
+        layer, first, head = self.place(layer, head, group)
+        heads = self.layers[layer]
+        small = heads[first : first + MAX_HEADS]
+        which = f"Layer {layer + 1} of {len(self.layers)}, head {first + head + 1} of {len(heads)}"
         if len(heads) > MAX_HEADS:
             which += f" (beside it heads {first + 1} to {first + len(small)})"
-        weights, size = small[head - 1], f"{len(self.rows)} pieces"
+        weights, size = small[head], f"{len(self.rows)} pieces"
         if self.rows is not self.columns:
             size = f"{size} look at {len(self.columns)}"
 
@@ -70,9 +62,21 @@ class Look:
             return f"the weight from “{self.rows[i]}” to “{self.columns[j]}”, {rank}"
 
         return View(
-            weights, self.rows, keys=self.columns, heads=small, head=head - 1,
+            weights, self.rows, keys=self.columns, heads=small, head=head,
             caption=f"{which}; {size}. Model: {self.about}. {self.note}".strip(), explain=explain,
         )  # fmt: skip
+
+    def place(self, layer, head, group):
+        """(layer, first head of the group, head in it), from 0, of those that view() shows."""
+        layer = min(max(layer, 1), len(self.layers))
+        count = len(self.layers[layer - 1])
+        if not count:
+            where = ", ".join(map(str, self.numbers()))
+            raise InputError(
+                f"layer {layer} has no weights of attention; these layers have: {where}."
+            )
+        first = min(max(group - 1, 0), (count - 1) // MAX_HEADS) * MAX_HEADS
+        return layer - 1, first, min(max(head, 1), MAX_HEADS, count - first) - 1
 
     def numbers(self):
         """The layers that have attention, counted from 1."""
@@ -320,9 +324,8 @@ class OwnModel:
         """
         look, keep = self.look(text, part, answer), torch.as_tensor(keep).bool()
         view = look.view(layer, head, group)
-        layer = min(max(layer, 1), len(look.layers)) - 1
-        last = (len(look.layers[layer]) - 1) // MAX_HEADS  # as in Look.view
-        place = min(max(group - 1, 0), last) * MAX_HEADS + view.head
+        layer, first, head = look.place(layer, head, group)
+        place = first + head
         weights = look.layers[layer][place]
         if keep.shape != weights.shape:
             raise InputError(

@@ -82,7 +82,7 @@ function makeHead(rgba, pick) {
 // layout of 256 texts.
 function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
-  let places;
+  let places, away = null;
   // Reading makes the browser lay out the page: it is done while Python computes.
   function measure(top, sides) {
     const { left: x0, top: y0 } = box.getBoundingClientRect(), { fontSize, fontFamily } = getComputedStyle(top[0]);
@@ -112,10 +112,17 @@ function makeSketch(box, colours, whiteFrom) {
       pen.fillText(text, x, base);
       if (changed) pen.fillRect(x, base + 2, width, 2);
     });
+    clearTimeout(away);
     if (!canvas.isConnected) box.append(canvas);
     canvas.style.opacity = 1;
   }
-  // Without painting the table again, as remove makes the browser do.
-  const hide = () => { canvas.style.opacity = 0; };
-  return { measure, draw, hide, remove: () => canvas.remove() };
+  const remove = () => canvas.remove();
+  // At first without painting the table again, as remove makes the browser do.
+  function hide() {
+    if (!canvas.isConnected) return;
+    canvas.style.opacity = 0;
+    clearTimeout(away);
+    away = setTimeout(remove, AWAY); // or it would keep a width that the table no longer has
+  }
+  return { measure, draw, hide, remove };
 }

@@ -29,7 +29,7 @@ from ..intervene import even_over
 
 STAGES = 32, 64, 128  # sentences; the next stage only while it is open
 FEWEST = 8  # sentences
-TAKEN = 10 * STAGES[-1]  # of them, at most: some are left out
+TAKEN = 10 * STAGES[-1]  # of them, at most: one that came before is left out
 MOST, HALF, SOME = 2 / 3, 1 / 2, 1 / 3  # of the sentences
 ENOUGH = 3  # of the four changes: a model that has lost the answer still guesses it now and then
 LEVEL = 0.05  # so unlikely is a count of sentences if the share of all is MOST, or HALF
@@ -68,7 +68,7 @@ CHANGES = (
     "the weight is set to 0",
     "the weights of two words are exchanged",
 )
-OWN, OTHER_WORDS, OTHER_HEAD = range(3)
+OWN, OTHER_WORDS = range(2)
 
 
 @dataclass
@@ -306,8 +306,8 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
         return _chances(subject.answers(case.words, changed))
 
     def fall(change, at=place):
-        chances, chance = after(change, at), before[case.answer]
-        fell = chance - chances[case.answer]
+        chances = after(change, at)
+        fell = (before - chances)[case.answer]
         return fell.item(), float(chances.argmax() != case.answer)
 
     def weight(at):
@@ -315,17 +315,15 @@ def _tried(subject, case, before, weights, seen, place, others, draws):
         others, more = row[words].median(), min(MORE, 0.5 / (len(words) + 1))
         return (row[k].item(), float(row[k] - others > more)), (others.item(), torch.nan)
 
-    nothing, found = (torch.nan, torch.nan), []
+    nothing = torch.nan, torch.nan
     rows = [[*weight(place), *(weight(at)[0] for at in others)]]
     rows.append([fall(_even), nothing, *(nothing for _ in others)])
-    for change in (_taken_out, _set_to_0):
-        of_words = torch.tensor([fall(change(q, j)) for j in other_words])
-        found.append(of_words)
-        rows.append([fall(change(q, k)), of_words, *(fall(change(q, k), at) for at in others)])
-    # a word does as much if taking it out and setting it to 0 both change the answer
-    as_much = float((found[0][:, 1] * found[1][:, 1]).any())
-    for row in rows[OUT:]:
-        row[1] = row[1][:, 0].max(), as_much
+    both = _taken_out, _set_to_0
+    found = torch.tensor([[fall(change(q, j)) for j in other_words] for change in both])
+    as_much = float(found[..., 1].all(dim=0).any())  # a word of which both change the answer
+    for change, largest in zip(both, found[..., 0].amax(dim=1), strict=True):
+        own = change(q, k)
+        rows.append([fall(own), (largest, as_much), *(fall(own, at) for at in others)])
     swapped = _exchanged(q, k, partner)
     of_others = nothing
     drawn.remove(other_words[0])  # each word that got the most weight would stand out
@@ -449,15 +447,16 @@ def _decide(rows, others, counts, final=False):
     known |= dict(follow=int(follow.sum()))
     clear = [_clear(part, share) for part, share, *_ in parts]
     lost = _clear(own[:, OUT] & own[:, ZERO], MOST)
-    if not final and (None in clear and False not in clear or clear[0] is False and lost is None):
+    failed, unsure = False in clear, None in clear
+    if not final and (unsure and not failed or clear[0] is False and lost is None):
         return None
-    if None not in clear and False not in clear:
+    if not failed and not unsure:
         why = "the answer needs this weight, and no other word or head as much."
         return Outcome(SUPPORTED, why, **known)
-    part, _, verdict, why = parts[clear.index(False if False in clear else None)]
+    part, _, verdict, why = parts[clear.index(False if failed else None)]
     # with few answers one that is lost often comes by chance
     guessed = known["figures"][EVEN:TURNED, OWN, 0].min() > FALL and part.double().mean() > GUESSED
-    if False not in clear or verdict == NOT_NEEDED and guessed:
+    if not failed or verdict == NOT_NEEDED and guessed:
         verdict = CANNOT
     if verdict == ALSO_WITHOUT:
         verdict = {True: NOT_ALONE, False: ALSO_WITHOUT, None: CANNOT}[lost]
