@@ -119,7 +119,7 @@ def test_the_links_are_those_that_nbgitpuller_and_binder_document(tmp_path, caps
 
 needs_nbgrader = pytest.mark.skipif(
     importlib.util.find_spec("nbgrader") is None and not os.environ.get("CI"),
-    reason="nbgrader is not installed; only this test needs it: pip install nbgrader==0.9.6",
+    reason="nbgrader is not installed; optional: helpers/classroom/nbgrader.txt",
 )
 
 
