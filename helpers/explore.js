@@ -6,6 +6,7 @@ const WAIT = 15000; // ms without an answer before it says that there may be non
 const STEP = 900; // ms for each step of a play
 const MANY = 64; // numbers that change at once: from here they are drawn before they are put in
 const REST = 60; // ms without another move until they are put in
+const PATIENCE = 6; // ms without an answer after Python has begun, until the server is hurried
 const AWAY = 1000; // ms that what was drawn stays, unseen, for the next move
 const NONE = 255; // the colour of a cell that has none
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
@@ -292,7 +293,7 @@ function makeTable(palette, { look, press, choose }) {
     set(table, { role: "grid", "aria-multiselectable": true, "aria-describedby": hint });
     cells.forEach((cell, place) => set(cell, { "aria-selected": on[Math.floor(place / width)]?.[place % width] }));
   }
-  return { box, named: table, draw, mark, expect };
+  return { box, named: table, draw, mark, expect, tidy: sketch.tidy };
 }
 
 // The value of a control that this name, the k-th, stands for; null if it is none.
@@ -310,7 +311,7 @@ function makeView(model, picture) {
   const switches = list.find(({ kind }) => kind === "cells");
   const named = (word) => list.find((one) => one.name === word && ["slider", "stops", "choice"].includes(one.kind));
   const heading = named("head"), asking = named("query");
-  let panels = [], turn = 0, asked = "", timer = null, slow = null, watched = null, looking = false;
+  let panels = [], turn = 0, asked = "", timer = null, slow = null, late = null, watched = null, looking = false;
 
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
@@ -396,19 +397,21 @@ function makeView(model, picture) {
     fill(views, [...(plane ? [plane.box] : []), ...large, heads, said]);
   }
 
+  // Asked first: while Python computes there is time to show what was chosen.
   function change(which, value) {
     put(which, value);
     ask();
+    shows[which](values[which]);
   }
   function put(which, value) {
     values[which] = value;
     pending.add(which);
-    shows[which](value);
   }
   function reset() {
     for (const free of [...stops, ...Object.values(limits)]) free(); // the start may lie beyond a limit of now
     for (const { name, value } of list) put(name, value);
     ask();
+    for (const { name } of list) shows[name](values[name]);
   }
   function mark(on) {
     panels.forEach((panel) => panel.mark?.(on, hint));
@@ -439,15 +442,16 @@ function makeView(model, picture) {
     say(error, GONE);
     fields.disabled = true;
   }
-  // The server holds an answer back until the browser has acknowledged what came before it
-  // (Nagle's algorithm), which an empty message does at once, and a silent browser 40 ms later:
-  // every third key press would take 55 ms instead of 30.
+  // The server holds an answer back until the browser has acknowledged that Python has begun
+  // (Nagle's algorithm). Often a silent browser does so at once, often 40 ms later: then an empty
+  // message does it sooner. Sent at once, it would meet the answer on its way, and cost 4 ms.
   function hurry(message) {
-    if (message.content.execution_state === "busy") send({});
+    if (message.content.execution_state === "busy" && timer) late = setTimeout(() => send({}), PATIENCE);
   }
   function answered() {
     clearTimeout(timer);
     clearTimeout(slow);
+    clearTimeout(late);
     timer = null;
     if (!watched) say(cell, "");
   }
@@ -507,7 +511,7 @@ function makeView(model, picture) {
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
     // what is no longer seen over a table that may have become smaller would need bars
-    root.querySelectorAll('.scroll canvas[style*="opacity: 0"]').forEach((node) => node.remove());
+    panels.forEach((panel) => panel.tidy?.());
     if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
     wide = width;
   }).observe(root);

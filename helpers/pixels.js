@@ -124,5 +124,6 @@ function makeSketch(box, colours, whiteFrom) {
     clearTimeout(away);
     away = setTimeout(remove, AWAY); // or it would keep a width that the table no longer has
   }
-  return { measure, draw, hide, remove };
+  const tidy = () => { if (canvas.style.opacity === "0") remove(); };
+  return { measure, draw, hide, remove, tidy };
 }

@@ -274,7 +274,7 @@ class Student:
             states = self._waiting[number] = asyncio.Queue()
             changes = {"changes": {name: value}, "turn": str(turn)}
             await self._send("comm_msg", comm(changes), number, **thread)
-            await states.get()  # busy: then the page sends an empty message, see hurry()
+            await states.get()  # busy: soon the page sends an empty message, see hurry()
             await self._send("comm_msg", comm({}), uuid4().hex, **thread)
             while patch.get("turn") != str(turn):
                 message = await asyncio.wait_for(self._comms.get(), PATIENCE)
