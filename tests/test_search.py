@@ -26,8 +26,8 @@ from helpers.checks.search import apart
 # One of the mistakes is to write .T for a batch, and PyTorch says so.
 pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
 
-PAIRS = 80  # of each exercise at least, and as many more as it takes until all its parts occur
-TRIPLES = 30
+PAIRS = 40  # of each exercise at least, and as many more as it takes until all its parts occur
+TRIPLES = 15
 
 
 def in_stages(exercise):
