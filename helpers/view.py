@@ -284,12 +284,8 @@ class View:
     def number(self, value):
         """A value as it is shown everywhere: fixed digits, no minus before zero; with a
         power of ten if it is too long for a cell, such as a mask of -1e9."""
-        return self._numbers([value])[0]
-
-    def _numbers(self, values):
-        plain, power = f"z.{self.digits}f", f".{self.digits}e"
-        texts = [format(x, plain) for x in values]
-        return [t if len(t) <= 12 else format(x, power) for t, x in zip(texts, values, strict=True)]
+        text = f"{value:z.{self.digits}f}"
+        return text if len(text) <= 12 else f"{value:.{self.digits}e}"
 
     def table(self):
         """(row names, column names, cells), cells as text, "" where not computed yet;
@@ -303,8 +299,8 @@ class View:
                 known = np.vstack([known, known.sum(0)])
         shown = np.pad(self.shown, ((0, down), (0, across)), constant_values=True)
         cells = [
-            [text if on else "" for text, on in zip(self._numbers(row), seen, strict=True)]
-            for row, seen in zip(known.tolist(), shown.tolist(), strict=True)
+            [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
+            for row in zip(known.tolist(), shown.tolist(), strict=True)
         ]
         return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
 
