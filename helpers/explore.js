@@ -6,7 +6,7 @@ const WAIT = 15000; // ms without an answer before it says that there may be non
 const STEP = 900; // ms for each step of a play
 const MANY = 64; // numbers that change at once: from here they are drawn before they are put in
 const REST = 60; // ms without another move until they are put in
-const PATIENCE = 6; // ms without an answer after Python has begun, until the server is hurried
+const PATIENCE = 10; // ms without an answer after Python has begun, until the server is hurried
 const AWAY = 1000; // ms that what was drawn stays, unseen, for the next move
 const NONE = 255; // the colour of a cell that has none
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
@@ -20,6 +20,7 @@ function make(tag, properties = {}, ...children) {
 const makeShape = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
 const makeButton = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
 
+// Of a Text that changes often, and not of its element: the browser would look for styles again.
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -27,7 +28,8 @@ function setText(node, text) {
 // A text that may be too long for its box, which can then be scrolled with the keyboard too.
 function say(node, text) {
   setText(node, text);
-  node.tabIndex = text && node.scrollHeight > node.clientHeight ? 0 : -1;
+  const index = text && node.scrollHeight > node.clientHeight ? 0 : -1;
+  if (node.tabIndex !== index) node.tabIndex = index;
 }
 
 // undefined takes an attribute away.
@@ -129,12 +131,12 @@ function makeControl(control, changed, busy, hint) {
   const [low, high, by] = labels ? [0, labels.length - 1, 1] : [control.low, control.high, control.by];
   const digits = labels ? 0 : digitsOf(low, high, by);
   const input = make("input", { id, type: "range", min: low, max: high, step: by });
-  const output = make("output", { htmlFor: id });
+  const said = new Text(), output = make("output", { htmlFor: id }, said);
   if (labels) output.style.minWidth = `${Math.max(...labels.map((text) => text.length))}ch`; // what is beside it stays
   const show = (value) => {
     const words = labels ? labels[value] : Number(value).toFixed(digits);
     input.value = value;
-    setText(output, words);
+    setText(said, words);
     set(input, { "aria-valuetext": words });
   };
   // the field keeps a value inside its limits
@@ -186,7 +188,7 @@ function marksOf({ marked = [] }) {
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
-  const sketch = makeSketch(box, colours, whiteFrom);
+  const sketch = makeSketch(box, colours, whiteFrom), resized = new ResizeObserver(() => { measured = false; });
   let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null, measured = false;
   box.append(table);
 
@@ -214,6 +216,8 @@ function makeTable(palette, { look, press, choose }) {
     }));
     shown = cells.map(() => ({}));
     put = shown;
+    resized.disconnect();
+    for (const node of [box, ...heads, ...sides]) resized.observe(node);
     sketch.remove(); // larger than a table that has become smaller, it would need bars
     table.className = [width > 8 ? "dense" : "", rows.length > 7 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
@@ -267,8 +271,8 @@ function makeTable(palette, { look, press, choose }) {
     const many = shown.filter(({ changed }) => changed).length >= MANY;
     const plain = shown.every(({ kind }) => kind === "" || kind === "white"); // a sketch has no more
     if (!many || !plain || table.role || table.contains(document.activeElement)) return patch();
-    if (!same || !measured) measure();
-    measured = false;
+    if (!same || !measured) sketch.measure(cells.slice(0, width), sides);
+    measured = true;
     sketch.draw(width, shown);
     late = setTimeout(patch, REST);
   }
@@ -283,17 +287,12 @@ function makeTable(palette, { look, press, choose }) {
     });
     put = shown;
   }
-  function measure() {
-    sketch.measure(cells.slice(0, width), sides);
-    measured = true;
-  }
-  const expect = () => { if (cells.length >= MANY) measure(); };
   // Cells that are switches: what is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
     set(table, { role: "grid", "aria-multiselectable": true, "aria-describedby": hint });
     cells.forEach((cell, place) => set(cell, { "aria-selected": on[Math.floor(place / width)]?.[place % width] }));
   }
-  return { box, named: table, draw, mark, expect, tidy: sketch.tidy };
+  return { box, named: table, draw, mark, tidy: sketch.tidy };
 }
 
 // The value of a control that this name, the k-th, stands for; null if it is none.
@@ -316,7 +315,7 @@ function makeView(model, picture) {
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
   const help = make("div", { className: "help", textContent: model.get("help") });
-  const caption = make("div", { className: "caption" });
+  const captionText = new Text(), caption = make("div", { className: "caption" }, captionText);
   set(caption, { "aria-live": "polite" });
   const printed = make("pre"), hint = `explore-${me}`;
   const said = make("div", { className: "said" }, caption, make("div", { className: "slot" }, error, cell, help), printed);
@@ -430,7 +429,6 @@ function makeView(model, picture) {
     slow = setTimeout(() => setText(cell, "Python is computing …"), SLOW);
     timer = setTimeout(() => { answered(); say(error, GONE); }, WAIT);
     send({ changes, turn: asked }, { iopub: { status: hurry } });
-    if (timer) panels.forEach((panel) => panel.expect?.());
   }
   // After a restart the connection is closed, and sending throws.
   function send(message, callbacks) {
@@ -469,7 +467,7 @@ function makeView(model, picture) {
     if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
     if (!places) arrange();
     panels.forEach((panel, k) => panel.draw(picture.panels[k], places?.[k] ?? picture.panels[k].colours.keys()));
-    setText(caption, picture.caption);
+    setText(captionText, picture.caption);
     plane?.call(picture.panels[0] ?? { rows: [] });
     if (settled) for (const one of list) shows[one.name](values[one.name]);
     else if (switches) mark(values[switches.name]);

@@ -332,11 +332,12 @@ def _panels(views):
 
 def _panel(title, view, **small):
     n, m = view.matrix.shape
-    rows, columns, cells, colours = view.tokens, view.keys, [], view.colours()
+    rows, columns, cells = view.tokens, view.keys, []
     if not small and max(n, m) <= NUMBERS:
         rows, columns, table = view.table()
         cells = sum(table, [])
-        colours = np.pad(colours, ((0, len(rows) - n), (0, len(columns) - m)), constant_values=NONE)
+    colours = np.full((len(rows), len(columns)), NONE, np.uint8)  # sums have none
+    colours[:n, :m] = view.colours()
     return {
         "title": title,
         "rows": rows,
@@ -390,7 +391,7 @@ def _panel_changed(old, new):
     patch = {k: x for k, x in new.items() if k not in ("cells", "colours") and old.get(k) != x}
     differ = old.get("colours", ~colours) != colours
     if old and cells:
-        differ |= np.array(old["cells"]) != np.array(cells)
+        differ |= [was != now for was, now in zip(old["cells"], cells, strict=True)]
     at = np.flatnonzero(differ).tolist()
     if not at:
         return patch

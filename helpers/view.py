@@ -79,6 +79,8 @@ def is_whole(x, low, high):
 
 def one_line(text):
     """A line break as \\n and so on: real tokens have them, and a table would fall apart."""
+    if text.isprintable():
+        return text
     odd = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, line and paragraph ends
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in odd else c for c in text
@@ -172,8 +174,9 @@ class View:
         self.tokens = names(self.tokens, rows, "tokens")
         self.keys = names(self.keys, columns, given)
         self.axes = tuple(names(View.axes if self.axes is None else self.axes, 2, "axes"))
-        shown = np.ones((rows, columns)) if self.shown is None else self.shown
-        self.shown = as_array(shown, "shown").astype(bool)
+        if self.shown is None:
+            self.shown = np.ones((rows, columns), bool)
+        self.shown = as_array(self.shown, "shown").astype(bool)
         if (shape := self.shown.shape) != (rows, columns):
             raise InputError(f"shown has the shape {shape}, the matrix {rows, columns}.")
         self.highlights = self._cells(() if self.highlights is None else self.highlights)
@@ -274,12 +277,16 @@ class View:
 
     def _coloured(self):
         """[lowest, highest] of all finite numbers that have a colour; [] if there are none."""
-        every = np.stack([self.matrix, *(() if self.heads is None else self.heads)])
-        finite = every[np.isfinite(every) & self.shown & ~self._any_mark()]
+        every = self.matrix[None] if self.heads is None else np.stack([self.matrix, *self.heads])
+        finite = every[np.isfinite(every) & ~self._colourless()]
         return [float(finite.min()), float(finite.max())] if finite.size else []
 
-    def _any_mark(self):
-        return np.any([np.zeros(self.matrix.shape), *self.marked.values()], axis=0)
+    def _colourless(self):
+        """(rows, columns) of bool: cells that have no colour, whatever their number."""
+        none = ~self.shown
+        for cells in self.marked.values():
+            none |= cells
+        return none
 
     def number(self, value):
         """A value as it is shown everywhere: fixed digits, no minus before zero; with a
@@ -291,13 +298,14 @@ class View:
         """(row names, column names, cells), cells as text, "" where not computed yet;
         sums included."""
         across, down = bool(self.row_sums), bool(self.column_sums)
-        known = np.where(self.shown, self.matrix, 0.0)
+        shown, known = self.shown, np.where(self.shown, self.matrix, 0.0)
         with np.errstate(all="ignore"):  # inf - inf is nan, and shown as that
             if across:
                 known = np.column_stack([known, known.sum(1)])
+                shown = np.insert(shown, shown.shape[1], True, 1)
             if down:
                 known = np.vstack([known, known.sum(0)])
-        shown = np.pad(self.shown, ((0, down), (0, across)), constant_values=True)
+                shown = np.insert(shown, len(shown), True, 0)
         cells = [
             [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
             for row in zip(known.tolist(), shown.tolist(), strict=True)
@@ -310,7 +318,7 @@ class View:
         unit = max(-low, high)  # with numbers near 1 nothing overflows
         with np.errstate(all="ignore"):
             part = (self.matrix / unit - low / unit) / (high / unit - low / unit)
-        none = np.isnan(self.matrix) | ~self.shown | self._any_mark()
+        none = np.isnan(self.matrix) | self._colourless()
         index = np.clip(np.where(none, 0, part), 0, 1) * (NONE - 1)
         return np.where(none, NONE, index.round()).astype(np.uint8)
 

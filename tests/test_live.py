@@ -621,19 +621,20 @@ def test_many_numbers_are_drawn_before_they_are_put_in_and_look_the_same(views):
             window.setTimeout = (f, ms) => live.setTimeout.call(window, f, longer[ms] ?? ms);
         }"""
     )
-    view.find("input").press("ArrowRight")
-    expect(sketch).to_be_visible()
-    drawn = io.BytesIO(table.screenshot())
-    expect(sketch).to_have_css("opacity", "0")
     size = view.page.viewport_size
-    view.page.set_viewport_size({**size, "height": 540})  # the rows become lower
-    sketch.wait_for(state="detached", timeout=5000)  # or it would need a bar
+    for height in (size["height"], 540):  # there the rows are lower
+        view.page.set_viewport_size({**size, "height": height})
+        sketch.wait_for(state="detached", timeout=5000)  # or it would need a bar
+        view.go()
+        view.find("input").press("ArrowRight")
+        expect(sketch).to_be_visible()
+        drawn = io.BytesIO(table.screenshot())
+        expect(sketch).to_have_css("opacity", "0")
+        put_in = io.BytesIO(table.screenshot())
+        drawn, put_in = (np.array(Image.open(x).convert("L"), dtype=int) for x in (drawn, put_in))
+        assert drawn.shape == put_in.shape and (abs(drawn - put_in) > 60).mean() < 0.005
     view.page.set_viewport_size(size)
-    view.go()
-    put_in = io.BytesIO(table.screenshot())
     view.page.evaluate("() => { window.setTimeout = live.setTimeout; }")
-    drawn, put_in = (np.array(Image.open(x).convert("L"), dtype=int) for x in (drawn, put_in))
-    assert drawn.shape == put_in.shape and (abs(drawn - put_in) > 60).mean() < 0.005
 
 
 @extra_views
