@@ -20,7 +20,8 @@ function make(tag, properties = {}, ...children) {
 const makeShape = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
 const makeButton = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
 
-// Of a Text that changes often, and not of its element: the browser would look for styles again.
+// Of an element, or of a Text: what changes with every move is a Text, or the browser would
+// look for styles again.
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -28,8 +29,7 @@ function setText(node, text) {
 // A text that may be too long for its box, which can then be scrolled with the keyboard too.
 function say(node, text) {
   setText(node, text);
-  const index = text && node.scrollHeight > node.clientHeight ? 0 : -1;
-  if (node.tabIndex !== index) node.tabIndex = index;
+  node.tabIndex = text && node.scrollHeight > node.clientHeight ? 0 : -1;
 }
 
 // undefined takes an attribute away.
@@ -216,6 +216,7 @@ function makeTable(palette, { look, press, choose }) {
     }));
     shown = cells.map(() => ({}));
     put = shown;
+    measured = false;
     resized.disconnect();
     for (const node of [box, ...heads, ...sides]) resized.observe(node);
     sketch.remove(); // larger than a table that has become smaller, it would need bars

@@ -83,15 +83,15 @@ function makeHead(rgba, pick) {
 function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
   let places, away = null;
-  // Reading makes the browser lay out the page: it is done only where a size changed.
+  // Reading makes the browser lay out the page: it is done only where a size or a name changed.
   function measure(top, sides) {
     const { left: x0, top: y0 } = box.getBoundingClientRect(), { fontSize, fontFamily } = getComputedStyle(top[0]);
     const [columns, rows] = [top, sides].map((nodes) => nodes.map((node) => node.getBoundingClientRect()));
     const across = columns.map(({ left, right }) => [left, right].map((x) => x - x0 + box.scrollLeft));
-    places = { across, down: rows.map((place) => [place.top - y0, place.bottom - y0]), font: `${fontSize} ${fontFamily}`, widths: {} };
+    places = { across, down: rows.map((place) => [place.top - y0, place.bottom - y0]), font: `${fontSize} ${fontFamily}` };
   }
   function draw(columns, cells) {
-    const { across, down, font, widths } = places, scale = window.devicePixelRatio;
+    const { across, down, font } = places, scale = window.devicePixelRatio;
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
     const size = [wide * scale, high * scale].map(Math.floor);
     if (String(size) !== String([canvas.width, canvas.height])) {
@@ -101,7 +101,7 @@ function makeSketch(box, colours, whiteFrom) {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, wide, high);
     pen.font = font;
-    const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0");
+    const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0"), widths = {};
     cells.forEach(({ text, colour, changed }, k) => {
       const [i, j] = [Math.floor(k / columns), k % columns], [left, right] = across[j], [head, foot] = down[i];
       const width = widths[text] ??= pen.measureText(text).width;

@@ -285,7 +285,7 @@ class View:
         """(rows, columns) of bool: cells that have no colour, whatever their number."""
         none = ~self.shown
         for cells in self.marked.values():
-            none |= cells
+            none |= np.asarray(cells, bool)  # it may have been replaced since
         return none
 
     def number(self, value):
