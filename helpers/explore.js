@@ -245,8 +245,8 @@ function makeTable(palette, { look, press, choose }) {
       // nor a column
       const wide = [corner, ...heads].map((node) => [node, node.getBoundingClientRect().width]);
       for (const [node, pixels] of wide) node.style.minWidth = `${pixels}px`;
+      measured = false;
     }
-    const same = !built && named === words;
     named = words;
     setText(corner, [axes[0] && `${axes[0]} ↓`, axes[1] && `${axes[1]} →`].filter(Boolean).join("\n"));
     for (const [nodes, names, count] of [[heads, columns, size[1]], [sides, rows, size[0]]]) names.forEach((name, k) => {
@@ -272,7 +272,7 @@ function makeTable(palette, { look, press, choose }) {
     const many = shown.filter(({ changed }) => changed).length >= MANY;
     const plain = shown.every(({ kind }) => kind === "" || kind === "white"); // a sketch has no more
     if (!many || !plain || table.role || table.contains(document.activeElement)) return patch();
-    if (!same || !measured) sketch.measure(cells.slice(0, width), sides);
+    if (!measured) sketch.measure(cells.slice(0, width), sides);
     measured = true;
     sketch.draw(width, shown);
     late = setTimeout(patch, REST);
