@@ -7,7 +7,6 @@ const STEP = 900; // ms for each step of a play
 const MANY = 64; // numbers that change at once: from here they are drawn before they are put in
 const REST = 60; // ms without another move until they are put in
 const PATIENCE = 10; // ms without an answer after Python has begun, until the server is hurried
-const AWAY = 1000; // ms that what was drawn stays, unseen, for the next move
 const NONE = 255; // the colour of a cell that has none
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
 
@@ -219,7 +218,6 @@ function makeTable(palette, { look, press, choose }) {
     measured = false;
     resized.disconnect();
     for (const node of [box, ...heads, ...sides]) resized.observe(node);
-    sketch.remove(); // larger than a table that has become smaller, it would need bars
     table.className = [width > 8 ? "dense" : "", rows.length > 7 ? "tall" : ""].join(" ").trim();
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
@@ -278,7 +276,7 @@ function makeTable(palette, { look, press, choose }) {
     late = setTimeout(patch, REST);
   }
   function patch() {
-    sketch.hide();
+    sketch.remove();
     cells.forEach((cell, place) => {
       const was = put[place], { text, colour, kind, changed } = shown[place];
       if (was.kind !== kind) cell.dataset.kind = kind;
@@ -293,7 +291,7 @@ function makeTable(palette, { look, press, choose }) {
     set(table, { role: "grid", "aria-multiselectable": true, "aria-describedby": hint });
     cells.forEach((cell, place) => set(cell, { "aria-selected": on[Math.floor(place / width)]?.[place % width] }));
   }
-  return { box, named: table, draw, mark, tidy: sketch.tidy };
+  return { box, named: table, draw, mark };
 }
 
 // The value of a control that this name, the k-th, stands for; null if it is none.
@@ -509,8 +507,6 @@ function makeView(model, picture) {
   // places that were kept are those of another size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
-    // what is no longer seen over a table that may have become smaller would need bars
-    panels.forEach((panel) => panel.tidy?.());
     if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
     wide = width;
   }).observe(root);

@@ -82,7 +82,7 @@ function makeHead(rgba, pick) {
 // layout of 256 texts.
 function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
-  let places, away = null;
+  let places;
   // Reading makes the browser lay out the page: it is done only where a size or a name changed.
   function measure(top, sides) {
     const { left: x0, top: y0 } = box.getBoundingClientRect(), { fontSize, fontFamily } = getComputedStyle(top[0]);
@@ -93,6 +93,7 @@ function makeSketch(box, colours, whiteFrom) {
   function draw(columns, cells) {
     const { across, down, font } = places, scale = window.devicePixelRatio;
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
+    canvas.remove(); // in the page, text makes the browser look for styles, and lay out what was changed
     const size = [wide * scale, high * scale].map(Math.floor);
     if (String(size) !== String([canvas.width, canvas.height])) {
       [canvas.width, canvas.height] = size;
@@ -112,18 +113,7 @@ function makeSketch(box, colours, whiteFrom) {
       pen.fillText(text, x, base);
       if (changed) pen.fillRect(x, base + 2, width, 2);
     });
-    clearTimeout(away);
-    if (!canvas.isConnected) box.append(canvas);
-    canvas.style.opacity = 1;
+    box.append(canvas);
   }
-  const remove = () => canvas.remove();
-  // At first without painting the table again, as remove makes the browser do.
-  function hide() {
-    if (!canvas.isConnected) return;
-    canvas.style.opacity = 0;
-    clearTimeout(away);
-    away = setTimeout(remove, AWAY); // or it would keep a width that the table no longer has
-  }
-  const tidy = () => { if (canvas.style.opacity === "0") remove(); };
-  return { measure, draw, hide, remove, tidy };
+  return { measure, draw, remove: () => canvas.remove() };
 }
