@@ -67,9 +67,9 @@ explore(large, wave=(0, 8), corner=(1, 30))
 ---
 def resized(rows=9, columns="12"):
     i, j = np.indices((rows, int(columns)))
-    return View(np.sin(i / 9) * np.cos(j / 9), caption=f"{rows} rows")
+    return View(np.sin(i / 9 + len(columns)) * np.cos(j / 9), caption=f"{rows} rows")
 
-explore(resized, rows=(9, 529, 65), columns=["12", "512", "700", "4", "17"])
+explore(resized, rows=(9, 529, 65), columns=["12", "512", "700", "4", "17", "012", "16", "016"])
 ---
 def sixteen(step=0):
     print("step", step)
@@ -521,6 +521,17 @@ def test_what_is_said_about_a_cell_follows_the_picture_until_the_cell_is_gone(vi
             resized.right()
             resized.find("td").last.hover()
         resized.right(cell)
+
+
+@extra_views
+def test_answers_that_come_together_are_all_drawn(views):
+    view = next(view for view in views if view.title == "resized")
+    view.go()
+    view.reset()
+    # other numbers, a larger table, and again other numbers, which are drawn over it
+    ask = f"Out[{view.count}]._hear(None, dict(changes=dict(columns=_k), turn=''), [])"
+    in_kernel(view.page, "''", f"for _k in (5, 6, 7): {ask}")
+    assert view.right() == {"rows": 9, "columns": 7}
 
 
 @pytest.fixture

@@ -80,6 +80,8 @@ def test_marked_cells_have_their_word_no_colour_and_no_part_in_the_scale():
     assert view.part(1).marked["masked"].tolist() == [[False]]
     hidden[0, 1] = 0
     assert view.mark(0, 1) == "masked", "its own"
+    view.marked["masked"] = torch.zeros(2, 2)
+    assert view.colours().tolist() == [[127, 254], [NONE, 254]], "replaced"
 
 
 def test_limits_and_points_are_plain_numbers():
