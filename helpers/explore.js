@@ -187,8 +187,8 @@ function marksOf({ marked = [] }) {
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
-  const sketch = makeSketch(box, colours, whiteFrom), resized = new ResizeObserver(() => { measured = false; });
-  let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null, measured = false;
+  const sketch = makeSketch(box, colours, whiteFrom), resized = new ResizeObserver(sketch.forget);
+  let cells = [], shown = [], put = [], heads = [], sides = [], corner, named = "", held = 0, width = 0, late = null;
   box.append(table);
 
   function build({ rows, columns }) {
@@ -215,7 +215,7 @@ function makeTable(palette, { look, press, choose }) {
     }));
     shown = cells.map(() => ({}));
     put = shown;
-    measured = false;
+    sketch.forget();
     resized.disconnect();
     for (const node of [box, ...heads, ...sides]) resized.observe(node);
     table.className = [width > 8 ? "dense" : "", rows.length > 7 ? "tall" : ""].join(" ").trim();
@@ -243,7 +243,7 @@ function makeTable(palette, { look, press, choose }) {
       // nor a column
       const wide = [corner, ...heads].map((node) => [node, node.getBoundingClientRect().width]);
       for (const [node, pixels] of wide) node.style.minWidth = `${pixels}px`;
-      measured = false;
+      sketch.forget();
     }
     named = words;
     setText(corner, [axes[0] && `${axes[0]} ↓`, axes[1] && `${axes[1]} →`].filter(Boolean).join("\n"));
@@ -270,9 +270,7 @@ function makeTable(palette, { look, press, choose }) {
     const many = shown.filter(({ changed }) => changed).length >= MANY;
     const plain = shown.every(({ kind }) => kind === "" || kind === "white"); // a sketch has no more
     if (!many || !plain || table.role || table.contains(document.activeElement)) return patch();
-    if (!measured) sketch.measure(cells.slice(0, width), sides);
-    measured = true;
-    sketch.draw(width, shown);
+    sketch.draw(cells.slice(0, width), sides, shown);
     late = setTimeout(patch, REST);
   }
   function patch() {

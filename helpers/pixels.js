@@ -82,16 +82,18 @@ function makeHead(rgba, pick) {
 // layout of 256 texts.
 function makeSketch(box, colours, whiteFrom) {
   const canvas = make("canvas"), pen = canvas.getContext("2d");
-  let places;
+  let places = null;
   // Reading makes the browser lay out the page: it is done only where a size or a name changed.
   function measure(top, sides) {
     const { left: x0, top: y0 } = box.getBoundingClientRect(), { fontSize, fontFamily } = getComputedStyle(top[0]);
     const [columns, rows] = [top, sides].map((nodes) => nodes.map((node) => node.getBoundingClientRect()));
     const across = columns.map(({ left, right }) => [left, right].map((x) => x - x0 + box.scrollLeft));
-    places = { across, down: rows.map((place) => [place.top - y0, place.bottom - y0]), font: `${fontSize} ${fontFamily}` };
+    return { across, down: rows.map((place) => [place.top - y0, place.bottom - y0]), font: `${fontSize} ${fontFamily}` };
   }
-  function draw(columns, cells) {
-    const { across, down, font } = places, scale = window.devicePixelRatio;
+  const forget = () => { places = null; };
+  // top: the first row; sides: the headers of the rows; cells: what each cell will show
+  function draw(top, sides, cells) {
+    const { across, down, font } = places ??= measure(top, sides), scale = window.devicePixelRatio;
     const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
     canvas.remove(); // in the page, text makes the browser look for styles, and lay out what was changed
     const size = [wide * scale, high * scale].map(Math.floor);
@@ -104,7 +106,7 @@ function makeSketch(box, colours, whiteFrom) {
     pen.font = font;
     const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0"), widths = {};
     cells.forEach(({ text, colour, changed }, k) => {
-      const [i, j] = [Math.floor(k / columns), k % columns], [left, right] = across[j], [head, foot] = down[i];
+      const [i, j] = [Math.floor(k / top.length), k % top.length], [left, right] = across[j], [head, foot] = down[i];
       const width = widths[text] ??= pen.measureText(text).width;
       const x = (left + !j + right - 1 - width) / 2, base = Math.floor((head + foot - 1 + up - under) / 2);
       pen.fillStyle = colours[colour];
@@ -115,5 +117,5 @@ function makeSketch(box, colours, whiteFrom) {
     });
     box.append(canvas);
   }
-  return { measure, draw, remove: () => canvas.remove() };
+  return { forget, draw, remove: () => canvas.remove() };
 }
