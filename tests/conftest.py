@@ -72,8 +72,10 @@ class Scheduling(LoadScopeScheduling):
             return f"live {int(number) % 2 if number.isdigit() else 'extra'}"
         if test.split("::")[0].endswith(PAGES):  # one worker builds the pages, for all of them
             return "pages"
-        by_parameter = parameters and test.split("::")[0].endswith(BY_PARAMETER)
-        return parameters if by_parameter else super()._split_scope(nodeid)
+        if parameters and test.split("::")[0].endswith(BY_PARAMETER):
+            # of an exercise one worker has all, since remember.py remembers what they share
+            return "-".join(parameters.rstrip("]").split("-")[:2])
+        return super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config, log):

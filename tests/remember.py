@@ -10,12 +10,14 @@ from helpers.checks import diagnose, engine, search
 from helpers.checks.pipeline import Pipeline
 
 _given, _sets = {}, {}
+FEW = 40  # of 24 megabytes at most, and most of less than one
 
 
 def remember(monkeypatch):
     """Within a test, remember the results of our codes, of this test and of those before it;
-    of sets only of this test, because they are many."""
-    _sets.clear()
+    of sets, which are many, as long as there are not more than FEW."""
+    if len(_sets) > FEW:
+        _sets.clear()
     monkeypatch.setattr(engine, "attempt", _once(engine.attempt))
     monkeypatch.setattr(diagnose, "attempt", _once(diagnose.attempt))
     monkeypatch.setattr(search, "results_of_sets", _sets_once(search.results_of_sets))
@@ -49,7 +51,7 @@ def _sets_once(results_of_sets):
     def once(pipeline, moves, args, limit):
         key = (
             _same_for_all(pipeline),
-            len(moves),
+            *((move.mistake.name, *move.choice) for move in moves),
             limit,
             *map(_shape, args),
             *(_sum(x) for x in args),
