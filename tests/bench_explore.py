@@ -1,7 +1,7 @@
 """How long from a key press to the painted picture: python tests/bench_explore.py
 
 Three things in one notebook, in JupyterLab in a real browser, and one beside it, each pressed
-some times in a row, as one steps through values, and dragged:
+some times in a row, as one steps through values, and the first two dragged:
   explore    the live picture of a softmax matrix (n, n): up to 16 a table with numbers in all
              cells, from 64 a canvas
   floor      a bare number sent to the kernel and back by the same kind of message, with
@@ -42,8 +42,9 @@ LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many fl
 # acknowledgement, also the bare number's, and all wait up to 17 ms for the next frame.
 SERIES = {6: 14, 16: 40, 64: 14, 256: 14}  # of each thing, in random order
 # Pressed in turn, each press would follow a change of the active cell. On that JupyterLab works
-# as long as on the trip, and it keeps half a megabyte of each: after 1,600 presses in turn all
-# took up to twice as long, the bare number too. So the first press of a series is not counted.
+# as long as on a bare number, and it keeps half a megabyte of each: after 1,600 presses in turn
+# all took up to twice as long, the bare number too. So many are counted of each series, after a
+# first one that is not, because it changes the cell.
 IN_A_ROW = {"explore": 10, "floor": 10, "page": 10, "interact": 1}  # interact is slow
 DRAGS = 4  # of explore, and of floor
 LAST = 150  # highest value of all sliders

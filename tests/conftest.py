@@ -73,8 +73,9 @@ class Scheduling(LoadScopeScheduling):
         if test.split("::")[0].endswith(PAGES):  # one worker builds the pages, for all of them
             return "pages"
         if parameters and test.split("::")[0].endswith(BY_PARAMETER):
-            # of an exercise one worker has all, since remember.py remembers what they share
-            return "-".join(parameters.rstrip("]").split("-")[:2])
+            # of a lesson that is run, and of an exercise, one worker has all: both are remembered
+            words = parameters.rstrip("]").split("-")
+            return "-".join(words[:1] if "_" in words[0] else words[:2])
         return super()._split_scope(nodeid)
 
 

@@ -51,7 +51,7 @@ def _sets_once(results_of_sets):
     def once(pipeline, moves, args, limit):
         key = (
             _same_for_all(pipeline),
-            *((move.mistake.name, *move.choice) for move in moves),
+            *((move.mistake.name, *move.choice.items()) for move in moves),
             limit,
             *map(_shape, args),
             *(_sum(x) for x in args),
