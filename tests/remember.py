@@ -70,7 +70,8 @@ def _same_for_all(code):
     if isinstance(code, type) and "formula" in vars(code):
         return _same_for_all(code.formula)
     if isinstance(code, Pipeline):
-        return *code.takes, code.gives, *(stage.right for stage in code.stages.values())
+        right = (stage.right for stage in code.stages.values())
+        return *code.takes, code.gives, code.hidden, *right
     return code
 
 
