@@ -11,7 +11,7 @@ some times in a row, as one steps through values, and the first two dragged:
              and, as long as explore has them, numbers in the cells, as a new matplotlib figure
   page       the same live picture on a page of the course, played from its recording
 In a drag a value that the kernel has not answered yet would wait behind all those before it;
-so floor does what explore does, or it could be beaten by a picture: at most one question is
+so floor queues as explore does, or it could be beaten by a picture: at most one question is
 under way, and of the values that come meanwhile only the newest waits. What is counted is
 not answers but painted frames that show another value than the frame before.
 Ends with code 1 if a promise does not hold: MOST, LEAST, TWICE, RATE, LAG below. That nothing moves
@@ -32,9 +32,9 @@ from lab import ROOT, chromium, jupyterlab, open_notebook, run_all, write
 sys.path.insert(0, str(ROOT))
 from helpers.pages.__main__ import main as make_pages  # noqa: E402
 
-# The promises, by n where they differ. Seen to break 1.1 at n = 16: 6 ms more in drawing, 15 ms
-# more in Python. Of 6 ms more in Python nothing is seen: half of the answers wait longer than that
-# for the server.
+# The promises, by n where they differ. Slowed on purpose at n = 16, explore breaks 1.1 with 6 ms
+# more in drawing, or 15 ms more in Python. 6 ms more in Python change nothing: half of the answers
+# wait longer than that for the server anyway.
 MOST = {6: 1.2, 16: 1.1, 64: 1.5, 256: 3}  # explore takes at most so many floors
 LEAST = {6: 4, 16: 8, 64: 6}  # and is at least so many times faster than interact
 TWICE = {6: 2, 16: 2}  # and the page so many times faster than explore

@@ -68,19 +68,15 @@ def quick(source):
     return source.replace("counted(steps + 1,", "counted(1,")
 
 
-def replay(path, change=str):
-    """Run a lesson once, after a change of each cell's source, such as quick.
+@functools.cache
+def replay(path):
+    """Run a lesson once.
 
     Returns (its namespace, what its cells gave, what each showed as text, their pictures)."""
-    return _run_once(tuple(change(cell.source) for cell in code_cells(path)))
-
-
-@functools.cache
-def _run_once(sources):
     as_in_a_new_kernel()
     namespace, shown = {"__name__": "__main__"}, []
-    for source in sources:
-        value, text = shown_by(source, namespace)
+    for cell in code_cells(path):
+        value, text = shown_by(cell.source, namespace)
         shown.append((value, text, picture_of(value)))
     return namespace, *zip(*shown, strict=True)
 
