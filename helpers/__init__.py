@@ -1,28 +1,25 @@
 """What the lessons use: the sentence, the still picture, the live picture, the checks.
 
-attention  the right definition of everything, in the order of the lessons
-view       what there is to say about a matrix; still draws it with matplotlib, explore live,
-           with controls (and a still picture, which stays in the saved notebook)
+Six rooms:
+attention  the right definition of everything, in the order of the lessons, and the data they use
+pictures   a matrix as a still picture and as a live one, with controls
 checks     what check() does with an answer: its own __init__ has the map
-guard      calls the reader's code so that it does no harm; for a check, session leaves the
-           notebook's variables (snapshot) and torch itself (genuine) as they were
-data       reads the files of data/: the sentence, recorded and published figures
-marks (lesson 9), language, training (lessons 10, 11), cost (lessons 12, 13), own_model (the
-optional notebook: it loads a model; inside runs it, intervene changes its weights)
-trial  a claim about attention, tried on a model: its verdict, and a card (lesson 11)
-classroom  the teacher's command; pages: the one that makes the course's pages
+models     the small models of the lessons, the reader's own model, and the trial of a claim
+pages      makes the course's pages
+classroom  the teacher's command
 
-The checks need no picture: of all this they import attention, data and guard.
+guard calls the reader's code so that it does no harm; errors has the error for bad input.
+Imports run one way: attention knows no other room; the checks need no picture.
 """
 
 import torch
 
+from .attention import load_journey
 from .checks import check, progress
-from .data import load_journey
-from .explore import explore
-from .guard import InputError
-from .still import Still, heatmap
-from .view import View
+from .errors import InputError
+from .pictures.explore import explore
+from .pictures.still import Still, heatmap
+from .pictures.view import View
 
 __all__ = ["InputError", "Still", "View", "check", "explore", "heatmap", "load_journey", "progress"]
 

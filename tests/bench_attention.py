@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import torch
 from torch.nn import functional as F
 
-from helpers import attention, cost
+from helpers import attention
+from helpers.models import cost
 
 LENGTHS = (128, 512, 1024, 2048, 4096)
 LONG = 2048  # words, where memory is compared

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import transformers
 
-from helpers import own_model
-from helpers.inside import NEXT, OwnModel
+from helpers.models import own_model
+from helpers.models.inside import NEXT, OwnModel
 
 torch.set_num_threads(1)
 tokenizer = own_model.load_model().tokenizer

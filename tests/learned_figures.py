@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
 
-from helpers import training
+from helpers.models import training
 
 LESSON, SECOND = (next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in (10, 11))
 SEEDS = range(5)

@@ -9,18 +9,14 @@ import torch
 from helpers.checks import diagnose, engine, search
 from helpers.checks.pipeline import Pipeline
 
-_given, _sets = {}, {}
-FEW = 40  # of 24 megabytes at most, and most of less than one
+_given, _pairs = {}, {}
 
 
 def remember(monkeypatch):
-    """Within a test, remember the results of our codes, of this test and of those before it;
-    of sets, which are many, as long as there are not more than FEW."""
-    if len(_sets) > FEW:
-        _sets.clear()
+    """Within a test, remember the results of our codes, of this test and of those before it."""
     monkeypatch.setattr(engine, "attempt", _once(engine.attempt))
     monkeypatch.setattr(diagnose, "attempt", _once(diagnose.attempt))
-    monkeypatch.setattr(search, "results_of_sets", _sets_once(search.results_of_sets))
+    monkeypatch.setattr(search.Search, "_given", _once_each(search.Search._given))
 
 
 def trust(monkeypatch):
@@ -47,18 +43,12 @@ def _once(attempt):
     return once
 
 
-def _sets_once(results_of_sets):
-    def once(pipeline, moves, args, limit):
-        key = (
-            _same_for_all(pipeline),
-            *((move.mistake.name, *move.choice.items()) for move in moves),
-            limit,
-            *map(_shape, args),
-            *(_sum(x) for x in args),
-        )
-        if key not in _sets:
-            _sets[key] = list(results_of_sets(pipeline, moves, args, limit))
-        return _sets[key]
+def _once_each(given):
+    def once(self, pair, k):
+        key = id(self._pipeline), pair, k
+        if key not in _pairs:
+            _pairs[key] = given(self, pair, k)
+        return _pairs[key]
 
     return once
 
@@ -77,7 +67,3 @@ def _same_for_all(code):
 
 def _shape(x):
     return (tuple(x.shape), x.dtype) if torch.is_tensor(x) else x
-
-
-def _sum(x):
-    return float(x.double().sum()) if torch.is_tensor(x) else 0.0

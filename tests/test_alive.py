@@ -308,7 +308,7 @@ def test_a_message_that_makes_no_sense_is_answered_by_a_sentence_and_the_next_on
                 if (model.get('title') === 'lied to') window.model = model;
             }
             window.answers = 0;
-            window.model.on('msg:custom', ({ patch }) => { window.answers += Boolean(patch); });
+            window.model.on('msg:custom', ({ picture }) => { window.answers += Boolean(picture); });
         }"""
     )
     send = "(messages) => messages.forEach((message) => window.model.send(message))"
@@ -334,7 +334,7 @@ def test_a_message_that_makes_no_sense_is_answered_by_a_sentence_and_the_next_on
 
 # A test need not wait as long as a reader.
 HASTY = """
-from helpers.explore import Explore
+from helpers.pictures.explore import Explore
 assert "WAIT = 15000;" in Explore._esm
 Explore._esm = Explore._esm.replace("WAIT = 15000;", "WAIT = 3000;")
 explore(lambda n, word: grow(n, word, 0.03), n=(1, 50), word='x')

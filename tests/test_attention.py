@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from helpers import attention, load_journey
-from helpers.guard import InputError
+from helpers.errors import InputError
 
 tokens, inputs = load_journey()
 draws = torch.Generator().manual_seed(5)

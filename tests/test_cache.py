@@ -7,7 +7,8 @@ import torch
 from execute import NOTEBOOKS
 from replay import code_cells, committed, replay
 
-from helpers import attention, cost
+from helpers import attention
+from helpers.models import cost
 
 LESSON = NOTEBOOKS / "13_writing_with_a_cache.ipynb"
 

@@ -103,7 +103,7 @@ def test_a_hint_of_fixed_sizes_is_given_only_where_nothing_but_the_first_is_righ
 
 
 def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
-    monkeypatch.setattr("helpers.data.JOURNEY", tmp_path / "journey.csv")  # not there
+    monkeypatch.setattr("helpers.attention.data.JOURNEY", tmp_path / "journey.csv")  # not there
     verdict = check("scores", attention.scores)
     assert verdict.passed is False
     assert "git checkout data/journey.csv" in " ".join(verdict.message.split())

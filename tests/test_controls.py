@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from helpers import InputError
-from helpers.controls import control
+from helpers.pictures.controls import control
 
 NAN, INF = float("nan"), float("inf")
 SWITCHES, VECTORS = torch.ones(2, 1).bool(), torch.ones(2, 2)

@@ -8,8 +8,8 @@ import torch
 from execute import NOTEBOOKS
 from replay import code_cells, committed, replay
 
-from helpers import cost
-from helpers.view import softmax_in_full
+from helpers.models import cost
+from helpers.pictures.view import softmax_in_full
 
 LESSON = NOTEBOOKS / "12_cost_of_attention.ipynb"
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import InputError, cost, data, language, load_journey, training
+from helpers import InputError, load_journey
+from helpers.attention import data
+from helpers.models import cost, language, training
 
 WORDS = ["Your", "journey", "starts", "with", "one", "step"]
 READERS = {  # file: (the room that reads it, its name for the file, reader, a number in the file)

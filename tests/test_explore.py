@@ -1,7 +1,6 @@
 """The live picture without a browser: what it answers its page, and what it is when still."""
 
 import base64
-import copy
 import functools
 import gc
 import html
@@ -19,10 +18,11 @@ import pytest
 import torch
 from ipywidgets.widgets import widget as registry
 
-from helpers import InputError, View, explore, guard, still
-from helpers.explore import Explore
+from helpers import InputError, View, explore, guard
+from helpers.pictures import still
+from helpers.pictures.explore import Explore
 
-MODULE = sys.modules[Explore.__module__]  # helpers.explore itself is the function
+MODULE = sys.modules[Explore.__module__]  # helpers.pictures.explore itself is the function
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -36,37 +36,15 @@ def as_json(x):
     return json.loads(text.encode("utf-8"))
 
 
-def merged(picture, patch):
-    """What the page makes of a patch; written anew, as merge() in explore.js must do it."""
-    fresh = patch["fresh"]
-    new = {k: x for k, x in patch.items() if k not in ("fresh", "values", "panels")}
-    new = copy.deepcopy(picture) | new
-    for name, value in patch["values"].items():
-        known = new.setdefault("values", {}).get(name)
-        if isinstance(known, list) and not fresh:
-            for i, j, entry in value:
-                known[i][j] = entry
-        else:
-            new["values"][name] = value
-    if fresh:
-        new["panels"] = [{} for _ in patch["panels"]]
-    for panel, change in zip(new["panels"], patch["panels"], strict=True):
-        panel |= {k: x for k, x in change.items() if k != "cells"}
-        if "cells" in change:
-            at, texts = change["cells"]["at"], change["cells"]["cells"]
-            colours = list(base64.b64decode(change["cells"]["colours"]))
-            if at is None:
-                panel |= {"cells": texts, "colours": colours}
-            for n, place in enumerate(at or []):
-                panel["colours"][place] = colours[n]
-                if texts:
-                    panel["cells"][place] = texts[n]
-    return new
+def unpacked(picture):
+    """What the page makes of a picture."""
+    panels = [p | {"colours": list(base64.b64decode(p["colours"]))} for p in picture["panels"]]
+    return picture | {"panels": panels}
 
 
 def state(widget):
     """The picture that a new page gets, which asks for the whole state."""
-    return merged({}, as_json(widget.get_state()["picture"]))
+    return unpacked(as_json(widget.get_state()["picture"]))
 
 
 def wait_for(condition):
@@ -98,12 +76,12 @@ def answer(told):
     what it had shows what a new page shows."""
 
     def answer(widget, content):
-        page, before = state(widget), len(told)
+        before = len(told)
         arrive(widget, content)
         wait_for(lambda: len(told) > before)
         found = as_json(told[-1][1])
-        if "patch" in found:
-            assert merged(page, found["patch"]) == state(widget)
+        if "picture" in found:
+            assert unpacked(found["picture"]) == state(widget)
         return found
 
     return answer

@@ -9,8 +9,9 @@ import torch
 from learned_figures import LESSON, save_training
 from replay import code_cells, replay, run, solutions
 
-from helpers import InputError, training
-from helpers.training import BLOCKS, Snapshot, counted, load_training
+from helpers import InputError
+from helpers.models import training
+from helpers.models.training import BLOCKS, Snapshot, counted, load_training
 
 # The parameter keeps them with the other tests that replay this lesson, see conftest.py.
 of_the_lesson = pytest.mark.parametrize("path", [LESSON], ids=lambda path: path.stem)

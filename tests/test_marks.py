@@ -2,7 +2,7 @@
 
 import torch
 
-from helpers.marks import MarkReader, marked_sentences, train_reader
+from helpers.models.marks import MarkReader, marked_sentences, train_reader
 
 
 def test_the_answers_are_the_words_at_the_marks():

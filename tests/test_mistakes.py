@@ -16,9 +16,9 @@ from helpers import guard
 from helpers.checks import check
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours
+from helpers.checks.session import variables_of
 from helpers.checks.texts import contents, text_of
 from helpers.checks.verdict import forget
-from helpers.guard.session import variables_of
 from helpers.pages.exercises import answers
 
 EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]

@@ -13,10 +13,11 @@ import torch
 from optional import OPTIONAL, needs_transformers
 from replay import code_cells, markdown_cells
 
-from helpers import InputError, own_model
-from helpers.inside import GAP, NEXT, Look, OwnModel
-from helpers.training import Adam
-from helpers.trial import Claim, repeat, trial
+from helpers import InputError
+from helpers.models import own_model
+from helpers.models.inside import GAP, NEXT, Look, OwnModel
+from helpers.models.training import Adam
+from helpers.models.trial import Claim, repeat, trial
 
 ROOT = Path(__file__).parent.parent
 TEXT = "the man took the hat"
@@ -86,7 +87,7 @@ def complaint(call, *args, **kwargs):
 
 
 def test_the_course_does_without_transformers():
-    code = "import sys, helpers, helpers.own_model; sys.exit('transformers' in sys.modules)"
+    code = "import sys, helpers, helpers.models.own_model; sys.exit('transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 

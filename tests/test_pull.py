@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="nbgitpuller serves copies on servers, which run Linux"
 )
 FIRST, SECOND = "notebooks/01_dot_products.ipynb", "notebooks/02_softmax.ipynb"
-NEW, OLD, HELPER = "notebooks/14_new.ipynb", "notebooks/13_old.ipynb", "helpers/data.py"
+NEW, OLD, HELPER = "notebooks/14_new.ipynb", "notebooks/13_old.ipynb", "helpers/attention/data.py"
 MINE, THEIRS = "what the student wrote", "what the teacher changed"
 
 

@@ -176,12 +176,6 @@ def test_two_wrong_stages_are_named(exercise):
         assert_explained(exercise, mistakes, choices)
 
 
-@pytest.mark.parametrize("exercise", each(OF_THREE))
-def test_three_wrong_stages_are_named(exercise):
-    for mistakes, choices in random_sets(exercise, 3, TRIPLES):
-        assert_explained(exercise, mistakes, choices)
-
-
 OVER_QUERIES = "softmax over the wrong axis"
 
 

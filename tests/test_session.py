@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from helpers import attention, check, guard
-from helpers.guard import session
+from helpers.checks import session
 
 np.random  # loaded when it is first used, and no change of ours then  # noqa: B018
 ROOT = Path(__file__).parent.parent

@@ -13,8 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from helpers import InputError, View, heatmap
-from helpers.still import MAX_NUMBERS
-from helpers.view import MAX_TEXT, palette
+from helpers.pictures.still import MAX_NUMBERS
+from helpers.pictures.view import MAX_TEXT, palette
 
 pytestmark = pytest.mark.filterwarnings("error")  # a warning would land in the cell's output
 

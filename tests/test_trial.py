@@ -11,8 +11,19 @@ from replay import code_cells, run
 from trial_figures import LESSON, SEEDS, by_hand, false_alarms
 
 from helpers import InputError, attention
-from helpers.trial import RULES, Case, Claim, Subject, course, judge, repeat, rule, small, trial
-from helpers.trial.rule import (
+from helpers.models.trial import (
+    RULES,
+    Case,
+    Claim,
+    Subject,
+    course,
+    judge,
+    repeat,
+    rule,
+    small,
+    trial,
+)
+from helpers.models.trial.rule import (
     ALSO_WITHOUT,
     BY_SEED,
     CANNOT,

@@ -10,7 +10,7 @@ import torch
 from matplotlib.colors import to_rgb
 
 from helpers import InputError, View
-from helpers.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
+from helpers.pictures.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
 
 
 def luminance(colour):

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from execute import NOTEBOOKS
 from replay import markdown_cells
 
-from helpers.trial import Case, Claim, Subject, course, judge, trial
-from helpers.trial.rule import ALSO_WITHOUT, BY_SEED, NOT_ALONE, NOT_NEEDED, SUPPORTED
-from helpers.trial.small import WIDTH, Small, train
+from helpers.models.trial import Case, Claim, Subject, course, judge, trial
+from helpers.models.trial.rule import ALSO_WITHOUT, BY_SEED, NOT_ALONE, NOT_NEEDED, SUPPORTED
+from helpers.models.trial.small import WIDTH, Small, train
 
 SEEDS = range(5)
 TRUE, FALSE = (SUPPORTED,), (NOT_NEEDED, ALSO_WITHOUT, NOT_ALONE)

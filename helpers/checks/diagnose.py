@@ -9,8 +9,6 @@ from .pipeline import Pipeline
 from .results import attempt, call_ours, same
 from .search import LIMIT, apart
 
-MANY = 1000  # sets that agree on one probe: so many are tried one by one on the others
-
 
 def established(seen):
     """The mistakes in the order in which the computation runs; () if none is established.
@@ -92,17 +90,17 @@ def _together(seen):
     """The smallest set of mistakes: wrong stages, or those that experiments take away and wrong
     stages that are left then."""
     case = _Case(seen)
-    found = case.wrong_stages(2)
+    found = case.wrong_stages()
     worlds = list(_first_with(seen.exercise, "counterfactual"))
     telling = [pair for pair in worlds if _matters(seen, pair[0])]
     shown = [_in_worlds(seen, pair) for pair in telling]
-    if not found and min(map(len, filter(None, shown)), default=LIMIT) > 2:
+    if not (found or any(shown)):
         # What one of them takes away may have hidden the other.
         both = [pairs for pairs in combinations(worlds, 2) if any(x in telling for x in pairs)]
         shown += [_in_worlds(seen, *pairs) for pairs in both]
     # An experiment tells apart what numbers do not: it goes first where sizes are the same.
     found = min(filter(None, [*shown, found]), key=len, default=())
-    return found or case.wrong_stages(LIMIT)
+    return found
 
 
 def _matters(seen, world):
@@ -197,12 +195,10 @@ class _Case:
             found_by_numbers = not (mistake.detect or mistake.counterfactual or mistake.on)
             if found_by_numbers and self.is_made_by(mistake):
                 return (mistake,)
-        sizes = range(2, limit + 1)
-        return next(filter(None, map(self.wrong_stages, sizes)), ())
+        return self.wrong_stages() if limit > 1 else ()
 
-    def wrong_stages(self, limit):
-        """The smallest set of at most so many wrong stages that gives these results; () if
-        none does."""
+    def wrong_stages(self):
+        """The two wrong stages that give these results; () if no two do."""
         if self.exercise.pipeline is None:
             return ()
         called = self.seen.search.args
@@ -211,22 +207,12 @@ class _Case:
             for k, result in enumerate(self.results)
             if result.numbers is not None and called[k] is not None
         ]
-        # Those that tell most with the least work: all finite, and small.
+        # The one that tells most with the least work: all finite, and small.
         asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
         if all(numbers.isnan().all() for _, numbers in asked):
             return ()  # NaN alone tells nothing
-        return _first_that_fits(self.seen, self._sets_that_agree(asked, limit), self.fits)
-
-    def _sets_that_agree(self, asked, limit):
-        """Sets that give the numbers of the first probe; of the others too while they are many."""
-        found = None
-        for k, numbers in asked:
-            sets = self.seen.search.sets_that_give(numbers, k, limit)
-            also = set(sets)
-            found = sets if found is None else [chosen for chosen in found if chosen in also]
-            if len(found) <= MANY:
-                break
-        return found
+        k, numbers = asked[0]
+        return _first_that_fits(self.seen, self.seen.search.pairs_that_give(numbers, k), self.fits)
 
 
 def _first_that_fits(seen, sets, fits):

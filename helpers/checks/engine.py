@@ -7,13 +7,13 @@ counterfactual shows it; else message.py says what can be seen without knowing t
 import time
 
 from .. import guard
-from ..guard.session import untouched
 from . import message
 from .diagnose import established, is_gone
 from .evidence import Evidence
 from .exercises import CHECKED
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, call_ours, same, was_stopped
+from .session import untouched
 from .unnamed import fingerprint, named
 from .verdict import Verdict, not_written, refusal, remember, right, show, told_before
 

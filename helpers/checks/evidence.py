@@ -10,7 +10,6 @@ from functools import cached_property
 
 import torch
 
-from ..guard.session import code_of, own_functions
 from .counterfactual import EmptyIsZero
 from .exercise import returned
 from .results import (
@@ -24,6 +23,7 @@ from .results import (
     same,
 )
 from .search import Search
+from .session import code_of, own_functions
 from .texts import text_of
 
 

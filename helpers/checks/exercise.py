@@ -19,7 +19,7 @@ from functools import cached_property, partial
 
 import torch
 
-from ..guard import InputError
+from ..errors import InputError
 from .pipeline import Pipeline
 from .texts import contents
 

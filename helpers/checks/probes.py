@@ -9,7 +9,7 @@ from math import prod
 import torch
 
 from .. import attention
-from ..data import load_journey
+from ..attention.data import load_journey
 from .exercise import Probe
 from .texts import contents
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import torch
 
-from ..guard.session import own_functions
+from .session import own_functions
 from .texts import contents
 
 

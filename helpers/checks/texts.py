@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..guard import InputError
+from ..errors import InputError
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import hashlib
 import re
 
-from ..guard import InputError
+from ..errors import InputError
 from .exercise import Mistake
 from .exercises import CHECKED
 from .texts import contents, text_of

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from ..checks.exercises import CHECKED, LESSON_OF
-from ..guard import InputError
+from ..errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 

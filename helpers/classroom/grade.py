@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from ..checks.unnamed import names
-from ..guard import InputError
+from ..errors import InputError
 from .folder import clean, find, refuse_full
 from .hand_back import hand_back
 from .run_notebook import run_all

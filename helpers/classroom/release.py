@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 import nbformat
 from nbformat import v4
 
-from ..guard import InputError
+from ..errors import InputError
 from .folder import ROOT, clean, lessons, refuse_full
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)

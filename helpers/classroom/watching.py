@@ -17,7 +17,7 @@ from pathlib import Path
 
 from IPython.display import display
 
-from ..guard import InputError
+from ..errors import InputError
 from .folder import clean, exercises_by_lesson, find
 from .release import CHECK
 from .run_notebook import Run, Unusable, code_cells, given, verdict_in

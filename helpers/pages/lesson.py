@@ -17,7 +17,7 @@ from nbconvert.filters import strip_ansi
 from nbformat import v4
 
 from ..checks.verdict import MIME as VERDICT
-from ..explore import Explore
+from ..pictures.explore import Explore
 from .record import MIME
 
 HERE = Path(__file__).parent

@@ -25,7 +25,7 @@ const fromTo = ([a, b], [x, y]) => (a - x) ** 2 + (b - y) ** 2;
 // A state is, for each control, the place of its value among those that were recorded.
 class Recording {
   constructor(recorded, tell) {
-    Object.assign(this, { recorded, tell, isDragged: false, count: 0, hear: () => {}, states: new Map() });
+    Object.assign(this, { recorded, tell, isDragged: false, hear: () => {}, states: new Map() });
     this.controls = recorded.controls.map((control) => ({
       ...control, full: recorded.full[control.name], together: recorded.together[control.name],
     }));
@@ -37,7 +37,7 @@ class Recording {
     this.go(start);
   }
   get(name) {
-    return name === "picture" ? this.patch("") : this.recorded[name];
+    return name === "picture" ? this.shown("") : this.recorded[name];
   }
   on(type, hear) {
     if (type === "msg:custom") this.hear = hear;
@@ -49,7 +49,7 @@ class Recording {
   answer({ changes, turn, whole, cell }) {
     if (changes) this.change(changes);
     if (cell) this.hear({ cell, ...this.explanation(cell) });
-    else if (changes || whole) this.hear({ patch: this.patch(turn ?? "") });
+    else if (changes || whole) this.hear({ picture: this.shown(turn ?? "") });
   }
   go(state) {
     this.asked = this.controls.map(({ full }, k) => full[state[k]]);
@@ -120,12 +120,11 @@ class Recording {
     if (kind === "switch") return `${spoken(name)} ${value ? "on" : "off"}`;
     return `${spoken(name)} = ${labels?.[value] ?? value.toFixed(digitsOf(low, high, by))}`;
   }
-  patch(turn) {
+  shown(turn) {
     const { panels, limited: _limited, from: _from, ...rest } = this.picture;
     const values = Object.fromEntries(this.controls.map(({ name }, k) => [name, this.values[k]]));
-    const full = panels.map(({ cells, colours, told: _told, ...names }) => (
-      { ...names, cells: { at: null, cells, colours: btoa(String.fromCharCode(...colours)) } }));
-    return { ...rest, panels: full, values, fresh: true, turn, count: ++this.count };
+    const packed = panels.map(({ told: _told, ...panel }) => ({ ...panel, colours: btoa(String.fromCharCode(...panel.colours)) }));
+    return { ...rest, panels: packed, values, turn };
   }
   explanation([k, i, j]) {
     const { panels, from } = this.picture, place = i * panels[k].columns.length + j;

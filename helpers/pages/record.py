@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-from ..explore import NUMBERS, Explore
 from ..guard import call, get_ipython
+from ..pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
 MOST = 3000  # states with all combinations; places of all vectors in a plane

@@ -9,7 +9,7 @@ from dataclasses import fields
 import numpy as np
 import torch
 
-from .guard import InputError
+from ..errors import InputError
 from .view import MAX_SIDE, MAX_TEXT, NONE, View, as_array, as_text, palette, side_by_side, wide
 
 NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet, under its stripes

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 
+from ..errors import InputError
 from . import intervene
-from .guard import InputError
 from .inside import GAP, NEXT, OwnModel, first_line
 
 PIP = ".venv/bin/python -m pip install"  # as the README says it, for Linux and macOS

@@ -9,9 +9,9 @@ import torch
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .attention import causal_mask
-from .data import DATA, rows_of
-from .still import Still
+from ..attention import causal_mask
+from ..attention.data import DATA, rows_of
+from ..pictures.still import Still
 
 MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
 PEAKS = DATA / "attention_memory.csv"

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .attention import merge_heads, scaled_scores, split_heads
+from ..attention import merge_heads, scaled_scores, split_heads
 
 LENGTH, VOCABULARY = 6, 32
 

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from .guard import InputError
+from ..errors import InputError
 
 # ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
 # projector and for every kind of colour vision.

@@ -23,8 +23,8 @@ from math import comb
 
 import torch
 
-from ..attention import erase, exchange
-from ..guard import InputError
+from ...attention import erase, exchange
+from ...errors import InputError
 from ..intervene import even_over
 
 STAGES = 32, 64, 128  # sentences; the next stage only while it is open

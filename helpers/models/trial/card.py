@@ -10,8 +10,8 @@ from textwrap import fill
 
 import torch
 
-from ..guard import InputError
-from ..still import MARKED, Still
+from ...errors import InputError
+from ...pictures.still import MARKED, Still
 from ..training import counted
 from . import rule
 from .rule import BY_SEED, CANNOT, OWN, RULES, SUPPORTED, TRIED, TURNED, Case, judge

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 import torch
 
-from .guard import InputError
+from ..errors import InputError
 
 NAME = "weights_that_can_be_changed"
 _running = ContextVar("running", default=None)  # each thread has its own

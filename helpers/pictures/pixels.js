@@ -4,17 +4,15 @@
 function makePainter(rgba, most) {
   const canvas = make("canvas");
   let image = null;
-  function paint({ size: [high, wide], colours }, places) {
+  function paint({ size: [high, wide], colours }) {
     if (!image || image.width !== wide || image.height !== high) {
       const pixels = Math.max(1, Math.floor(most / Math.max(high, wide)));
       Object.assign(canvas, { width: wide, height: high });
       canvas.style.width = `${pixels * wide}px`; // and as high as its shape asks for, also if that is too wide
       image = new ImageData(wide, high);
-      places = colours.keys();
     }
-    if (places.length === 0) return;
     const data = new Uint32Array(image.data.buffer);
-    for (const k of places) data[k] = rgba[colours[k]];
+    colours.forEach((colour, k) => { data[k] = rgba[colour]; });
     canvas.getContext("2d").putImageData(image, 0, 0);
   }
   return { canvas, paint };
@@ -54,13 +52,13 @@ function makeCanvas(rgba, { look, press }) {
     go(at[0] + step[0], at[1] + step[1]);
     look(...at);
   });
-  function draw(panel, places) {
+  function draw(panel) {
     if (String(size) !== String(panel.size)) {
       size = panel.size;
       set(box, { "aria-rowcount": size[0], "aria-colcount": size[1] });
       go(0, 0);
     }
-    paint(panel, places);
+    paint(panel);
     set(held, { "aria-label": `row ${panel.rows[at[0]]}, column ${panel.columns[at[1]]}` });
   }
   return { box, named: box, draw };
@@ -70,10 +68,10 @@ function makeCanvas(rgba, { look, press }) {
 function makeHead(rgba, pick) {
   const { canvas, paint } = makePainter(rgba, 72);
   const title = make("span"), box = make(pick ? "button" : "div", { className: "head", type: "button", onclick: pick }, title, canvas);
-  function draw(panel, places) {
+  function draw(panel) {
     setText(title, panel.title);
     set(box, { "aria-current": panel.large });
-    paint(panel, places);
+    paint(panel);
   }
   return { box, draw };
 }

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from .guard import InputError
+from ..errors import InputError
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 JOURNEY = DATA / "journey.csv"
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .data import DATA, rows_of
+from ..attention.data import DATA, rows_of
 
 FILE = DATA / "training.csv"
 BLOCKS = 20

@@ -11,9 +11,9 @@ Raschka, Build a Large Language Model (From Scratch), chapter 3.
 """
 
 import torch
-from torch import nn
 
-from .guard import InputError
+from ..errors import InputError
+from .fits import expect_head_dim, expect_rate, expect_sizes
 
 
 # Lesson 01
@@ -112,56 +112,6 @@ def qkv_attention(inputs, W_query, W_key, W_value):
     return weights @ (inputs @ W_value)
 
 
-# Lesson 05
-class SelfAttention(nn.Module):
-    """qkv_attention with matrices that can be trained, drawn from 0 to 1 by torch.rand.
-
-    d_in, d_out: width of the inputs and of the outputs, at least 1.
-    """
-
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        _expect_sizes(d_in=d_in, d_out=d_out)
-        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
-
-    def weights(self, inputs):
-        """inputs: (..., n, d_in).  Returns the attention weights (..., n, n)."""
-        _expect_width(inputs, self.W_query.shape[0])
-        return attention_weights(scaled_scores(inputs @ self.W_query, inputs @ self.W_key))
-
-    def forward(self, inputs):
-        return self.weights(inputs) @ (inputs @ self.W_value)
-
-
-class SelfAttentionLinear(nn.Module):
-    """SelfAttention with nn.Linear, which draws smaller numbers around 0 and keeps each
-    matrix transposed, as (d_out, d_in).
-
-    d_in, d_out: as for SelfAttention.  qkv_bias: also add a trained vector to each of
-    query, key and value.
-    """
-
-    def __init__(self, d_in, d_out, qkv_bias=False):
-        super().__init__()
-        _expect_sizes(d_in=d_in, d_out=d_out)
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-
-    def weights(self, inputs):
-        """inputs: (..., n, d_in).  Returns the attention weights (..., n, n)."""
-        _expect_width(inputs, self.W_query.in_features)
-        return self._weights_of(self.W_query(inputs), self.W_key(inputs))
-
-    def _weights_of(self, queries, keys):
-        return attention_weights(scaled_scores(queries, keys))
-
-    def forward(self, inputs):
-        return self.weights(inputs) @ self.W_value(inputs)
-
-
 # Lesson 06
 def next_word_losses(scores, words):
     """The loss of each word but the last: word i predicts word i + 1.
@@ -202,7 +152,7 @@ def window_weights(scores, d_k, window):
     to the left of it, are exactly 0.
     Source: sliding-window attention, Child et al. 2019 and Beltagy et al. 2020.
     """
-    _expect_sizes(window=window)
+    expect_sizes(window=window)
     too_old = torch.ones_like(scores, dtype=torch.bool).tril(diagonal=-window)
     return causal_weights(scores.masked_fill(too_old, -torch.inf), d_k)
 
@@ -215,39 +165,11 @@ def dropout(weights, p, training):
     Returns the same shape; survivors are multiplied by 1 / (1 - p), so the mean stays.
     Source: Srivastava et al. 2014.
     """
-    _expect_rate(p)
+    expect_rate(p)
     if not training:
         return weights
     survives = torch.rand(weights.shape, device=weights.device) >= p
     return weights * survives / (1 - p)
-
-
-class CausalAttention(SelfAttentionLinear):
-    """One head of causal attention, with dropout on its weights.
-
-    context_length: the most tokens an input may have.  dropout: 0 <= dropout < 1.  The other
-    arguments are those of SelfAttentionLinear.
-    """
-
-    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-        super().__init__(d_in, d_out, qkv_bias)
-        _expect_sizes(context_length=context_length)
-        _expect_rate(dropout)
-        self.dropout = nn.Dropout(dropout)
-        self.register_buffer("mask", causal_mask(context_length))
-
-    def _weights_of(self, queries, keys):
-        n, most = keys.shape[-2], len(self.mask)
-        if n > most:
-            raise InputError(
-                f"the inputs have {n} tokens, and the module was created with context_length = "
-                f"{most}. Shorten the inputs, or create it with context_length = {n}."
-            )
-        scores = scaled_scores(queries, keys)
-        return attention_weights(scores.masked_fill(self.mask[:n, :n], -torch.inf))
-
-    def forward(self, inputs):
-        return self.dropout(self.weights(inputs)) @ self.W_value(inputs)
 
 
 # Lesson 08
@@ -258,7 +180,7 @@ def split_heads(x, num_heads):
     Returns (..., num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
     first head_dim numbers of each token.
     """
-    head_dim = _expect_head_dim(x.shape[-1], num_heads)
+    head_dim = expect_head_dim(x.shape[-1], num_heads)
     return x.unflatten(-1, (num_heads, head_dim)).transpose(-3, -2)
 
 
@@ -288,8 +210,8 @@ def head_parameters(d_in, d_out, num_heads, qkv_bias):
     d_in, d_out: its widths, d_out divisible by num_heads, which changes nothing.  qkv_bias: have
     its three projections a bias too?  Returns an int.
     """
-    _expect_sizes(d_in=d_in, d_out=d_out)
-    _expect_head_dim(d_out, num_heads)
+    expect_sizes(d_in=d_in, d_out=d_out)
+    expect_head_dim(d_out, num_heads)
     return 3 * (d_in * d_out + d_out * bool(qkv_bias)) + d_out * d_out + d_out
 
 
@@ -299,51 +221,9 @@ def without_head(W_out, head, num_heads):
     W_out: (d_out, ...), d_out divisible by num_heads.  head: which one, 0 to num_heads - 1.
     Returns a copy with zeros in its rows. Source: Michel, Levy and Neubig 2019.
     """
-    head_dim = _expect_head_dim(len(W_out), num_heads)
+    head_dim = expect_head_dim(len(W_out), num_heads)
     rows = torch.arange(len(W_out), device=W_out.device) // head_dim
     return W_out.masked_fill((rows == head)[:, None], 0.0)
-
-
-class MultiHeadAttentionWrapper(nn.Module):
-    """Several heads of CausalAttention side by side.
-
-    d_out: width of ONE head; the outputs are num_heads * d_out wide.  The other arguments
-    are those of CausalAttention.
-    """
-
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        _expect_sizes(num_heads=num_heads)
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
-    def forward(self, inputs):
-        return torch.cat([head(inputs) for head in self.heads], dim=-1)
-
-
-class MultiHeadAttention(CausalAttention):
-    """Causal multi-head attention in one module: one projection for all heads, then split.
-
-    d_out: width of all heads together, divisible by num_heads; a head is
-    head_dim = d_out / num_heads wide.  The other arguments are those of CausalAttention.
-    weights(inputs): (..., num_heads, n, n).
-    """
-
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
-        self.head_dim = _expect_head_dim(d_out, num_heads)
-        self.num_heads = num_heads
-        self.out_proj = nn.Linear(d_out, d_out)
-
-    def _weights_of(self, queries, keys):
-        return super()._weights_of(*(split_heads(x, self.num_heads) for x in (queries, keys)))
-
-    def forward(self, inputs):
-        weights = self.dropout(self.weights(inputs))
-        values = split_heads(self.W_value(inputs), self.num_heads)
-        return self.out_proj(merge_heads(weights @ values))
 
 
 # Lesson 10
@@ -392,7 +272,7 @@ def uniform_causal(n):
     n: number of tokens, at least 1.
     Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
     """
-    _expect_sizes(n=n)
+    expect_sizes(n=n)
     allowed = torch.ones(n, n).tril()
     return allowed / allowed.sum(dim=-1, keepdim=True)
 
@@ -429,7 +309,7 @@ def attend_in_blocks(query, keys, values, block_size):
     least 1.  Returns (d_v,).
     Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
     """
-    _expect_sizes(block_size=block_size)
+    expect_sizes(block_size=block_size)
     maximum, total, blend = -torch.inf, 0.0, 0.0
     for start in range(0, len(keys), block_size):
         block = slice(start, start + block_size)
@@ -452,7 +332,7 @@ def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     Returns an int.
     Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
     """
-    _expect_sizes(
+    expect_sizes(
         n=n, layers=layers, num_kv_heads=num_kv_heads, head_dim=head_dim,
         bytes_per_number=bytes_per_number, batch=batch,
     )  # fmt: skip
@@ -475,39 +355,5 @@ def cache_mask(cached, new):
     cached: tokens in the cache, at least 0.  new: at least 1.
     Returns (new, cached + new) of bool, True where a token may attend.
     """
-    _expect_sizes(new=new)
+    expect_sizes(new=new)
     return torch.ones(new, cached + new, dtype=torch.bool).tril(diagonal=cached)
-
-
-# What does not fit
-def _expect_sizes(**sizes):
-    for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise InputError(f"{name} is {size!r}; a whole number of at least 1 is expected.")
-
-
-def _expect_rate(p):
-    if not (isinstance(p, int | float) and 0 <= p < 1):
-        raise InputError(
-            f"dropout is {p!r}; a number from 0 to below 1 is expected: 0.1 drops a tenth."
-        )
-
-
-def _expect_head_dim(d_out, num_heads):
-    _expect_sizes(num_heads=num_heads)
-    if d_out % num_heads:
-        near = d_out - d_out % num_heads
-        choices = " or ".join(str(d) for d in (near, near + num_heads) if d)
-        raise InputError(
-            f"d_out = {d_out} is not divisible by num_heads = {num_heads}, and every head gets "
-            f"d_out / num_heads numbers. Choose d_out = {choices}, or another num_heads."
-        )
-    return d_out // num_heads
-
-
-def _expect_width(inputs, d_in):
-    if inputs.dim() < 2 or inputs.shape[-1] != d_in:
-        raise InputError(
-            f"the inputs have the shape {tuple(inputs.shape)}; (n, {d_in}) or (b, n, {d_in}) is "
-            f"expected, because the module was created with d_in = {d_in}."
-        )

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from .data import DATA, rows_of
-from .guard import InputError
+from ..attention.data import DATA, rows_of
+from ..errors import InputError
 
 FILE = DATA / "language.csv"
 PRONOUNS = ("him", "her", "it")

@@ -13,7 +13,7 @@ from numbers import Integral, Real
 import numpy as np
 import torch
 
-from .guard import InputError
+from ..errors import InputError
 from .view import bare, is_whole
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..attention import causal_mask, look_back, merge_heads, scaled_scores, split_heads
-from ..guard import InputError
+from ...attention import causal_mask, look_back, merge_heads, scaled_scores, split_heads
+from ...errors import InputError
 from ..language import FIRST, SECOND, load_language
 from ..training import Adam
 

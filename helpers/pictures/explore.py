@@ -1,10 +1,9 @@
 """The live picture: the reader's own function, called again whenever a control moves.
 
 The page (explore.js) draws controls, tables and canvases. A change of a control travels as
-{"changes": {name: value}, "turn"}; the answer is {"patch"}: of all that is shown only what
-differs from what was sent last, cell by cell. The page has at most one question under way
-and keeps only the newest values while it waits, so a drag cannot pile up. Whoever asks for
-the whole state (a new page, or one that missed a patch) gets the trait `picture`.
+{"changes": {name: value}, "turn"}; the answer is {"picture"}, all that is shown. The page has at
+most one question under way and keeps only the newest values while it waits, so a drag cannot
+pile up. A new page gets the trait `picture`.
 What is saved with the notebook is a still picture.
 """
 
@@ -20,14 +19,14 @@ import numpy as np
 import traitlets
 from IPython.display import display
 
+from ..errors import InputError
+from ..guard import Worker, calling, finished, get_ipython
 from .controls import brief, control, sendable
-from .guard import InputError, Worker, calling, finished, get_ipython
 from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
 SOON = 0.05  # seconds after which another thread waits for an answer
-SHARE = 4  # a patch names the cells that changed if they are fewer than one of so many
 
 STILL = """<div class="explore-still"><style>
 .jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
@@ -60,7 +59,7 @@ class Explore(anywidget.AnyWidget):
     help = traitlets.Unicode().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
     palette = traitlets.List().tag(sync=True)
-    picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: _changed({}, self._sent))
+    picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: _packed(self._sent))
 
     def __init__(self, fn, controls):
         if not callable(fn):
@@ -80,7 +79,7 @@ class Explore(anywidget.AnyWidget):
         self._worker = Worker()
         self._views, self._most = [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
-        self._sent = self.compute({}) | {"turn": "", "count": 0}
+        self._sent = self.compute({}) | {"turn": ""}
         colours, white_from = palette()
         super().__init__(
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
@@ -182,12 +181,10 @@ class Explore(anywidget.AnyWidget):
         try:
             if "changes" in content:
                 picture = yield from self._computing(self._edited(content["changes"]))
-                picture["turn"] = str(content.get("turn", ""))
-                picture["count"] = self._sent["count"] + 1
-                patch, self._sent = _changed(self._sent, picture), picture
-                self.send({"patch": patch})
+                self._sent = picture | {"turn": str(content.get("turn", ""))}
+                self.send({"picture": _packed(self._sent)})
             elif "whole" in content:
-                self.send({"patch": _changed({}, self._sent)})
+                self.send({"picture": _packed(self._sent)})
             elif "cell" in content:
                 number, text = yield from self._explaining(content["cell"])
                 self.send({"cell": content["cell"], "number": number, "text": text})
@@ -358,46 +355,10 @@ def _panel(title, view, **small):
     }
 
 
-def _changed(old, new):
-    """Of a picture only what differs from an old one, or {}, as JSON: see merge() in explore.js.
-
-    "fresh" says that it is everything, as for other sizes or another number of panels. The
-    cells of a panel travel as {"at": indices or None for all, "cells", "colours"}.
-    """
-    fresh = not old or list(map(_layout, old["panels"])) != list(map(_layout, new["panels"]))
-    if fresh:
-        old = {"values": {}, "panels": [{}] * len(new["panels"])}
-    patch = {key: x for key, x in new.items() if key != "panels" and old.get(key) != x}
-    known, values = old["values"], new["values"].items()
-    patch["values"] = {n: _edits(known.get(n), x) for n, x in values if known.get(n) != x}
-    panels = zip(old["panels"], new["panels"], strict=True)
-    return patch | {"fresh": fresh, "panels": [_panel_changed(*both) for both in panels]}
-
-
-def _edits(old, new):
-    """Of a matrix the entries that differ, [row, column, value]; anything else as it is."""
-    if old is None or not isinstance(new, list):
-        return new
-    pairs = ((i, j, x) for i, row in enumerate(new) for j, x in enumerate(row))
-    return [[i, j, x] for i, j, x in pairs if old[i][j] != x]
-
-
-def _layout(panel):
-    return len(panel["rows"]), len(panel["columns"]), bool(panel["cells"]), "small" in panel
-
-
-def _panel_changed(old, new):
-    cells, colours = new["cells"], new["colours"]
-    patch = {k: x for k, x in new.items() if k not in ("cells", "colours") and old.get(k) != x}
-    differ = old.get("colours", ~colours) != colours
-    if old and cells:
-        differ |= [was != now for was, now in zip(old["cells"], cells, strict=True)]
-    at = np.flatnonzero(differ).tolist()
-    if not at:
-        return patch
-    if len(at) * SHARE > len(colours):
-        at = None
-    else:
-        cells, colours = [cells[k] for k in at if cells], colours[at]
-    packed = base64.b64encode(colours.tobytes()).decode()
-    return patch | {"cells": {"at": at, "cells": cells, "colours": packed}}
+def _packed(picture):
+    """As JSON can hold it: the colours of each panel as base64."""
+    panels = [
+        panel | {"colours": base64.b64encode(panel["colours"].tobytes()).decode()}
+        for panel in picture["panels"]
+    ]
+    return picture | {"panels": panels}

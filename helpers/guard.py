@@ -20,22 +20,14 @@ from pathlib import Path
 
 import torch
 
+from .errors import InputError
+
 SECONDS = 10  # how long a reader's function may take before it is stopped
 KEPT = 2000  # characters of its printing, or of its error, that are kept
 DEPTH = 200  # of the innermost calls, where the reader's line is looked for
 STOPS = 20  # how often it is asked to end
 # code that is not the reader's own
-OTHERS = (str(Path(__file__).parents[1]) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
-
-
-class InputError(ValueError):
-    """What was wrong and what is expected, in one sentence.
-
-    A notebook shows that sentence alone: a traceback through helpers would only hide it.
-    """
-
-    def _render_traceback_(self):
-        return [f"InputError: {self}"]
+OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
 
 
 @dataclass

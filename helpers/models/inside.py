@@ -10,11 +10,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 import torch
 
+from ..errors import InputError
+from ..pictures.view import MAX_HEADS, MAX_SIDE, View
 from . import intervene
-from .guard import InputError
 from .training import counted
 from .trial import Case
-from .view import MAX_HEADS, MAX_SIDE, View
 
 SHORT = "a b c"
 # what a model is tried with as soon as it is loaded: reaches beyond a small window

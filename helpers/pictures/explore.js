@@ -1,4 +1,4 @@
-// The page's half of explore.py: draws the controls once, and patches tables and canvases in place.
+// The page's half of explore.py: draws the controls once, and puts each picture into tables and canvases.
 // Words of the reader enter the page as text only, never as HTML.
 
 const SLOW = 600; // ms without an answer before the page says that Python computes
@@ -65,27 +65,11 @@ function fill(box, nodes) {
   if (nodes.length !== box.children.length || nodes.some((node, k) => node !== box.children[k])) box.replaceChildren(...nodes);
 }
 
-// Put a patch of Python into the picture. Returns for each panel the places that changed,
-// null for all.
-function merge(picture, { panels, fresh, values, ...rest }) {
-  Object.assign(picture, rest);
-  picture.values ??= {};
-  for (const [name, value] of Object.entries(values)) {
-    const known = picture.values[name];
-    picture.values[name] = Array.isArray(known) && !fresh ? edited(known, value) : value;
-  }
-  if (fresh) picture.panels = panels.map(() => ({ cells: [], colours: [] }));
-  return panels.map(({ cells, ...names }, k) => {
-    const panel = Object.assign(picture.panels[k], names);
-    if (!cells) return [];
-    const colours = Uint8Array.from(atob(cells.colours), (c) => c.charCodeAt(0));
-    if (!cells.at) Object.assign(panel, { colours, cells: cells.cells });
-    else cells.at.forEach((place, n) => {
-      panel.colours[place] = colours[n];
-      if (panel.cells.length) panel.cells[place] = cells.cells[n];
-    });
-    return cells.at;
-  });
+const unpack = ({ colours, ...panel }) => ({ ...panel, colours: Uint8Array.from(atob(colours), (c) => c.charCodeAt(0)) });
+
+// Put what Python sends in place of what was shown.
+function receive(picture, { panels, ...rest }) {
+  Object.assign(picture, rest, { panels: panels.map(unpack) });
 }
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
@@ -172,7 +156,7 @@ function makeStepping(input, move, busy) {
   return { buttons: make("span", {}, back, play, next), stop };
 }
 
-// --- pictures of a panel: draw(panel, the places that changed), at(row, column) ---
+// --- pictures of a panel ---
 
 // Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
 function marksOf({ marked = [] }) {
@@ -362,7 +346,7 @@ function makeView(model, picture) {
     const key = make("div", { className: "key" }, low, bar, high), legend = make("span", { className: "legend" });
     key.append(legend);
     const figure = make("div", { className: "panel" }, name, made.box, key);
-    return { ...made, kind, figure, draw(panel, places) {
+    return { ...made, kind, figure, draw(panel) {
       const axes = kind === "canvas" ? `${panel.axes[0]} ↓  ${panel.axes[1]} →` : "";
       setText(name, [panel.title, axes].filter(Boolean).join(": "));
       [low, high].forEach((end, n) => setText(end, panel.scale[n]));
@@ -376,7 +360,7 @@ function makeView(model, picture) {
         }));
       }
       set(made.named, { "aria-label": [title, panel.title].filter(Boolean).join(": ") });
-      made.draw(panel, places);
+      made.draw(panel);
     } };
   }
   function arrange() {
@@ -395,17 +379,17 @@ function makeView(model, picture) {
 
   // Asked first: while Python computes there is time to show what was chosen.
   function change(which, value) {
-    put(which, value);
+    keep(which, value);
     ask();
     shows[which](values[which]);
   }
-  function put(which, value) {
+  function keep(which, value) {
     values[which] = value;
     pending.add(which);
   }
   function reset() {
     for (const free of [...stops, ...Object.values(limits)]) free(); // the start may lie beyond a limit of now
-    for (const { name, value } of list) put(name, value);
+    for (const { name, value } of list) keep(name, value);
     ask();
     for (const { name } of list) shows[name](values[name]);
   }
@@ -451,7 +435,7 @@ function makeView(model, picture) {
     if (!watched) say(cell, "");
   }
 
-  function draw(places) {
+  function draw() {
     if (picture.turn === asked) answered();
     // an older answer must not pull a control out of the hand that moves it
     const settled = !timer && !pending.size;
@@ -462,8 +446,8 @@ function makeView(model, picture) {
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
     // once there was printing its place stays, or the page would jump with every other value
     if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
-    if (!places) arrange();
-    panels.forEach((panel, k) => panel.draw(picture.panels[k], places?.[k] ?? picture.panels[k].colours.keys()));
+    arrange();
+    panels.forEach((panel, k) => panel.draw(picture.panels[k]));
     setText(captionText, picture.caption);
     plane?.call(picture.panels[0] ?? { rows: [] });
     if (settled) for (const one of list) shows[one.name](values[one.name]);
@@ -528,17 +512,15 @@ function makeView(model, picture) {
 
 export default () => {
   const picture = {}, views = new Set(); // of one widget: what it shows, and where
-  function hear({ patch, ...message }, model) {
-    if (!patch) return message.cell && views.forEach((view) => view.told(message));
-    // one was lost, as while the page was loaded: ask for everything
-    if (!patch.fresh && patch.count !== picture.count + 1) return model.send({ whole: 1 });
-    const places = merge(picture, patch);
-    views.forEach((view) => view.draw(patch.fresh ? null : places));
+  function hear({ picture: now, ...message }) {
+    if (!now) return message.cell && views.forEach((view) => view.told(message));
+    receive(picture, now);
+    views.forEach((view) => view.draw());
   }
   return {
     initialize({ model }) {
-      merge(picture, model.get("picture"));
-      model.on("msg:custom", (message) => hear(message, model));
+      receive(picture, model.get("picture"));
+      model.on("msg:custom", hear);
     },
     render({ model, el }) {
       const view = makeView(model, picture);

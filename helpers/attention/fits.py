@@ -1,0 +1,36 @@
+"""What cannot fit: sizes, shapes and rates that raise InputError."""
+
+from ..errors import InputError
+
+
+def expect_sizes(**sizes):
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise InputError(f"{name} is {size!r}; a whole number of at least 1 is expected.")
+
+
+def expect_rate(p):
+    if not (isinstance(p, int | float) and 0 <= p < 1):
+        raise InputError(
+            f"dropout is {p!r}; a number from 0 to below 1 is expected: 0.1 drops a tenth."
+        )
+
+
+def expect_head_dim(d_out, num_heads):
+    expect_sizes(num_heads=num_heads)
+    if d_out % num_heads:
+        near = d_out - d_out % num_heads
+        choices = " or ".join(str(d) for d in (near, near + num_heads) if d)
+        raise InputError(
+            f"d_out = {d_out} is not divisible by num_heads = {num_heads}, and every head gets "
+            f"d_out / num_heads numbers. Choose d_out = {choices}, or another num_heads."
+        )
+    return d_out // num_heads
+
+
+def expect_width(inputs, d_in):
+    if inputs.dim() < 2 or inputs.shape[-1] != d_in:
+        raise InputError(
+            f"the inputs have the shape {tuple(inputs.shape)}; (n, {d_in}) or (b, n, {d_in}) is "
+            f"expected, because the module was created with d_in = {d_in}."
+        )
