@@ -7,7 +7,7 @@ from itertools import combinations, product
 from .exercise import IN_PLACE, returned
 from .pipeline import Pipeline
 from .results import attempt, call_ours, same
-from .search import LIMIT, apart
+from .search import apart
 
 
 def established(seen):
@@ -99,8 +99,7 @@ def _together(seen):
         both = [pairs for pairs in combinations(worlds, 2) if any(x in telling for x in pairs)]
         shown += [_in_worlds(seen, *pairs) for pairs in both]
     # An experiment tells apart what numbers do not: it goes first where sizes are the same.
-    found = min(filter(None, [*shown, found]), key=len, default=())
-    return found
+    return min(filter(None, [*shown, found]), key=len, default=())
 
 
 def _matters(seen, world):
@@ -122,7 +121,7 @@ def _in_worlds(seen, *pairs):
     numbers = [result.numbers for result in results if result.numbers is not None]
     if numbers and not any(x.isfinite().any() for x in numbers):
         return ()  # an experiment that ends in NaN shows nothing
-    others = _Case(seen, results).explanation(LIMIT - len(worlds))
+    others = _Case(seen, results).explanation(pairs=False)
     return _in_order(seen.exercise, *mistakes, *others) if others else ()
 
 
@@ -139,8 +138,7 @@ def _on_other_probes(seen):
 
 
 def _raising(everywhere):
-    """Two wrong stages that raise the same errors: sizes that do not fit. No third one matters
-    then, because nothing is computed any more.
+    """Return two wrong stages that raise the same errors: sizes that do not fit.
 
     everywhere: the Evidence, on one kind of probes or on several.
     """
@@ -186,16 +184,16 @@ class _Case:
         ways, pipeline = mistake.ways, self.exercise.pipeline
         return any(self.fits(pipeline.replace(w) if isinstance(w, dict) else w) for w in ways)
 
-    def explanation(self, limit=LIMIT):
-        """The declared mistake, or the smallest set, that gives these results; () if none
-        does."""
+    def explanation(self, pairs=True):
+        """Return the declared mistake that gives these results, or two wrong stages that do
+        together, if pairs are asked for; () if there are none."""
         for mistake in self.exercise.all_mistakes:
             if self.seen.contradicts(mistake):
                 continue
             found_by_numbers = not (mistake.detect or mistake.counterfactual or mistake.on)
             if found_by_numbers and self.is_made_by(mistake):
                 return (mistake,)
-        return self.wrong_stages() if limit > 1 else ()
+        return self.wrong_stages() if pairs else ()
 
     def wrong_stages(self):
         """The two wrong stages that give these results; () if no two do."""

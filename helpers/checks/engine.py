@@ -1,7 +1,7 @@
 """check(): the student's answer and the right one, on the same probes.
 
 diagnose.py names a mistake only when it gives exactly the student's numbers, or when a
-counterfactual shows it; else message.py says what can be seen without knowing the cause.
+counterfactual shows it; else facts.py says what can be seen without knowing the cause.
 """
 
 import time
@@ -11,6 +11,7 @@ from . import message
 from .diagnose import established, is_gone
 from .evidence import Evidence
 from .exercises import CHECKED
+from .facts import fact_of
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, call_ours, same, was_stopped
 from .session import untouched
@@ -93,6 +94,6 @@ def _examine(exercise, fn, call_safely):
     names = tuple(mistake.name for mistake in found)
     before = told_before(exercise.name, names)
     gone = [n for n in before if n not in names and is_gone(seen, found, n, before)]
-    said = message.failure(seen, found, gone)
+    said = message.failure(seen, found, None if found else fact_of(seen), gone)
     unnamed = () if names else (fingerprint(seen), said.head.partition(": ")[2])
     return Verdict(False, said, names, unnamed)

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from types import SimpleNamespace
 
-from .results import call_ours, close
+import torch
 
-LIMIT = 2  # wrong stages in one answer
+from .pipeline import take
+from .results import call_ours, rows_close
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ def apart(*choices):
 
 
 def moves_of(exercise):
-    """All moves of an exercise, in the order in which the mistakes are declared."""
+    """Return all moves of an exercise, in the order in which the mistakes are declared."""
     return [
         Move(mistake, choice)
         for mistake in exercise.all_mistakes
@@ -34,31 +36,66 @@ def moves_of(exercise):
 class Search:
     """The pairs of moves of an exercise, and what they give on its probes, worked out once.
 
+    A pair is a tuple of two positions in moves, the smaller first.
     args: of the pipeline, for each probe; None where something else is looked at.
     """
 
     def __init__(self, exercise, probes):
         self.moves, self._pipeline = moves_of(exercise), exercise.pipeline
         self.args = list(map(exercise.formula_args, probes))
-        choices = [move.choice for move in self.moves]
-        pairs = combinations(range(len(choices)), 2)
-        self._pairs = [pair for pair in pairs if apart(*(choices[m] for m in pair))]
+        self._stages = list(self._pipeline.stages.items()) if self._pipeline else []
         self._known = {}
 
     def pairs_that_give(self, numbers, k):
-        """The pairs of positions of moves that give these numbers on probe k."""
-        return [p for p, x in self._on(k).items() if x is not None and close(numbers, x)]
+        """Return the pairs that give these numbers on probe k."""
+        given = {pair: x for pair, x in self._on(k).items() if x.shape == numbers.shape}
+        if not given:
+            return []
+        near = rows_close(torch.stack(list(given.values())), numbers).tolist()
+        return sorted(pair for pair, is_near in zip(given, near, strict=True) if is_near)
 
     def pairs_that_raise(self):
-        """Those that raise on the last probe, where the fewest raise that do not everywhere."""
+        """Return those that raise on the last probe, where the fewest raise that do not raise
+        everywhere."""
         k = max(k for k, args in enumerate(self.args) if args is not None)
-        return {pair for pair, x in self._on(k).items() if x is None}
+        pairs = combinations(range(len(self.moves)), 2)
+        possible = {pair for pair in pairs if apart(*(self.moves[m].choice for m in pair))}
+        return possible - self._on(k).keys()
 
     def _on(self, k):
         if k not in self._known:
-            self._known[k] = {pair: self._given(pair, k) for pair in self._pairs}
+            start = self._pipeline.start(self.args[k])
+            self._known[k] = call_ours(lambda: dict(self._results(start, 0, ()))).value
         return self._known[k]
 
-    def _given(self, pair, k):
-        code = self._pipeline.replace(*(self.moves[m].choice for m in pair))
-        return call_ours(code, *self.args[k]).value
+    def _results(self, state, stage, chosen):
+        """Yield each pair that begins with these moves and does not raise, with what it gives.
+        What pairs have in common is computed once.
+
+        state: before this stage, a number.  chosen: the moves so far, one or two or none.
+        """
+        if stage == len(self._stages):
+            if len(chosen) == 2:
+                yield tuple(sorted(chosen)), self._pipeline.answer(state)
+            return
+        for moves, variant in self._variants(stage, chosen):
+            after = SimpleNamespace(**vars(state))
+            try:
+                take(after, self._stages[stage][0], variant(after))
+            except Exception:  # so does every pair that begins like this
+                continue
+            yield from self._results(after, stage + 1, moves)
+
+    def _variants(self, stage, chosen):
+        """Yield the moves with one more or none, and the variant of this stage that they want."""
+        name, known = self._stages[stage]
+        choices = [self.moves[m].choice for m in chosen]
+        begun = [choice[name] for choice in choices if name in choice]
+        yield chosen, begun[0] if begun else known.right
+        if begun or len(chosen) == 2:
+            return
+        before = {earlier for earlier, _ in self._stages[:stage]}
+        for m, move in enumerate(self.moves):
+            begins = name in move.choice and not before & move.choice.keys()
+            if begins and apart(*choices, move.choice):
+                yield (*chosen, m), move.choice[name]

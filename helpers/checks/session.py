@@ -1,21 +1,23 @@
 """Leaves the student's session as it was: a check may be run at any time, any number of times."""
 
 import ast
+import copy
 import inspect
 import os
 import random
 import sys
 import textwrap
 import warnings
+from collections import deque
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import FunctionType, MethodType
 
 import numpy
 import torch
+from torch import nn
 
 from .. import guard
-from . import snapshot
 
 
 @contextmanager
@@ -29,14 +31,15 @@ def untouched(answer):
     with ExitStack() as stack:  # undone from the last to the first
         for function in own_functions(answer):
             names = {name for code in codes_of(function) for name in code.co_names}
-            stack.callback(snapshot.remember(function.__globals__, names))
+            stack.callback(remember(function.__globals__, names))
         stack.callback(random.setstate, random.getstate())
         stack.callback(numpy.random.set_state, numpy.random.get_state())
         stack.callback(_set, _settings())
         stack.enter_context(torch.random.fork_rng(devices=[]))
         stack.enter_context(torch._tensor_str.printoptions())
         stack.enter_context(warnings.catch_warnings())
-        stack.enter_context(torch.device("cpu"))
+        if torch.get_default_device().type != "cpu":  # it costs time in every operation
+            stack.enter_context(torch.device("cpu"))
         torch.set_default_dtype(torch.float32)
         torch.default_generator.manual_seed(0)
         random.seed(0)
@@ -132,3 +135,53 @@ def variables_of(function):
     known = function.__globals__
     names = {name for code in codes_of(function) for name in code.co_names}
     return [known[name] for name in sorted(names) if name in known]
+
+
+# --- what variables hold: `+=`, append and the like change it in place ---
+
+
+def plain(tensor):
+    """Its numbers as a tensor of torch's own class, whatever a class of the student's does."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return torch.Tensor.detach(tensor)
+
+
+def remember(space, names):
+    """Returns a function that gives the variables of these names what they hold now, and takes
+    away those that are new. space: global variables, a dict."""
+    before = dict(space)
+    kept = [_kept(before[name]) for name in names if name in before]
+
+    def put_back():
+        for name in space.keys() - before.keys():
+            del space[name]
+        space.update(before)
+        for one in filter(None, kept):
+            one()
+
+    return put_back
+
+
+def _kept(x):
+    """What puts the contents of x back, or None."""
+    if isinstance(x, torch.Tensor) and x.layout is torch.strided and x.device.type != "meta":
+        numbers, was = plain(x).clone(), x.requires_grad
+        return lambda: _numbers(x, numbers, was)
+    if isinstance(x, numpy.ndarray):
+        numbers = x.copy()
+        return lambda: x.__setitem__(..., numbers)
+    if isinstance(x, nn.Module):
+        state = copy.deepcopy(x.state_dict())
+        return lambda: x.load_state_dict(state)
+    if isinstance(x, (list, deque, dict, set)):
+        inside = copy.deepcopy(x)
+        fill = x.extend if isinstance(x, (list, deque)) else x.update
+        return lambda: (x.clear(), fill(inside))
+    return None
+
+
+def _numbers(x, numbers, needs_grad):
+    if plain(x).shape != numbers.shape or not torch.equal(plain(x), numbers):
+        x.data = numbers
+    if x.is_leaf:
+        x.requires_grad_(needs_grad)

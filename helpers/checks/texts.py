@@ -4,6 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import InputError
 
@@ -18,6 +19,17 @@ class Text:
     advice: str
     seen: str
     code: str = ""
+
+
+class Fact(NamedTuple):
+    """What can be seen of a wrong answer without knowing the cause.
+
+    what: is wrong.  advice: what to try.  why: a sentence, may be empty.
+    """
+
+    what: str
+    advice: str
+    why: str = ""
 
 
 @cache
