@@ -74,7 +74,7 @@ def shorten(text, width):
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def failure(seen, found, fact, gone=()):
+def failure(seen, found, fact=None, gone=()):
     """Return the Message for a wrong answer.
 
     found: the mistakes that are established, in the order in which the computation runs. The

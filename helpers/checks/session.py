@@ -1,7 +1,6 @@
 """Leaves the student's session as it was: a check may be run at any time, any number of times."""
 
 import ast
-import copy
 import inspect
 import os
 import random
@@ -147,41 +146,56 @@ def plain(tensor):
 
 
 def remember(space, names):
-    """Returns a function that gives the variables of these names what they hold now, and takes
+    """Return a function that gives the variables of these names what they hold now, and takes
     away those that are new. space: global variables, a dict."""
-    before = dict(space)
-    kept = [_kept(before[name]) for name in names if name in before]
+    before, seen = dict(space), set()
+    kept = [_kept(before[name], seen) for name in names if name in before]
 
     def put_back():
         for name in space.keys() - before.keys():
             del space[name]
         space.update(before)
-        for one in filter(None, kept):
+        for one in kept:
             one()
 
     return put_back
 
 
-def _kept(x):
-    """What puts the contents of x back, or None."""
+def _kept(x, seen):
+    """Return what puts the contents of x back. seen: ids of what is looked after already."""
+    if id(x) in seen:
+        return list
+    seen.add(id(x))
     if isinstance(x, torch.Tensor) and x.layout is torch.strided and x.device.type != "meta":
-        numbers, was = plain(x).clone(), x.requires_grad
-        return lambda: _numbers(x, numbers, was)
+        return _tensor(x)
     if isinstance(x, numpy.ndarray):
         numbers = x.copy()
         return lambda: x.__setitem__(..., numbers)
     if isinstance(x, nn.Module):
-        state = copy.deepcopy(x.state_dict())
-        return lambda: x.load_state_dict(state)
-    if isinstance(x, (list, deque, dict, set)):
-        inside = copy.deepcopy(x)
-        fill = x.extend if isinstance(x, (list, deque)) else x.update
-        return lambda: (x.clear(), fill(inside))
-    return None
+        return _all([*x.parameters(), *x.buffers()], seen)
+    if isinstance(x, list | deque | dict | set):
+        before, fill = x.copy(), x.extend if isinstance(x, list | deque) else x.update
+        inside = _all(before.values() if isinstance(x, dict) else before, seen)
+        return lambda: (x.clear(), fill(before), inside())
+    return list
 
 
-def _numbers(x, numbers, needs_grad):
-    if plain(x).shape != numbers.shape or not torch.equal(plain(x), numbers):
-        x.data = numbers
-    if x.is_leaf:
-        x.requires_grad_(needs_grad)
+def _all(parts, seen):
+    kept = [_kept(part, seen) for part in parts]
+    return lambda: [put_back() for put_back in kept]
+
+
+def _tensor(x):
+    """Return what puts back the memory of a tensor, which its views share, and its shape."""
+    was, needs_grad = plain(x), x.requires_grad
+    memory = torch.empty(0, dtype=torch.uint8, device=x.device).set_(was.untyped_storage())
+    numbers = memory.clone()
+
+    def put_back():
+        memory.copy_(numbers)
+        if plain(x).shape != was.shape:
+            x.data = was
+        if x.is_leaf:
+            x.requires_grad_(needs_grad)
+
+    return put_back
