@@ -22,10 +22,10 @@ from .verdict import Verdict, not_written, refusal, remember, right, show, told_
 def check(name, fn=None):
     """Show a verdict on fn, a function or a class, for the exercise called name, and return it.
 
-    fn is called on copies of our own arguments, for guard.SECONDS in all at most, and leaves
-    no trace in the session. Raises nothing: bad use is a verdict too. guard.call says what
-    fn could do that a check does not survive. Who searches the memory for our own numbers, and
-    writes over them, can deceive this check, but no later one.
+    fn is called on copies of our own arguments, for guard.SECONDS in all at most. Afterwards the
+    notebook's variables that it names, random numbers and the settings of torch are as before
+    (session.py says which). Raises nothing: bad use is a verdict too. guard.call says what fn
+    could do that a check does not survive. Whoever means to can forge a verdict.
     """
     looked = guard.call(misuse, name, fn)  # its attributes are code of the student's, too
     if looked.error:
@@ -45,55 +45,72 @@ def check(name, fn=None):
 
 
 def _examine(exercise, fn, call_safely):
+    """Return the Verdict on an answer that can be called."""
     if is_stub(fn):
         return not_written(exercise.name)
-    limit = guard.SECONDS
-    end = time.monotonic() + limit
+    evidence = Evidence(exercise, fn, _within(guard.SECONDS, call_safely))
+    for probe in _asked(exercise):
+        if probe.if_right and evidence.wrong:
+            break
+        probe, result = _tried(probe, evidence)
+        if is_left_to_do(result, fn):
+            return not_written(exercise.name)
+        evidence.probes.append(probe)
+        evidence.right.append(attempt(exercise.reference, probe, call_ours))
+        evidence.mine.append(result)
+        if result.stopped:
+            break
+    if not evidence.wrong:
+        evidence.look_again()
+    return _failed(evidence) if evidence.wrong else right(exercise.name)
+
+
+def _within(seconds, call_safely):
+    """Return a call(fn, *args) that stops when all calls together have taken so many seconds."""
+    end, returned = time.monotonic() + seconds, []
 
     def call(fn, *args):
         outcome = call_safely(fn, *args, seconds=max(0.0, end - time.monotonic()))
         if was_stopped(outcome):
             # The seconds that were left differ in every run; the limit does not.
-            text = "all calls together did not end" if seen.mine else "it did not return"
-            outcome.error = TimeoutError(f"{text} within {limit:g} seconds")
+            text = "all calls together did not end" if returned else "it did not return"
+            outcome.error = TimeoutError(f"{text} within {seconds:g} seconds")
+        returned.append(fn)
         return outcome
 
-    seen = Evidence(exercise, fn, call)
-    probes = exercise.probes()
-    # What is kept from one call to the next shows on other arguments of the same size, and on the
-    # same ones after others.
-    after = () if exercise.is_class else (probes[0].backwards(), probes[0].again())
-    for probe in (*probes, *after):
-        if probe.if_right and seen.wrong:
-            break
-        result = attempt(fn, probe, call)
-        single = probe.single()
-        if result.outcome.error is not None and single and not result.stopped:
-            # A float32 tensor of the student's own does not multiply with a float64 one.
-            # That is style, so the same numbers in float32 decide.
-            again = attempt(fn, single, call)
-            if not same(again, result):
-                probe, result = single, again
-        if is_left_to_do(result, fn):
-            return not_written(exercise.name)
-        seen.probes.append(probe)
-        seen.right.append(attempt(exercise.reference, probe, call_ours))
-        seen.mine.append(result)
-        if result.stopped:
-            break
-    if not seen.wrong:
-        seen.look_again()
-    if not seen.wrong:
-        return right(exercise.name)
+    return call
 
-    found = ()
-    if not seen.mine[-1].stopped:
-        again = tuple(seen.ask(0) for _ in range(2))
-        seen.again = () if again[1].stopped else again
-        found = established(seen) or named(seen)
+
+def _asked(exercise):
+    """Return the probes. What is kept from one call to the next shows on other arguments of the
+    same size, and on the same ones after others."""
+    probes = exercise.probes()
+    return probes if exercise.is_class else (*probes, probes[0].backwards(), probes[0].again())
+
+
+def _tried(probe, evidence):
+    """Return the probe that decides, and the Result of the answer on it."""
+    result = attempt(evidence.answer, probe, evidence.call)
+    single = probe.single()
+    if result.outcome.error is not None and single and not result.stopped:
+        # A float32 tensor of the student's own does not multiply with a float64 one.
+        # That is style, so the same numbers in float32 decide.
+        again = attempt(evidence.answer, single, evidence.call)
+        if not same(again, result):
+            return single, again
+    return probe, result
+
+
+def _failed(evidence):
+    """Return the Verdict on a wrong answer: its mistakes, or else what can be seen."""
+    name, found = evidence.exercise.name, ()
+    if not evidence.mine[-1].stopped:
+        again = tuple(evidence.ask(0) for _ in range(2))
+        evidence.again = () if again[1].stopped else again
+        found = established(evidence) or named(evidence)
     names = tuple(mistake.name for mistake in found)
-    before = told_before(exercise.name, names)
-    gone = [n for n in before if n not in names and is_gone(seen, found, n, before)]
-    said = message.failure(seen, found, None if found else fact_of(seen), gone)
-    unnamed = () if names else (fingerprint(seen), said.head.partition(": ")[2])
+    before = told_before(name, names)
+    gone = [n for n in before if n not in names and is_gone(evidence, found, n, before)]
+    said = message.failure(evidence, found, None if found else fact_of(evidence), gone)
+    unnamed = () if names else (fingerprint(evidence), said.head.partition(": ")[2])
     return Verdict(False, said, names, unnamed)

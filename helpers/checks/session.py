@@ -21,8 +21,10 @@ from .. import guard
 
 @contextmanager
 def untouched(answer):
-    """What a function or class changes outside of itself is as before afterwards: the notebook's
-    variables that it names, random numbers, and the settings of torch below.
+    """Leave what a function or class changes outside of itself as it was: the notebook's
+    variables that it names (of these the contents of lists, dicts, sets, tensors, arrays and
+    modules), random numbers, warnings, and the settings of torch below. What objects of the
+    student's own classes hold, default arguments and the process (os, sys) are not put back.
 
     Inside, random numbers and the default type are the same in every check, and torch.empty gives
     NaN instead of whatever the memory held. Yields guard.call.
