@@ -4,6 +4,7 @@ before. What a call may do at all is in test_guard.py."""
 import random
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -94,6 +95,13 @@ def test_whatever_it_does_the_check_ends_with_a_verdict(code, words, monkeypatch
     assert (verdict.passed, verdict.mistakes) == (False, ())
     assert words in " ".join(verdict.message.split())
     assert check("softmax", right).passed
+
+
+def test_all_calls_together_have_one_limit(monkeypatch):
+    monkeypatch.setattr(guard, "SECONDS", 0.6)
+    verdict = check("softmax", lambda scores: time.sleep(0.25) or right(scores))
+    said = " ".join(verdict.message.split())
+    assert "all calls together did not end within 0.6 seconds" in said
 
 
 class Answer:

@@ -2,7 +2,7 @@
 that an experiment shows."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 
 from .exercise import IN_PLACE, returned
 from .pipeline import Pipeline
@@ -18,12 +18,7 @@ def established(seen):
     found = _alone(seen)
     if found or seen.probes[seen.wrong[0]].if_right:
         return found  # no stage is wrong where all that goes before is right
-    return (
-        _together(seen)
-        or _on_other_probes(seen)
-        # Had torch.empty given zeros: such as a loop that stops one early.
-        or (_Case(seen, seen.without_empty).explanation() if seen.without_empty else ())
-    )
+    return _together(seen)
 
 
 def is_gone(seen, found, name, before):
@@ -65,7 +60,7 @@ def _alone(seen):
         elif mistake.counterfactual:
             if seen.cured_by(mistake.counterfactual):
                 return (mistake,)
-        elif mistake.on in (None, seen.change) and case.is_made_by(mistake):
+        elif case.is_made_by(mistake):
             return (mistake,)
     return ()
 
@@ -87,68 +82,40 @@ def _beside(seen, mistake):
 
 
 def _together(seen):
-    """The smallest set of mistakes: wrong stages, or those that experiments take away and wrong
-    stages that are left then."""
-    case = _Case(seen)
-    found = case.wrong_stages()
-    worlds = list(_first_with(seen.exercise, "counterfactual"))
-    telling = [pair for pair in worlds if _matters(seen, pair[0])]
-    shown = [_in_worlds(seen, pair) for pair in telling]
-    if not (found or any(shown)):
-        # What one of them takes away may have hidden the other.
-        both = [pairs for pairs in combinations(worlds, 2) if any(x in telling for x in pairs)]
-        shown += [_in_worlds(seen, *pairs) for pairs in both]
+    """Return the smallest set of mistakes: two wrong stages, or one that an experiment takes away
+    and another that is left then."""
+    found = _Case(seen).wrong_stages()
+    shown = [_in_world(seen, *pair) for pair in _worlds(seen.exercise) if _matters(seen, pair[0])]
     # An experiment tells apart what numbers do not: it goes first where sizes are the same.
     return min(filter(None, [*shown, found]), key=len, default=())
 
 
+def _worlds(exercise):
+    """Return pairs of a world and the first mistake that does no harm in it."""
+    first = {}
+    for mistake in exercise.all_mistakes:
+        if mistake.counterfactual:
+            first.setdefault(mistake.counterfactual, mistake)
+    return first.items()
+
+
 def _matters(seen, world):
     """Is anything else in this world, but for what becomes of the arguments?"""
-    pairs = ((seen.in_worlds(k, world), seen.mine[k]) for k in seen.wrong_first)
+    pairs = ((seen.in_world(k, world), seen.mine[k]) for k in seen.wrong_first)
     return not all(same(there.unchanged, here.unchanged) for there, here in pairs)
 
 
-def _in_worlds(seen, *pairs):
-    """The mistakes of these worlds, with what is left in them; () if that is not explained.
-
-    pairs: of a world and its mistake.
-    """
-    worlds, mistakes = zip(*pairs, strict=True)
+def _in_world(seen, world, mistake):
+    """Return the mistake of this world, with what is left in it; () if that is not explained."""
     # What changes in place there may be an argument.
-    results = [result.unchanged for result in seen.all_in(*worlds)]
+    results = [result.unchanged for result in seen.all_in(world)]
     if all(seen.is_right(k, result) for k, result in enumerate(results)):
-        return _in_order(seen.exercise, *mistakes)
+        return (mistake,)
     numbers = [result.numbers for result in results if result.numbers is not None]
     if numbers and not any(x.isfinite().any() for x in numbers):
         return ()  # an experiment that ends in NaN shows nothing
     others = _Case(seen, results).explanation(pairs=False)
-    return _in_order(seen.exercise, *mistakes, *others) if others else ()
-
-
-def _on_other_probes(seen):
-    """Where all probes raise, others may show numbers."""
-    if any(result.numbers is not None or result.stopped for result in seen.mine):
-        return ()
-    changes = [change for change, _ in _first_with(seen.exercise, "on")]
-    there = [seen.also_on(change) for change in changes]
-    for other in there:
-        if found := _alone(other) or _together(other):
-            return found
-    return _raising([seen, *there])
-
-
-def _raising(everywhere):
-    """Return two wrong stages that raise the same errors: sizes that do not fit.
-
-    everywhere: the Evidence, on one kind of probes or on several.
-    """
-    first, exercise = everywhere[0], everywhere[0].exercise
-    errors = (result.outcome.error for result in first.mine)
-    if exercise.pipeline is None or not any(isinstance(error, RuntimeError) for error in errors):
-        return ()
-    pairs = set.intersection(*(seen.search.pairs_that_raise() for seen in everywhere))
-    cases = [_Case(seen) for seen in everywhere]
-    return _first_that_fits(first, sorted(pairs), lambda c: all(case.fits(c) for case in cases))
+    return _in_order(seen.exercise, mistake, *others) if others else ()
 
 
 # --- what gives these results ---
@@ -190,7 +157,7 @@ class _Case:
         for mistake in self.exercise.all_mistakes:
             if self.seen.contradicts(mistake):
                 continue
-            found_by_numbers = not (mistake.detect or mistake.counterfactual or mistake.on)
+            found_by_numbers = not (mistake.detect or mistake.counterfactual)
             if found_by_numbers and self.is_made_by(mistake):
                 return (mistake,)
         return self.wrong_stages() if pairs else ()
@@ -210,28 +177,14 @@ class _Case:
         if all(numbers.isnan().all() for _, numbers in asked):
             return ()  # NaN alone tells nothing
         k, numbers = asked[0]
-        return _first_that_fits(self.seen, self.seen.search.pairs_that_give(numbers, k), self.fits)
-
-
-def _first_that_fits(seen, sets, fits):
-    """The mistakes of the first of these sets of positions of moves that fits."""
-    for chosen in sets:
-        moves = [seen.search.moves[m] for m in chosen]
-        if any(seen.contradicts(move.mistake) for move in moves):
-            continue
-        if fits(seen.exercise.pipeline.replace(*(move.choice for move in moves))):
-            return _in_order(seen.exercise, *(move.mistake for move in moves))
-    return ()
-
-
-def _first_with(exercise, attribute):
-    """Each value of this attribute among the mistakes with the first mistake that has it."""
-    first = {}
-    for mistake in exercise.all_mistakes:
-        value = getattr(mistake, attribute)
-        if value is not None:
-            first.setdefault(value, mistake)
-    return first.items()
+        for pair in self.seen.search.pairs_that_give(numbers, k):
+            moves = [self.seen.search.moves[m] for m in pair]
+            mistakes = [move.mistake for move in moves]
+            if any(map(self.seen.contradicts, mistakes)):
+                continue
+            if self.fits(self.exercise.pipeline.replace(*(move.choice for move in moves))):
+                return _in_order(self.exercise, *mistakes)
+        return ()
 
 
 def _in_order(exercise, *mistakes):

@@ -31,8 +31,7 @@ from .texts import text_of
 class Evidence:
     """What is known of an answer. probes, right and mine go together, as far as it was called.
     call: how it is called.  again: the first probe once more, and once more; empty if it was
-    stopped.  change: how the last half of the probes was made from the first, see
-    exercise.Mistake.on.  overwritten: have later calls changed what was returned?"""
+    stopped.  overwritten: have later calls changed what was returned?"""
 
     exercise: object
     answer: Callable
@@ -41,7 +40,6 @@ class Evidence:
     right: list = field(default_factory=list)
     mine: list = field(default_factory=list)
     again: tuple[Result, ...] = ()
-    change: Callable | None = None
     overwritten: bool = False
     _worlds: dict = field(default_factory=dict)
 
@@ -152,32 +150,24 @@ class Evidence:
 
     # --- counterfactuals, and other arguments ---
 
-    def also_on(self, change):
-        """What is seen of the answer on its probes changed like this, too."""
-        probes = list(map(change, self.probes))
-        right = [attempt(self.exercise.reference, probe, call_ours) for probe in probes]
-        mine = [attempt(self.answer, probe, self.call) for probe in probes]
-        known = self.probes + probes, self.right + right, self.mine + mine
-        return Evidence(self.exercise, self.answer, self.call, *known, change=change)
-
     def part(self, positions):
         """What is seen on these of the probes."""
         rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
         return Evidence(self.exercise, self.answer, self.call, *rows)
 
-    def ask(self, k, *worlds, **changes):
-        """The Result of the answer on probe k with these changes, in these worlds at once."""
-        return attempt(self.answer, replace(self.probes[k], **changes), self.call, *worlds)
+    def ask(self, k, world=None, **changes):
+        """Return the Result of the answer on probe k with these changes, in this world."""
+        return attempt(self.answer, replace(self.probes[k], **changes), self.call, world)
 
-    def in_worlds(self, k, *worlds):
-        """The Result of probe k in these worlds."""
-        if (worlds, k) not in self._worlds:
-            self._worlds[worlds, k] = self.ask(k, *worlds)
-        return self._worlds[worlds, k]
+    def in_world(self, k, world):
+        """Return the Result of probe k in this world, worked out once."""
+        if (world, k) not in self._worlds:
+            self._worlds[world, k] = self.ask(k, world)
+        return self._worlds[world, k]
 
-    def all_in(self, *worlds):
-        """The Results of all probes in these worlds."""
-        return [self.in_worlds(k, *worlds) for k in range(len(self.mine))]
+    def all_in(self, world):
+        """Return the Results of all probes in this world."""
+        return [self.in_world(k, world) for k in range(len(self.mine))]
 
     def cured_by(self, world):
         """Is everything right in this world that is not right in ours, whatever becomes of the
@@ -186,7 +176,7 @@ class Evidence:
         fine = {k: self.is_right(k, result.unchanged) for k, result in enumerate(self.mine)}
         wrong_first = sorted(fine, key=fine.get)
         return not all(fine.values()) and all(
-            self.is_right(k, self.in_worlds(k, world).unchanged) for k in wrong_first
+            self.is_right(k, self.in_world(k, world).unchanged) for k in wrong_first
         )
 
     @property

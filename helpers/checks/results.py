@@ -2,7 +2,7 @@
 
 import math
 import re
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy
@@ -63,18 +63,16 @@ def was_stopped(outcome):
     return isinstance(outcome.error, TimeoutError) and outcome.error.__traceback__ is None
 
 
-def attempt(answer, probe, call, *worlds):
+def attempt(answer, probe, call, world=None):
     """The Result of calling an answer on a copy of the probe's arguments.
 
-    call: guard.call, or call_ours for code that cannot do harm.  worlds: what is otherwise
-    there, see counterfactual.py.
+    call: guard.call, or call_ours for code that cannot do harm.  world: what is otherwise there,
+    see counterfactual.py.
     """
     args, read = probe.fresh(), {}
 
     def measured(*args):
-        with ExitStack() as stack:
-            for world in worlds:
-                stack.enter_context(world())
+        with world() if world else nullcontext():
             value = probe.measure(answer, *args)
         if type(value) is Observed:
             read["observed"] = value

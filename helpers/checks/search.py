@@ -1,7 +1,6 @@
 """Which two wrong stages together give exactly these numbers? Every pair is tried."""
 
 from dataclasses import dataclass
-from itertools import combinations
 from types import SimpleNamespace
 
 import torch
@@ -53,14 +52,6 @@ class Search:
             return []
         near = rows_close(torch.stack(list(given.values())), numbers).tolist()
         return sorted(pair for pair, is_near in zip(given, near, strict=True) if is_near)
-
-    def pairs_that_raise(self):
-        """Return those that raise on the last probe, where the fewest raise that do not raise
-        everywhere."""
-        k = max(k for k, args in enumerate(self.args) if args is not None)
-        pairs = combinations(range(len(self.moves)), 2)
-        possible = {pair for pair in pairs if apart(*(self.moves[m].choice for m in pair))}
-        return possible - self._on(k).keys()
 
     def _on(self, k):
         if k not in self._known:
