@@ -4,7 +4,7 @@ elsewhere is shown there too.
 What a view should show Python says, in this process: compute() makes the whole picture anew.
 """
 
-import base64
+import json
 import os
 import re
 import shutil
@@ -17,7 +17,7 @@ from engines import ENGINES
 from execute import lessons
 from lab import ROOT, jupyterlab, open_notebook, run_all
 from replay import replay
-from test_live import LIVE, expected
+from views import LIVE, expected
 
 LESSONS = {path.stem[:2]: path for path in lessons()}
 # with a query, a step, a temperature, an axis, a switch, and a switch in each cell
@@ -113,9 +113,7 @@ class LiveView:
 
     def shows(self, state):
         """It comes to show what Python computes in this state, which is returned."""
-        picture = self.widget.compute(state)
-        for panel in picture["panels"]:
-            panel["colours"] = base64.b64encode(panel["colours"].tobytes()).decode()
+        picture = json.loads(json.dumps(self.widget.compute(state), default=list))
         right = expected(self.controls, picture, None, None)
         del right["status"]  # of the cell under the mouse, wherever that is
         wrong = self.page.evaluate("live.until", [self.number, right])
@@ -219,7 +217,7 @@ def nothing_is_wrong(page, ours=re.compile("")):
     assert [url for url in fetched if outside(url) and not url.startswith("file:")] == []
 
 
-@pytest.mark.parametrize("name", ["explore.css", "pages/pages.css"])
+@pytest.mark.parametrize("name", ["pictures/explore.css", "pages/pages.css"])
 def test_no_declaration_is_dropped(engine, name):
     style = re.sub(
         r"/\*.*?\*/", "", (ROOT / "helpers" / name).read_text(encoding="utf-8"), flags=re.S

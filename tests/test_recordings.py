@@ -17,7 +17,7 @@ from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import expect
 from replay import quick, run
-from test_live import LIVE, expected
+from views import LIVE, expected
 
 from helpers.pages import __main__ as command
 from helpers.pages import lesson as lesson_of
