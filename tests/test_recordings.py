@@ -83,7 +83,7 @@ class _Kept(_record.Recorder):
 _record.Recorder = _Kept
 """
 AFTER = """
-import base64 as _base64, itertools as _itertools, json as _json, random as _random
+import itertools as _itertools, json as _json, random as _random
 
 def _sample(recorder, small, sample):
     states = recorder.states()
@@ -93,34 +93,30 @@ def _sample(recorder, small, sample):
     corners = [*corners][:16]
     return [recorder.start, *corners, *_random.Random(1).sample(states, sample)]
 
+def _truth(recorder, state):
+    asked, widget = recorder.asked(state), recorder.widget
+    _record._put(recorder.dice)
+    widget.compute({c["name"]: c["value"] for c in widget.controls})
+    _record._put(recorder.dice)
+    picture = widget.compute(asked)
+    values = {name: every[k] for (name, every), k in zip(recorder.full.items(), state)}
+    # of a text box the page shows a choice
+    texts = {name: values[name] for name in values if values[name] != asked[name]}
+    picture["values"] |= texts
+    told = []
+    for k, panel in enumerate(picture["panels"]):
+        n, m = panel["size"] if panel["cells"] and panel["explains"] else (0, 0)
+        cells = _itertools.product([k], range(n), range(m))
+        told += [[cell, widget.explanation(cell)[1]] for cell in cells]
+    return [values, picture, told]
+
 def _truths(small, sample):
     for recorder, _ in _kept:
-        widget, shown = recorder.widget, []
-        for state in _sample(recorder, small, sample):
-            values, asked = [], {}
-            for spec, k in zip(recorder.controls, state):
-                value = recorder.full[spec["name"]][k]
-                values.append(value)
-                text = widget._controls[spec["name"]].kind == "text"
-                asked[spec["name"]] = spec["labels"][value] if text else value
-            _record._put(recorder.dice)
-            widget.compute({c["name"]: c["value"] for c in widget.controls})
-            _record._put(recorder.dice)
-            picture = widget.compute(asked)
-            for spec, value in zip(recorder.controls, values):
-                if spec["name"] in asked and asked[spec["name"]] != value:
-                    picture["values"][spec["name"]] = value
-            told = []
-            for k, panel in enumerate(picture["panels"]):
-                panel["colours"] = _base64.b64encode(panel["colours"].tobytes()).decode()
-                n, m = panel["size"] if panel["cells"] and panel["explains"] else (0, 0)
-                told += [[[k, i, j], widget._explanation([k, i, j])[1]]
-                         for i in range(n) for j in range(m)]
-            shown.append([dict(zip(asked, values)), picture, told])
-        yield {"title": widget.title, "controls": recorder.controls, "shown": shown}
+        shown = [_truth(recorder, state) for state in _sample(recorder, small, sample)]
+        yield {"title": recorder.title, "controls": recorder.controls, "shown": shown}
 
 # nbclient would search what is printed for "\\r": many seconds for so long a line
-display({"text/plain": _json.dumps([*_truths(SMALL, SAMPLE)])}, raw=True)
+display({"text/plain": _json.dumps([*_truths(SMALL, SAMPLE)], default=list)}, raw=True)
 """
 
 
@@ -203,14 +199,8 @@ live.boxes = [...document.querySelectorAll('.live')];
 live.walk = ([n, states]) => {
     const box = live.boxes[n], model = box.recording, view = box.querySelector('.explore');
     return states.map(([values, figures, told]) => {
-        const now = {};
-        model.controls.forEach(({ name }, k) => { now[name] = model.values[k]; });
-        const changes = Object.fromEntries(Object.entries(values).map(([name, value]) =>
-            [name, Array.isArray(value)
-                ? value.flatMap((row, i) => row.map((x, j) => [i, j, x])
-                    .filter(([, j, x]) => x !== now[name][i][j])) : value]));
         model.isDragged = true;
-        model.answer({ changes, turn: '' });
+        model.answer({ changes: values, turn: '' });
         const shown = live.shown(view);
         shown.told = view.querySelector('.instead')?.textContent ?? '';
         const wrong = figures ? live.miscoloured(view, figures) : [];
@@ -366,7 +356,7 @@ def test_a_drag_goes_to_the_nearest_recorded_value(told, page):
         const { full } = model.controls[k], places = [0, 5, full.length - 1];  // -1, -0.5, 1
         return [[0.1, true], [0.1, false], [-0.1, false], [-0.9, true]].map(([x, isDragged]) => {
             model.isDragged = isDragged;
-            return full[model.nearest(k, places, x, x)];
+            return full[model.nearest(k, places, x, true)];
         });
     }"""
     assert entries.evaluate(script) == [-0.5, 1, -0.5, -1]
