@@ -180,16 +180,12 @@ class Worker:
     """A thread for one call after another: to start one can take 4 ms on a busy machine."""
 
     def __init__(self):
-        self.renew()
+        self._next = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._work, args=[self._next], daemon=True)
 
     def call(self, fn):
         """call(fn) in this thread."""
         return _call(fn, worker=self)
-
-    def renew(self):
-        """Another thread for the next call; this one ends as soon as it can."""
-        self._next = queue.SimpleQueue()
-        self.thread = threading.Thread(target=self._work, args=[self._next], daemon=True)
 
     def do(self, work):
         self._next.put(work)
@@ -197,8 +193,9 @@ class Worker:
             self.thread.start()
 
     def end(self):
-        """It ends after what it does now."""
+        """The thread ends after what it does now; what comes next has another one."""
         self._next.put(None)
+        self.__init__()
 
     @staticmethod
     def _work(jobs):
@@ -247,7 +244,6 @@ def _call(fn, seconds=None, after=None, worker=None):
         if late or not worker:
             used.end()
         if late:
-            used.renew()
             _stop(thread)
         _forget(thread, late)
     if late:
