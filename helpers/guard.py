@@ -180,6 +180,9 @@ class Worker:
     """A thread for one call after another: to start one can take 4 ms on a busy machine."""
 
     def __init__(self):
+        self._renew()
+
+    def _renew(self):
         self._next = queue.SimpleQueue()
         self.thread = threading.Thread(target=self._work, args=[self._next], daemon=True)
 
@@ -195,7 +198,7 @@ class Worker:
     def end(self):
         """The thread ends after what it does now; what comes next has another one."""
         self._next.put(None)
-        self.__init__()
+        self._renew()
 
     @staticmethod
     def _work(jobs):
