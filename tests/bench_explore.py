@@ -93,7 +93,7 @@ window.bench = {
   box: (kind) => document.querySelector(`.${kind}`),
   slider: (kind) => bench.box(kind).querySelector('input'),
   // the value that a thing shows
-  now: (kind) => bench.box(kind).querySelector(kind === 'floor' ? 'output' : '.caption').textContent,
+  now: (kind) => bench.box(kind).querySelector('.caption, .floor > output').textContent,
   observe(kind, call) {
     const observer = new MutationObserver(call);
     observer.observe(bench.box(kind), { subtree: true, childList: true, characterData: true });

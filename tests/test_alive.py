@@ -154,9 +154,6 @@ def test_a_view_lives_again_when_the_network_is_back(page, shared):
     alive(view)
 
 
-# --- two views ---
-
-
 def test_two_views_of_a_widget_show_the_same_and_no_answer_moves_a_control_in_a_hand(page, shared):
     views = other, one = shared(AGAIN), shared(WIDGET_OF_TWO)
 
@@ -197,9 +194,6 @@ def test_two_views_of_a_widget_show_the_same_and_no_answer_moves_a_control_in_a_
     all_show(int(value), "y")
 
 
-# --- words that are not words ---
-
-
 def test_words_of_the_reader_are_text_and_stay_inside_the_page(page, shared):
     view, caption = shared(HOSTILE), caption_of(shared(HOSTILE))
     wider = "e => e.scrollWidth - e.clientWidth"
@@ -214,11 +208,7 @@ def test_words_of_the_reader_are_text_and_stay_inside_the_page(page, shared):
         said = view.locator(".cell").element_handle()
         page.wait_for_function(ENDS, arg=[said, f" = {kind}"])
         assert view.evaluate(wider) <= 1, f"{kind[:20]} makes the view wider"
-    rows = view.locator("tbody").first.locator("th").all_text_contents()
-    assert rows[: len(EVIL)] == list(View([[0.1] * 9] * 9, EVIL).tokens)
     assert view.locator("option").all_text_contents() == [t for e in EVIL for t in [e, *EVIL]]
-    labels = view.locator(".control > :first-child").all_text_contents()
-    assert labels == ["number", "stop", *(e.replace("_", " ") for e in EVIL), "<i>text</i>"]
     assert " ".join(EVIL[:3]) in view.locator("pre").text_content()
     view.locator("input[type=checkbox]").check()
     expect(view.locator(".error")).to_contain_text("ValueError: <script>window.broken = 1</script>")
@@ -295,7 +285,6 @@ def counts(page):
     found = tools.send("Runtime.queryObjects", kind)["objects"]["objectId"]
     ask = {"functionDeclaration": COUNT, "objectId": found, "returnByValue": True}
     views = tools.send("Runtime.callFunctionOn", ask)["result"]["value"]
-    tools.detach()
     return in_kernel(page, "held", IN_KERNEL) | {"views": views}
 
 
@@ -339,10 +328,8 @@ def shows_the_still(page):
     still = page.locator(".explore-still img, img[alt^=Heatmap], .jp-RenderedImage img").first
     expect(still).to_be_visible()
     page.wait_for_timeout(1500)  # "Loading widget" and "model not found" come late
-    box = still.bounding_box()
-    natural = still.evaluate("e => [e.naturalWidth, e.naturalHeight]")
-    assert natural[0] > 300 and natural[1] > 150
-    assert box["width"] > 300 and abs(box["width"] / box["height"] - natural[0] / natural[1]) < 0.1
+    box, natural = still.bounding_box(), still.evaluate("e => e.naturalWidth / e.naturalHeight")
+    assert box["width"] > 300 and abs(box["width"] / box["height"] - natural) < 0.1
     assert page.locator(".explore").count() == 0
     shown = page.locator(".jp-Notebook").inner_text()
     assert not re.search(NOT_A_PICTURE, shown), shown
