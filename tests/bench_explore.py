@@ -24,7 +24,7 @@ from statistics import median, quantiles
 from lab import chromium, jupyterlab, open_notebook, run_all, write
 
 # The promises, by n where they differ.
-MOST = {6: 1.2, 16: 1.4, 64: 1.5, 256: 3, 512: 6}  # explore takes at most so many floors
+MOST = {6: 1.4, 16: 1.4, 64: 1.5, 256: 3, 512: 3}  # explore takes at most so many floors
 RATE = 0.8  # of the floor's updates per second while dragging, up to 256
 LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many floors
 
