@@ -48,11 +48,12 @@ function fill(box, nodes) {
   if (nodes.length !== box.children.length || nodes.some((node, k) => node !== box.children[k])) box.replaceChildren(...nodes);
 }
 
+const asBytes = (data) => (data.buffer ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data));
+
 // Put what Python sends in place of what was shown. The colours are bytes: of a message they come
 // beside it, of a new page they are in the picture.
 function receive(picture, { panels, ...rest }, buffers) {
-  const bytes = (data) => (data.buffer ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data));
-  Object.assign(picture, rest, { panels: panels.map((panel, k) => ({ ...panel, colours: bytes(buffers?.[k] ?? panel.colours) })) });
+  Object.assign(picture, rest, { panels: panels.map((panel, k) => ({ ...panel, colours: asBytes(buffers?.[k] ?? panel.colours) })) });
 }
 
 // What Python is asked: one question at a time is under way, and while it is, only the newest
@@ -92,7 +93,7 @@ function makeTalk(model, { computing, overdue, lost }) {
 
 // Says where the cell is that is pointed at, and asks Python how its number came about: one
 // question at a time.
-function makeGuide(picture, send, say, stateOf) {
+function makeGuide(picture, send, sayCell, stateOf) {
   let watched = null, isAsking = false;
   const isThere = (k, i, j) => i < picture.panels[k]?.rows.length && j < picture.panels[k].columns.length;
   function where(panel, i, j, number) {
@@ -104,10 +105,10 @@ function makeGuide(picture, send, say, stateOf) {
   }
   function look(k, i, j) {
     watched = k === null ? null : [k, i, j];
-    if (!watched) return say("");
+    if (!watched) return sayCell("");
     const panel = picture.panels[k], number = panel.cells[i * panel.columns.length + j];
     const hasMore = i < panel.size[0] && j < panel.size[1] && (panel.explains || number === undefined);
-    say(where(panel, i, j, number), hasMore);
+    sayCell(where(panel, i, j, number), hasMore);
     if (hasMore && !isAsking) {
       isAsking = true;
       send({ cell: watched });
@@ -118,7 +119,7 @@ function makeGuide(picture, send, say, stateOf) {
     if (!watched || !isThere(...cell)) return;
     if (String(cell) !== String(watched)) return look(...watched);
     const [k, i, j] = cell;
-    say(where(picture.panels[k], i, j, number) + (text && ` = ${text}`));
+    sayCell(where(picture.panels[k], i, j, number) + (text && ` = ${text}`));
   }
   // After a new picture, which may have shrunk.
   function follow() {
