@@ -173,28 +173,22 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     only a restart ends it earlier. What ends the kernel all the same: a signal (os.kill), a crash
     in C, and using up the memory.
     """
-    return finished(calling(lambda: fn(*args, **kwargs), seconds, after))
-
-
-def finished(steps):
-    """What a generator returns, whatever it yields."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
+    return _call(lambda: fn(*args, **kwargs), seconds, after)
 
 
 class Worker:
     """A thread for one call after another: to start one can take 4 ms on a busy machine."""
 
     def __init__(self):
-        self.renew()
+        self._renew()
 
-    def renew(self):
-        """Another thread for the next call; this one ends as soon as it can."""
+    def _renew(self):
         self._next = queue.SimpleQueue()
         self.thread = threading.Thread(target=self._work, args=[self._next], daemon=True)
+
+    def call(self, fn):
+        """call(fn) in this thread."""
+        return _call(fn, worker=self)
 
     def do(self, work):
         self._next.put(work)
@@ -202,8 +196,9 @@ class Worker:
             self.thread.start()
 
     def end(self):
-        """It ends after what it does now."""
+        """The thread ends after what it does now; what comes next has another one."""
         self._next.put(None)
+        self._renew()
 
     @staticmethod
     def _work(jobs):
@@ -212,12 +207,8 @@ class Worker:
             work = None  # what it holds is not kept until the next one comes
 
 
-def calling(fn, seconds=None, after=None, soon=0, worker=None):
-    """call() as a generator, which yields once if fn() takes longer than so many seconds (soon):
-    whoever cannot wait lets another thread go on with it.
-
-    worker: whose thread calls; by default one for this call alone.
-    """
+def _call(fn, seconds=None, after=None, worker=None):
+    """call(fn), in the thread of a worker; by default in one for this call alone."""
     after = after or (lambda: None)
     if threading.current_thread() in _buffers:  # inside of a call, which listens, and stops it
         try:
@@ -241,8 +232,7 @@ def calling(fn, seconds=None, after=None, soon=0, worker=None):
         finally:
             running.release()
 
-    # Computed here, and a lock: fn may take away what max() and join() need.
-    rest = max(0, seconds - soon)
+    # A lock, and not join(): fn may take away what that needs.
     running = threading.Lock()
     running.acquire()
     used = worker or Worker()
@@ -251,16 +241,12 @@ def calling(fn, seconds=None, after=None, soon=0, worker=None):
     late = True
     try:
         used.do(work)
-        late = not running.acquire(timeout=soon)
-        if late:
-            yield
-            late = not running.acquire(timeout=rest)
+        late = not running.acquire(timeout=max(0, seconds))
     finally:  # also when the reader pressed "interrupt"
         after()
         if late or not worker:
             used.end()
         if late:
-            used.renew()
             _stop(thread)
         _forget(thread, late)
     if late:

@@ -1,21 +1,17 @@
 """How long from a key press to the painted picture: python tests/bench_explore.py
 
-Three things in one notebook, in JupyterLab in a real browser, and one beside it, each pressed
-some times in a row, as one steps through values, and the first two dragged:
+Two things in one notebook, in JupyterLab in a real browser, each pressed some times in a row, as
+one steps through values, and each dragged:
   explore    the live picture of a softmax matrix (n, n): up to 16 a table with numbers in all
              cells, from 64 a canvas
   floor      a bare number sent to the kernel and back by the same kind of message, with
-             nothing to compute and nothing to draw; it takes the server as it is, while explore
-             hurries it (see explore.js)
-  interact   ipywidgets.interact that draws the same matrix, with names, a key to the colours
-             and, as long as explore has them, numbers in the cells, as a new matplotlib figure
-  page       the same live picture on a page of the course, played from its recording
+             nothing to compute and nothing to draw
 In a drag a value that the kernel has not answered yet would wait behind all those before it;
 so floor queues as explore does, or it could be beaten by a picture: at most one question is
 under way, and of the values that come meanwhile only the newest waits. What is counted is
 not answers but painted frames that show another value than the frame before.
-Ends with code 1 if a promise does not hold: MOST, LEAST, TWICE, RATE, LAG below. That nothing moves
-in a drag, and that the picture is the right one, test_live.py holds.
+Ends with code 1 if a promise does not hold: MOST, RATE, LAG below. That nothing moves in a drag,
+and that the picture is the right one, test_live.py holds.
 """
 
 import os
@@ -25,31 +21,20 @@ import tempfile
 from pathlib import Path
 from statistics import median, quantiles
 
-import nbformat
-from execute import METADATA
-from lab import ROOT, chromium, jupyterlab, open_notebook, run_all, write
+from lab import chromium, jupyterlab, open_notebook, run_all, write
 
-sys.path.insert(0, str(ROOT))
-from helpers.pages.__main__ import main as make_pages  # noqa: E402
-
-# The promises, by n where they differ. Slowed on purpose at n = 16, explore breaks 1.1 with 6 ms
-# more in drawing, or 15 ms more in Python. 6 ms more in Python change nothing: half of the answers
-# wait longer than that for the server anyway.
-MOST = {6: 1.2, 16: 1.1, 64: 1.5, 256: 3}  # explore takes at most so many floors
-LEAST = {6: 4, 16: 8, 64: 6}  # and is at least so many times faster than interact
-TWICE = {6: 2, 16: 2}  # and the page so many times faster than explore
-RATE = 0.8  # of the floor's updates per second while dragging
+# The promises, by n where they differ.
+MOST = {6: 1.4, 16: 1.4, 64: 1.5, 256: 3, 512: 3}  # explore takes at most so many floors
+RATE = 0.8  # of the floor's updates per second while dragging, up to 256
 LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many floors
 
-# Many presses: some answers of the server wait 40 ms for the browser's delayed
-# acknowledgement, also the bare number's, and all wait up to 17 ms for the next frame.
-SERIES = {6: 14, 16: 40, 64: 14, 256: 14}  # of each thing, in random order
-# Pressed in turn, each press would follow a change of the active cell. On that JupyterLab works
-# as long as on a bare number, and it keeps half a megabyte of each: after 1,600 presses in turn
-# all took up to twice as long, the bare number too. So many are counted of each series, after a
-# first one that is not, because it changes the cell.
-IN_A_ROW = {"explore": 10, "floor": 10, "page": 10, "interact": 1}  # interact is slow
-DRAGS = 4  # of explore, and of floor
+# Some answers of the server wait 40 ms for the browser's delayed acknowledgement, also the bare
+# number's, and all wait up to 17 ms for the next frame.
+SERIES = 14  # of each thing, in random order
+# Pressed in turn, each press would follow a change of the active cell, on which JupyterLab works
+# as long as on a bare number. So many are counted of each series, after a first one that is not.
+IN_A_ROW = 10
+DRAGS = 4  # of each thing
 LAST = 150  # highest value of all sliders
 TURN = 140  # up to here go the presses, and down again
 
@@ -62,8 +47,7 @@ def weights(k):
     i, j = torch.arange(N, dtype=torch.float64)[:, None], torch.arange(N, dtype=torch.float64)
     return torch.softmax(3 * torch.sin(i + 2 * j + 0.3 * k), dim=-1)
 """
-# A cell for each thing. All say which value they show: explore in its caption, interact in
-# the metadata of its PNG.
+# A cell for each thing.
 CELLS = {
     "explore": """
 from helpers import View, explore
@@ -102,39 +86,14 @@ class Floor(anywidget.AnyWidget):
 
 Floor()
 ''',
-    "interact": """
-import matplotlib.pyplot as plt
-from ipywidgets import interact
-from matplotlib_inline.backend_inline import set_matplotlib_formats
-
-mark = {"Title": ""}
-set_matplotlib_formats("png", bbox_inches="tight", metadata=mark)
-
-@interact(k=(0, 150))
-def draw(k=0):
-    mark["Title"] = f"<{k}>"
-    fig, ax = plt.subplots()
-    matrix = weights(k)
-    fig.colorbar(ax.imshow(matrix, cmap="Blues", vmin=0, vmax=1))
-    ax.set(xlabel="Key", ylabel="Query", xticks=range(N), yticks=range(N))
-    for i in range(N if N <= 16 else 0):
-        for j in range(N):
-            ax.text(j, i, f"{matrix[i, j]:.2f}", ha="center", va="center", fontsize=6)
-    plt.show()
-""",
 }
 
 PAGE = r"""
 window.bench = {
-  boxes: { explore: '.explore', page: '.explore', floor: '.floor', interact: '.widget-interact' },
-  box: (kind) => document.querySelector(bench.boxes[kind]),
-  slider: (kind) => bench.box(kind).querySelector('input, .noUi-handle'),
-  now(kind) {  // the value that a thing shows
-    const text = bench.box(kind).querySelector('.caption, .floor > output');
-    if (text) return text.textContent;
-    const image = bench.box(kind).querySelector('img');
-    return /Title\0<(\d+)>/.exec(atob(image ? image.src.split(',')[1].slice(0, 400) : ''))?.[1];
-  },
+  box: (kind) => document.querySelector(`.${kind}`),
+  slider: (kind) => bench.box(kind).querySelector('input'),
+  // the value that a thing shows
+  now: (kind) => bench.box(kind).querySelector('.caption, .floor > output').textContent,
   observe(kind, call) {
     const observer = new MutationObserver(call);
     observer.observe(bench.box(kind), { subtree: true, childList: true, characterData: true });
@@ -154,7 +113,6 @@ window.bench = {
       if (bench.now(kind) !== String(value)) return;
       observer.disconnect();
       clearTimeout(timer);
-      if (kind === 'interact') await bench.box(kind).querySelector('img').decode();
       resolve(await bench.painted());
     });
   }),
@@ -196,49 +154,31 @@ window.bench = {
 """
 
 
-def page_of(path, n):
-    """The page of the live picture alone."""
-    path = path.with_name(f"page{n}.ipynb")
-    code = f"import sys\nsys.path.insert(0, '..')\nN = {n}\n{WEIGHTS}\n{CELLS['explore']}"
-    cells = [nbformat.v4.new_markdown_cell(f"# {n}. Page"), nbformat.v4.new_code_cell(code)]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), path)
-    assert make_pages([str(path.with_suffix("")), str(path)]) == 0
-    return path.with_suffix("") / f"page{n}.html"
-
-
 def measure(page, address, path, n):
     """({kind: milliseconds of every press}, {kind: what each drag gave})."""
-    kinds = [kind for kind in CELLS if kind != "interact" or n in LEAST]
-    write(path, "\n---\n".join([f"N = {n}\n{WEIGHTS}", *(CELLS[kind] for kind in kinds)]))
+    kinds = [*CELLS]
+    write(path, "\n---\n".join([f"N = {n}\n{WEIGHTS}", *CELLS.values()]))
     open_notebook(page, address, path.name)
     run_all(page)
-    tabs = dict.fromkeys(kinds, page)
-    if n in TWICE:
-        tabs["page"] = page.context.new_page()
-        tabs["page"].goto(page_of(path, n).as_uri())
-    for tab in {*tabs.values()}:
-        tab.evaluate(PAGE)
-    for kind, tab in tabs.items():
-        tab.wait_for_function("kind => bench.box(kind) && bench.now(kind) === '0'", arg=kind)
-    kinds = list(tabs)
+    page.evaluate(PAGE)
+    for kind in kinds:
+        page.wait_for_function("kind => bench.box(kind) && bench.now(kind) === '0'", arg=kind)
     at, way, times = dict.fromkeys(kinds, 0), {}, {kind: [] for kind in kinds}
-    for series in range(-1, SERIES[n]):  # one to warm up
+    for series in range(-1, SERIES):  # one to warm up
         for kind in random.sample(kinds, len(kinds)):
-            tabs[kind].bring_to_front()
-            for press in range(-1, IN_A_ROW[kind]):
+            for press in range(-1, IN_A_ROW):
                 if at[kind] in (0, TURN):
                     way[kind] = 1 if at[kind] == 0 else -1
                 at[kind] += way[kind]
-                tabs[kind].evaluate("bench.arm", [kind, at[kind]])
-                tabs[kind].keyboard.press("ArrowRight" if way[kind] == 1 else "ArrowLeft")
-                took = tabs[kind].evaluate("bench.result")
+                page.evaluate("bench.arm", [kind, at[kind]])
+                page.keyboard.press("ArrowRight" if way[kind] == 1 else "ArrowLeft")
+                took = page.evaluate("bench.result")
                 if series >= 0 and press >= 0:
                     times[kind].append(took)
                 page.wait_for_timeout(random.uniform(100, 150))  # not in step with the frames
-    page.bring_to_front()
-    drags = {"explore": [], "floor": []}
+    drags = {kind: [] for kind in kinds}
     for _ in range(DRAGS):
-        for kind in random.sample(list(drags), len(drags)):
+        for kind in random.sample(kinds, len(kinds)):
             drags[kind].append(page.evaluate("bench.drag", [kind, LAST]))
     return times, drags
 
@@ -277,12 +217,8 @@ def promises(results):
     for n, (times, drags) in results.items():
         middle = {kind: median(values) for kind, values in times.items()}
         yield f"n = {n}: explore / floor", middle["explore"] / middle["floor"], "at most", MOST[n]
-        if n in LEAST:
-            faster = middle["interact"] / middle["explore"]
-            yield f"n = {n}: interact / explore", faster, "at least", LEAST[n]
-        if n in TWICE:
-            faster = middle["explore"] / middle["page"]
-            yield f"n = {n}: explore / page", faster, "at least", TWICE[n]
+        if n > 256:
+            continue
         rate = {kind: median(one["rate"] for one in drags[kind]) for kind in drags}
         part = rate["explore"] / rate["floor"]
         yield f"n = {n}: updates in a drag, explore / floor", part, "at least", RATE

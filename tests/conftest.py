@@ -132,17 +132,11 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def told(tmp_path_factory):
-    """(folder of the pages, {page: what its views should show}), see test_recordings.py."""
+def pages(tmp_path_factory):
+    """A folder with the pages, see test_recordings.py: of all lessons in CI, elsewhere of five."""
     from test_recordings import make
 
     return make(tmp_path_factory.mktemp("pages"))
-
-
-@pytest.fixture(scope="session")
-def pages(told):
-    """A folder with the pages: of all lessons in CI, elsewhere of five."""
-    return told[0]
 
 
 def outside(url):

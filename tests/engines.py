@@ -89,19 +89,6 @@ class Page:
         keys = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
         self.command("PerformActions", actions=[{"type": "key", "id": "keys", "actions": keys}])
 
-    def drag(self, start, end):
-        """From [x, y] to another with the mouse."""
-
-        def to(place, duration=0):
-            x, y = map(round, place)
-            return {"type": "pointerMove", "x": x, "y": y, "duration": duration}
-
-        down, up = ({"type": f"pointer{way}", "button": 0} for way in ("Down", "Up"))
-        middle = [(a + b) / 2 for a, b in zip(start, end, strict=True)]
-        steps = [to(start), down, to(middle, 50), to(end, 50), up]
-        mouse = {"type": "pointer", "id": "mouse", "actions": steps}
-        self.command("PerformActions", actions=[mouse])
-
 
 @contextmanager
 def started(command, folder, **variables):

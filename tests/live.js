@@ -46,8 +46,7 @@ live.miscoloured = (view, figures) => live.all(view, '.panel, .head').map((box, 
     if (canvas && canvas.width !== width) return `${canvas.width} wide`;
     const image = canvas?.getContext('2d').getImageData(0, 0, width, canvas.height);
     const pixels = canvas && new Uint32Array(image.data.buffer);
-    return [...atob(figures[k][1])].reduce((wrong, letter, at) => {
-        const colour = letter.charCodeAt(0);
+    return figures[k][1].reduce((wrong, colour, at) => {
         if (canvas) return wrong + (pixels[at] !== (live.palette[colour] ?? 0xffffffff));
         if (colour === 255) return wrong + !/none|sum|mark/.test(cells[at].dataset.kind);
         const shown = getComputedStyle(cells[at]).backgroundColor.match(/\d+/g);

@@ -22,18 +22,15 @@ def made(short, *default):
 
 ABBREVIATIONS = [
     ((0, 5), dict(kind="slider", low=0, high=5, by=1, value=2)),
-    ((0, 10, 5), dict(kind="slider", low=0, high=10, by=5, value=5)),
     ((0.0, 1.0), dict(kind="slider", low=0.0, high=1.0, by=0.1, value=0.5)),
     ((0.1, 0.7), dict(kind="slider", low=0.1, high=0.7, by=0.1, value=0.3)),
     ((-3, 3, 0.5), dict(kind="slider", low=-3.0, high=3.0, by=0.5, value=0.0)),
     (["a", "b"], dict(kind="choice", labels=["a", "b"], value=0)),
-    (("a", "b"), dict(kind="choice", labels=["a", "b"], value=0)),
     ({"one": 1, "two": 2}, dict(kind="choice", labels=["one", "two"], value=0)),
     ([0.1, 1, 10], dict(kind="stops", labels=["0.1", "1", "10"], value=0)),
     (list(torch.tensor([1, 2, 3])), dict(kind="stops", labels=["1", "2", "3"], value=0)),
     ([1, 2], dict(kind="choice", labels=["1", "2"], value=0)),
     ([3, 2, 1], dict(kind="choice", labels=["3", "2", "1"], value=0)),
-    ([1, 1, 2], dict(kind="choice", labels=["1", "1", "2"], value=0)),
     ([1, "a", None], dict(kind="choice", labels=["1", "a", "None"], value=0)),
     ("hello", dict(kind="text", value="hello")),
     (True, dict(kind="switch", value=True)),
@@ -207,7 +204,7 @@ BAD = [
 def test_a_value_that_the_control_cannot_have_is_refused_in_one_sentence(short, values):
     for value in values:
         with pytest.raises(InputError, match="^(x is .* expected.|the rows of x )") as caught:
-            pytest.fail(f"taken: {made(short).argument(value)!r}")
+            pytest.fail(f"taken: {made(short).plain(value)!r}")
         assert len(str(caught.value)) < 150
 
 
@@ -217,44 +214,13 @@ def test_a_matrix_is_given_as_a_tensor_of_its_own(kind, short):
     start = short.clone().numpy()
     one = made(start)
     for value in (torch.zeros_like(short), short):
-        argument = one.argument(kind(value))
-        assert argument.equal(value) and argument.dtype == short.dtype
         assert one.plain(kind(value)) == value.tolist()
+        argument = one.argument(one.plain(kind(value)))
+        assert argument.equal(value) and argument.dtype == short.dtype
         argument.fill_(0)
     assert start.tolist() == one.spec["value"] == short.tolist(), "the caller's is not changed"
     start[0] = 0
     assert one.spec["value"] == short.tolist(), "and not kept"
-
-
-@pytest.mark.parametrize(
-    "short, changes, expected",
-    [
-        (SWITCHES, [[1, 0, False]], [[True], [False]]),
-        (SWITCHES, [[1, 0, False], [0, 0, False]], [[False], [False]]),
-        (SWITCHES, [], [[True], [True]]),
-        (VECTORS, [[1, 0, 0.25]], [[1.0, 1.0], [0.25, 1.0]]),
-        (VECTORS, [[1, 0, 1], [0, 1, -1]], [[1.0, -1.0], [1.0, 1.0]]),
-    ],
-)
-def test_of_a_matrix_the_page_sends_what_changed(short, changes, expected):
-    one = made(short)
-    assert one.argument(one.edited(short.tolist(), changes)).tolist() == expected
-    assert one.spec["value"] == short.tolist()
-
-
-WRONG_EDITS = [[0], [[0, 0]], [[0, 0, 1, 1]], [["a", 0, 1]], [[0, None, 1]], [[0.0, 0, 1]]]
-WRONG_EDITS += [[[10**30, 0, 1]], None, "edit", 5, {"0": 1}, True, [[0, 0, 1], [3, 0, 1]]]
-WRONG_EDITS += [[[0, 0, x]] for x in (None, "on", [True], {}, HUGE, NAN, -3)]
-
-
-@pytest.mark.parametrize("short", [SWITCHES, VECTORS], ids=["switches", "vectors"])
-@pytest.mark.parametrize("changes", WRONG_EDITS)
-def test_a_change_that_does_not_fit_a_matrix_is_refused(short, changes):
-    one, known = made(short), short.tolist()
-    with pytest.raises(InputError, match="^x is .*; 2 x ") as caught:
-        one.argument(one.edited(known, changes))
-    assert len(str(caught.value)) < 150
-    assert known == short.tolist()
 
 
 def test_values_are_spoken_as_the_page_shows_them():

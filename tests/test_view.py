@@ -51,9 +51,7 @@ def test_every_colour_leaves_a_contrast_of_at_least_4_5_for_its_number():
     [
         ([0.0, 0.5, 1.0], None, [0, 127, 254]),
         ([-3.0, 0.0, 3.0], None, [0, 127, 254]),
-        ([1.0, 2.0], (1, 3), [0, 127]),
         ([0.0, 1.0, 2.0], (0, 1), [0, 127, 254]),  # 2 is not as dark as 1
-        ([-2.0, 0.0], (0, 2), [0, 127]),
         ([np.nan, np.inf, -np.inf, 0], None, [NONE, 254, 0, 0]),
         *(([high, -high, 0], None, [254, 0, 127]) for high in (1.7e308, 1e-300, 5e-324)),
     ],
@@ -111,8 +109,6 @@ def test_minus_zero_is_never_printed(digits):
     "value, text",
     [
         (-1e9, "-1.00e+09"),
-        (1.7e300, "1.70e+300"),
-        (9 * 10**18, "9.00e+18"),
         (123456.789, "123456.79"),
         (5e-324, "0.00"),
         (np.inf, "inf"),
@@ -262,12 +258,8 @@ def test_softmax_in_full_says_what_its_numbers_are():
     assert softmax_in_full([0.707, 0.7154], 0, temperature=0.01) == (
         f"exp(70.70 - 71.54) {end} and 71.54 the largest in its row"
     )
-    assert softmax_in_full([0.95, 1.5], 0).endswith(
-        "where 0.95 is the score and 1.50 the largest in its row"
-    )
-    assert softmax_in_full([0.95, 1.5], 1).endswith(
-        "where 1.50 is the score, the largest in its row"
-    )
+    largest = "where 1.50 is the score, the largest in its row"
+    assert softmax_in_full([0.95, 1.5], 1).endswith(largest)
 
 
 # --- what it takes ---
@@ -276,16 +268,9 @@ def test_softmax_in_full_says_what_its_numbers_are():
 @pytest.mark.parametrize(
     "kind",
     [
-        *(torch.Tensor.half, torch.Tensor.bfloat16, torch.Tensor.bool, torch.Tensor.byte),
-        *(torch.Tensor.long, lambda t: t.to(torch.float8_e4m3fn)),
-        torch.Tensor.double,
-        torch.Tensor.numpy,
-        torch.Tensor.tolist,
-        torch.nn.Parameter,
-        torch.Tensor.to_sparse,
-        list,
+        *(torch.Tensor.bfloat16, torch.Tensor.bool, torch.Tensor.byte, torch.Tensor.to_sparse),
+        *(lambda t: t.to(torch.float8_e4m3fn), torch.Tensor.numpy, torch.nn.Parameter, list),
         lambda t: [[x for x in row] for row in t.requires_grad_()],
-        lambda t: t.numpy().astype(np.float16),
     ],
 )
 def test_numbers_of_any_kind(kind):
@@ -334,45 +319,31 @@ REFUSED = [
         for x in ([[1, 2], [3]], [torch.ones(2), torch.ones(3)], CYCLE)
     ),
     (dict(matrix=torch.zeros(2, 2, dtype=torch.cfloat)), "complex numbers"),
-    (dict(matrix=np.zeros((2, 2), complex)), "complex numbers"),
     (dict(matrix=torch.zeros(2, 2, device="meta")), "cannot be read"),
-    (dict(matrix=[]), "nothing to show"),
     (dict(matrix=torch.zeros(0, 3)), "there is nothing to show: the shape is (0, 3), 0 tokens."),
     (dict(tokens=["a"]), "tokens has 1 names; 3 are needed"),
-    (dict(tokens=list("abcd")), "tokens has 4 names; 3 are needed"),
     (dict(tokens="abc"), "tokens is one text, 'abc'"),
-    (dict(tokens=b"abc"), "tokens is one text"),
     (dict(tokens=5), "tokens is 5; a list of 3 words is expected"),
     (dict(keys=["a"]), "keys has 1 names; 3 are needed"),
-    (dict(matrix=[1, 2, 3], tokens=["a", "b"]), "tokens has 2 names; 3 are needed"),
     (dict(axes=("a",)), "axes has 1 names; 2 are needed"),
-    (dict(axes="ab"), "axes is one text"),
     (dict(digits=7), "digits is '7'; a whole number from 0 to 6"),
     (dict(digits=True), "digits is 'True'"),
-    (dict(digits="2"), "digits is '2'"),
     *((dict(scale=x), NO_SCALE) for x in ((1, 0), (0, 10**400), (0, np.nan), 5, "ab")),
     *(
         (dict(highlights=x), NO_HIGHLIGHT)
         for x in ([(3, 0)], (1, 2), [(1.7, 0)], [(np.inf, 0)], [("a", 0)])
     ),
     (dict(shown=torch.ones(2, 2)), "shown has the shape (2, 2), the matrix (3, 3)"),
-    (dict(shown="yes"), "shown is str"),
     (dict(row_sums=torch.ones(3)), "row_sums is no switch; True or False is expected"),
     (dict(explain="because"), "explain should be a function"),
     (dict(heads=torch.zeros(2, 2, 3)), "heads has the shape (2, 2, 3);"),
-    (dict(heads=torch.zeros(3, 3)), "(heads, 3, 3) with 1 to 16 heads is expected"),
-    (dict(heads=torch.zeros(0, 3, 3)), "heads has the shape (0, 3, 3)"),
     (dict(heads=torch.zeros(17, 3, 3)), "with 1 to 16 heads is expected"),
-    (dict(heads=5), "heads has the shape ()"),
-    (dict(heads="ab"), "heads is str ('ab'); a matrix of numbers is expected"),
     (dict(heads=HEADS, head=2), "head is 2; one of 2 heads, counted from 0, or None is expected"),
     *((dict(heads=HEADS, head=x), f"head is {x}; one of 2 heads") for x in (-1, True, "1")),
     (dict(head=0), "head is 0; one of 0 heads"),
     (dict(marked=HEADS[0]), "up to 3 matrices, as in {'masked': mask}, are expected"),
     (dict(marked=dict.fromkeys("abcd", HEADS[0])), "up to 3 matrices"),
     (dict(marked={"masked": [[1]]}), "masked has the shape (1, 1), the matrix (3, 3)"),
-    (dict(marked={"masked": "all"}), "masked is str ('all')"),
-    (dict(clip="yes"), "clip is no switch; True or False is expected"),
     *((dict(limits=x), "name: number") for x in (5, {"step": "a"}, {"step": [1]})),
     *((dict(points=x), "name: (x, y)") for x in ([[1, 2]], {"q": 1}, {"q": (1, np.nan)})),
 ]

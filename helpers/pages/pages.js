@@ -7,20 +7,14 @@ async function unpacked(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// The n-th of the things that shared() in record.py has packed.
-function taken(node, n) {
-  if ("all" in node) return node.all;
-  if ("each" in node) return node.of_few ? node.of_few[node.each[n]] : node.each[n];
-  if ("items" in node) return node.items.slice(0, taken(node.long, n)).map((item) => taken(item, n));
-  return Object.fromEntries(Object.entries(node.of).map(([key, one]) => [key, taken(one, n)]));
-}
-
 // All ways to take one of each list, the last one fastest.
 const product = (lists) => lists.reduce((ways, list) => ways.flatMap((way) => list.map((x) => [...way, x])), [[]]);
 const put = (list, k, x) => list.map((old, n) => (n === k ? x : old));
 const isSame = (a, b) => (typeof a === "number" ? Math.abs(a - b) < 1e-9 : JSON.stringify(a) === JSON.stringify(b));
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const fromTo = ([a, b], [x, y]) => (a - x) ** 2 + (b - y) ** 2;
+const rowsThatDiffer = (one, other) => one.map((_, i) => i).filter((i) => !isSame(one[i], other[i]));
+const MATRICES = ["cells", "plane"];
 
 // A state is, for each control, the place of its value among those that were recorded.
 class Recording {
@@ -28,6 +22,7 @@ class Recording {
     Object.assign(this, { recorded, tell, isDragged: false, hear: () => {}, states: new Map() });
     this.controls = recorded.controls.map((control) => ({
       ...control, full: recorded.full[control.name], together: recorded.together[control.name],
+      every: recorded.full[control.name].map((_, place) => place),
     }));
     const start = this.controls.map(({ value, full }) => full.findIndex((x) => isSame(x, value)));
     const add = (state) => { if (!this.states.has(String(state))) this.states.set(String(state), this.states.size); };
@@ -53,63 +48,56 @@ class Recording {
   }
   go(state) {
     this.asked = this.controls.map(({ full }, k) => full[state[k]]);
-    const shown = taken(this.recorded.pictures, this.states.get(String(state)));
-    if (shown.error) { // the last picture stays
-      this.picture = { ...this.picture, error: shown.error, printed: shown.printed };
-      this.values = this.asked;
-    } else {
-      this.picture = { ...shown, from: this.asked };
-      this.values = this.controls.map(({ name }, k) => shown.limited[name] ?? this.asked[k]);
-    }
+    const shown = this.recorded.pictures[this.states.get(String(state))];
+    // after an error the last picture stays
+    this.picture = shown.error ? { ...this.picture, error: shown.error, printed: shown.printed } : shown;
+    this.values = this.controls.map(({ name }, k) => (shown.error ? undefined : shown.limited[name]) ?? this.asked[k]);
   }
   // To what is asked for, or what comes nearest: with the other controls as they are, or else
   // at their start.
   change(changes) {
-    const wanted = this.controls.map(({ name }, k) => {
-      const change = changes[name];
-      return Array.isArray(change) ? edited(this.values[k], change) : change ?? this.values[k];
-    });
-    const nearest = (which) => this.controls.map((control, k) => this.nearest(k, control[which], wanted[k], changes[control.name]));
-    const every = this.controls.map(({ full }) => full.map((_, place) => place));
-    const exact = this.controls.map((control, k) => this.nearest(k, every[k], wanted[k], changes[control.name]));
-    const moved = this.controls.map(({ name }) => name in changes);
-    const isAlone = this.controls.some(({ full, together }, k) => moved[k] && together.length === 1 && full.length > 1);
-    const alone = exact.map((place, k) => (moved[k] ? place : this.start[k]));
+    const isMoved = this.controls.map(({ name }) => name in changes), was = this.values;
+    const wanted = this.controls.map(({ name }, k) => changes[name] ?? was[k]);
+    const rows = this.controls.map(({ kind }, k) => (MATRICES.includes(kind) ? rowsThatDiffer(was[k], wanted[k]) : []));
+    const nearest = (which) => this.controls.map((control, k) => this.nearest(k, control[which], wanted[k], isMoved[k]));
+    const exact = nearest("every");
+    const isAlone = this.controls.some(({ full, together }, k) => isMoved[k] && together.length === 1 && full.length > 1);
+    const alone = exact.map((place, k) => (isMoved[k] ? place : this.start[k]));
     const found = [exact, isAlone ? alone : nearest("together")].find((state) => this.states.has(String(state)));
     // several at once of those that are moved alone: the last one
-    const last = moved.lastIndexOf(true);
+    const last = isMoved.lastIndexOf(true);
     this.go(found ?? put(this.start, last, exact[last]));
-    this.tell(this.missing(wanted, changes));
+    this.tell(this.missing(wanted, rows));
   }
-  nearest(k, places, x, change) {
+  // The place of the recorded value that comes nearest to x.
+  nearest(k, places, x, isMoved) {
     const { full, kind, value: start } = this.controls[k], was = this.values[k];
-    const closest = (far) => places.reduce((best, place) => (far(full[place]) < far(full[best]) ? place : best));
-    if (kind === "plane" || kind === "cells") {
-      // of a matrix the rows that were changed, and the others as at the start
-      const rows = new Set((change ?? []).map(([i]) => i)), alone = start.map((row, i) => (rows.has(i) ? x[i] : row));
-      if (kind === "plane") return closest((value) => sum(value.map((point, i) => fromTo(point, (rows.size ? alone : x)[i]))));
-      const tries = [x, alone, edited(start, change ?? []), start];
-      return tries.map((one) => places.find((place) => isSame(full[place], one))).find((place) => place !== undefined);
+    const same = (one) => places.find((place) => isSame(full[place], one));
+    const closest = (among, far) => among.reduce((best, place) => (far(full[place]) < far(full[best]) ? place : best), among[0]);
+    if (MATRICES.includes(kind)) {
+      // the rows that were changed, and the others as at the start
+      const rows = rowsThatDiffer(was, x), alone = start.map((row, i) => (rows.includes(i) ? x[i] : row));
+      if (kind === "plane") return closest(places, (value) => sum(value.map((point, i) => fromTo(point, (rows.length ? alone : x)[i]))));
+      const entries = start.map((row, i) => row.map((old, j) => (x[i][j] === was[i][j] ? old : x[i][j])));
+      return same(x) ?? same(alone) ?? same(entries) ?? same(start);
     }
-    if (kind === "choice" || kind === "switch") return places.find((place) => isSame(full[place], x)) ?? this.start[k];
-    const place = closest((value) => Math.abs(value - x));
-    const isOnTheWay = (full[place] - was) * (x - was) > 0;
-    if (this.isDragged || change === undefined || isSame(was, x) || isOnTheWay) return place;
+    if (kind === "choice" || kind === "switch") return same(x) ?? this.start[k];
+    const place = closest(places, (value) => Math.abs(value - x)), isBeyond = (other) => (full[other] - was) * (x - was) > 0;
+    if (this.isDragged || !isMoved || isSame(was, x) || isBeyond(place)) return place;
     // a step, by a key or a button, that is too short to come to another value
-    const beyond = places.filter((other) => (full[other] - was) * (x - was) > 0);
-    return beyond.length ? beyond.reduce((best, other) => (Math.abs(full[other] - was) < Math.abs(full[best] - was) ? other : best)) : place;
+    return closest(places.filter(isBeyond), (value) => Math.abs(value - was)) ?? place;
   }
-  // A sentence about what is shown in place of what was wanted.
-  missing(wanted, changes) {
+  // A sentence about what is shown in place of what was wanted; rows: of each matrix those that
+  // were changed.
+  missing(wanted, rows) {
     const other = this.controls.map((_, k) => k).filter((k) => !isSame(this.asked[k], wanted[k]));
+    const matrix = other.find((k) => rows[k].length);
     if (!other.length) return "";
-    const matrix = this.controls.findIndex(({ name, kind }, k) => other.includes(k) && name in changes && (kind === "cells" || kind === "plane"));
-    if (matrix >= 0) {
-      const { name, kind } = this.controls[matrix], rows = changes[name].map(([i]) => i);
-      const back = this.asked[matrix].some((row, i) => !rows.includes(i) && !isSame(row, wanted[matrix][i]));
-      const what = kind === "cells" ? "row" : "point";
-      if (back) return `On this page one ${what} can be changed at a time: the others are back at their start.`;
-      if (kind === "plane") return `Not recorded. The nearest recorded place is shown: (${this.asked[matrix][rows[0]].map((x) => x.toFixed(2)).join(", ")}).`;
+    if (matrix !== undefined) {
+      const { kind } = this.controls[matrix], shown = this.asked[matrix];
+      const isBack = rowsThatDiffer(shown, wanted[matrix]).some((i) => !rows[matrix].includes(i));
+      if (isBack) return `On this page one ${kind === "cells" ? "row" : "point"} can be changed at a time: the others are back at their start.`;
+      if (kind === "plane") return `Not recorded. The nearest recorded place is shown: (${shown[rows[matrix][0]].map((x) => x.toFixed(2)).join(", ")}).`;
     }
     if (other.length > 3) return "On this page one control can be moved at a time: the others are back at their start.";
     return `Not recorded. Shown instead: ${other.map((k) => this.spoken(k)).join(", ")}.`;
@@ -121,18 +109,12 @@ class Recording {
     return `${spoken(name)} = ${labels?.[value] ?? value.toFixed(digitsOf(low, high, by))}`;
   }
   shown(turn) {
-    const { panels, limited: _limited, from: _from, ...rest } = this.picture;
     const values = Object.fromEntries(this.controls.map(({ name }, k) => [name, this.values[k]]));
-    const packed = panels.map(({ told: _told, ...panel }) => ({ ...panel, colours: btoa(String.fromCharCode(...panel.colours)) }));
-    return { ...rest, panels: packed, values, turn };
+    return { ...this.picture, values, turn };
   }
   explanation([k, i, j]) {
-    const { panels, from } = this.picture, place = i * panels[k].columns.length + j;
-    const numbers = from.flat(2), text = panels[k].told[place] ?? "";
-    return {
-      number: panels[k].cells[place] ?? "",
-      text: text.split("\0").map((part, n) => (n % 2 ? Number(numbers[part.split(" ")[0]]).toFixed(part.split(" ")[1]) : part)).join(""),
-    };
+    const { columns, cells, told } = this.picture.panels[k], place = i * columns.length + j;
+    return { number: cells[place] ?? "", text: told[place] ?? "" };
   }
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ..errors import InputError
-from .view import bare, is_whole
+from .given import bare, is_whole
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
 LARGEST = 2**53  # up to here the page knows whole numbers exactly
@@ -61,34 +61,31 @@ class Control:
         self.name = name
         self.spec = {"name": name, "kind": self.kind, "value": value, **spec}
 
-    def argument(self, value):
-        """What fn gets for a value of the page, which is not trusted: InputError if it is none."""
-        return self.given(self._taken(bare(value), "is"))
+    def plain(self, value, verb="is"):
+        """A value of the page, which is not trusted, as JSON can hold it.
 
-    def _taken(self, value, verb):
+        Raises InputError if the control cannot have it.
+        """
+        value = bare(value)
         if not self.accepts(value):
             raise InputError(f"{self.name} {verb} {brief(value)}; {self.expected} expected.")
-        return value
+        return self.own(value)
 
     def accepts(self, value):
         return isinstance(value, self.type)
 
-    def given(self, value):
+    def own(self, value):
         return value
 
-    def plain(self, value):
-        """A value that is accepted, as the page could have sent it."""
-        return self.given(bare(value))
-
-    def edited(self, known, change):
-        """The value that the known one becomes by a change, as the page sends it."""
-        return change
+    def argument(self, plain):
+        """What fn gets for a plain value."""
+        return plain
 
     def start_at(self, default):
-        return self.plain(self._taken(default, "starts at"))
+        return self.plain(default, "starts at")
 
-    def spoken(self, value):
-        return str(value)
+    def spoken(self, plain):
+        return str(plain)
 
 
 class Switch(Control):
@@ -102,7 +99,7 @@ class Text(Control):
 
     kind, expected, type = "text", "a text is", str
 
-    def given(self, value):
+    def own(self, value):
         return sendable(value)
 
 
@@ -125,7 +122,7 @@ class Slider(Control):
         self.expected = f"{'a whole number' if self.whole else 'a number'} from {low} to {high} is"
         start = low if name == "step" else low + (high - low) / step // 2 * step
         # 0.3 and not 0.30000000000000004, which the slider never says
-        start = self.given(min(max(low, float(f"{start:.12g}")), high))
+        start = self.own(min(max(low, float(f"{start:.12g}")), high))
         super().__init__(name, start, low=low, high=high, by=step)
 
     def start_at(self, default):
@@ -142,13 +139,13 @@ class Slider(Control):
         fits = _is_number(value) and self.low <= value <= self.high
         return fits and (not self.whole or value % 1 == 0)
 
-    def given(self, value):
+    def own(self, value):
         return int(value) if self.whole else float(value)
 
     def at_most(self, value):
         """The highest value of the slider up to this one."""
         steps = math.floor((value - self.low) / self.spec["by"] + 1e-9)
-        return self.given(min(self.high, self.low + max(0, steps) * self.spec["by"]))
+        return self.own(min(self.high, self.low + max(0, steps) * self.spec["by"]))
 
 
 class Choice(Control):
@@ -173,15 +170,12 @@ class Choice(Control):
         above = [_is_number(option) and bare(option) > value for option in self.options]
         return max((k for k, over in enumerate(above) if not over), default=0)
 
-    def given(self, value):
-        option = self.options[value]
+    def argument(self, plain):
+        option = self.options[plain]
         try:
             return copy.deepcopy(option)  # fn may change what it is given
         except Exception:  # a computed tensor with its history, a generator and the like
             return option.clone() if torch.is_tensor(option) else option
-
-    def plain(self, value):
-        return bare(value)
 
     def start_at(self, default):
         labels = self.spec["labels"]
@@ -222,11 +216,11 @@ class Matrix(Control):
             return False
         return self.cells or bool((np.abs(array) <= self.limit).all())
 
-    def given(self, value):
-        return torch.tensor(self._read(value), dtype=torch.bool if self.cells else torch.float32)
-
-    def plain(self, value):
+    def own(self, value):
         return self._read(value).tolist()
+
+    def argument(self, plain):
+        return torch.tensor(plain, dtype=torch.bool if self.cells else torch.float32)
 
     def _read(self, value):
         """A value as an array; the page sends numbers as lists, too. None if it is none."""
@@ -235,16 +229,6 @@ class Matrix(Control):
             pairs = all(len(row) == 2 and all(map(_is_number, row)) for row in rows)
             value = np.array(rows) if pairs else None
         return _array(value, self.name)
-
-    def edited(self, known, changes):
-        """The matrix known with each [row, column, value] put in."""
-        rows = [list(row) for row in known]
-        try:
-            for row, column, value in changes:
-                rows[range(len(rows))[row]][range(len(rows[0]))[column]] = value
-        except (TypeError, ValueError, IndexError):
-            return changes  # which no control accepts
-        return rows
 
     def spoken(self, value):
         rows, columns = self.shape

@@ -1,17 +1,16 @@
 """The live picture: the reader's own function, called again whenever a control moves.
 
 The page (explore.js) draws controls, tables and canvases. A change of a control travels as
-{"changes": {name: value}, "turn"}; the answer is {"picture"}, all that is shown. The page has at
-most one question under way and keeps only the newest values while it waits, so a drag cannot
-pile up. A new page gets the trait `picture`.
+{"changes": {name: value}, "turn"}; the answer is {"picture"}, all that is shown, and the bytes of
+its colours. The page has at most one question under way and keeps only the newest values while it
+waits, so a drag cannot pile up. A new page gets the trait `picture`.
 What is saved with the notebook is a still picture.
 """
 
-import base64
 import html
 import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anywidget
@@ -20,13 +19,14 @@ import traitlets
 from IPython.display import display
 
 from ..errors import InputError
-from ..guard import Worker, calling, finished, get_ipython
+from ..guard import Worker, call, get_ipython
 from .controls import brief, control, sendable
 from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
-SOON = 0.05  # seconds after which another thread waits for an answer
+
+SCRIPTS = "controls.js", "plane.js", "pixels.js", "table.js", "explore.js"
 
 STILL = """<div class="explore-still"><style>
 .jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
@@ -52,14 +52,16 @@ class Explore(anywidget.AnyWidget):
     compute(values) gives the picture for given values of the controls, as the page does.
     """
 
+    recorder = None  # recorder(widget): {mime type: data} to be saved beside the still picture
+
     # the text and not the path: anywidget would watch the files and keep every widget alive
-    _esm = "".join(map(_text, ("plane.js", "pixels.js", "explore.js")))
+    _esm = "".join(map(_text, SCRIPTS))
     _css = _text("explore.css")
     title = traitlets.Unicode().tag(sync=True)
     help = traitlets.Unicode().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
     palette = traitlets.List().tag(sync=True)
-    picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: _packed(self._sent))
+    picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self._sent)
 
     def __init__(self, fn, controls):
         if not callable(fn):
@@ -76,7 +78,7 @@ class Explore(anywidget.AnyWidget):
                     f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
                 )
         self._lock = threading.Lock()  # questions are answered one at a time
-        self._worker = Worker()
+        self._desk, self._worker = Worker(), Worker()  # answers the page; calls fn
         self._views, self._most = [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
         self._sent = self.compute({}) | {"turn": ""}
@@ -97,27 +99,25 @@ class Explore(anywidget.AnyWidget):
         """The picture for these values: {control name: value; for a choice its index}.
 
         Controls that are not named keep their values. Returns a dict: "error", "printed",
-        "values" of all controls, "caption" and "panels", each with "cells" (the numbers as
-        texts, row by row; none beyond 16 by 16) and "colours" (indices into palette(); 255
-        for none). After an error the panels are the last good ones and "error" is a sentence;
-        nothing is raised. A value that a control cannot have is such an error, and all
-        controls keep the values they had.
+        "values" of all controls, "most" (to which a slider is limited now), "caption" and
+        "panels", each with "cells" (the numbers as texts, row by row; none beyond 16 by 16) and
+        "colours" (bytes, indices into palette(); 255 for none). After an error the panels are the
+        last good ones and "error" is a sentence; nothing is raised. A value that a control cannot
+        have is such an error, and all controls keep the values they had.
         """
         with self._lock:
-            return finished(self._computing(values))
+            return self._computed(values)
 
-    def _computing(self, values):
-        """compute() as a generator, which yields when the function is slow."""
+    def _computed(self, values):
         error = printed = ""
         try:
-            values = self._values | self._known(values)
-            arguments = {name: c.argument(values[name]) for name, c in self._controls.items()}
+            self._values = self._values | self._plain(values)
         except InputError as refused:
             error = str(refused)
         else:
-            self._values = {name: c.plain(values[name]) for name, c in self._controls.items()}
+            arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
             # reading the result is part of the call: it too may fail or take for ever
-            outcome = yield from self._calling(lambda: _views(self._fn(**arguments)))
+            outcome = self._worker.call(lambda: _views(self._fn(**arguments)))
             printed = outcome.printed
             if outcome.error is None:
                 self._views = outcome.value
@@ -133,8 +133,30 @@ class Explore(anywidget.AnyWidget):
             "panels": _panels(self._views),
         }
 
-    def _calling(self, fn):
-        return calling(fn, soon=SOON, worker=self._worker)
+    @contextmanager
+    def recording(self):
+        """Meanwhile the widget can be asked for any values; afterwards it is as it was."""
+        held = self._values, self._views, self._most
+        try:
+            yield
+        finally:
+            self._values, self._views, self._most = held
+
+    def snapshot(self, values):
+        """All that can be seen for these values: compute(values), whose panels also have "told",
+        how each number came about.
+
+        Raises InputError if the function that tells it takes too long.
+        """
+        picture = self.compute(values)
+        for k, panel in enumerate(picture["panels"]):
+            places = range(len(panel["cells"]) if panel["explains"] else 0)
+            cells = [(k, *divmod(place, len(panel["columns"]))) for place in places]
+            outcome = call(lambda cells=cells: [self.explanation(cell)[1] for cell in cells])
+            if outcome.error:
+                raise InputError(outcome.complaint())
+            panel["told"] = outcome.value
+        return picture
 
     def _limit(self):
         """Sliders go no higher than what was returned has a meaning for."""
@@ -148,55 +170,37 @@ class Explore(anywidget.AnyWidget):
         for name, high in self._most.items():
             self._values[name] = min(self._values[name], high)
 
-    def _known(self, values):
+    def _plain(self, values):
         if not isinstance(values, dict) or not set(values) <= set(self._controls):
             got = list(values) if isinstance(values, dict) else values
             raise InputError(f"values for {list(self._controls)} are expected, not {brief(got)}.")
-        return values
-
-    def _edited(self, changes):
-        """Changes as the page sends them, of a matrix only its entries, as whole values."""
-        if not isinstance(changes, dict):
-            return changes
-        known = self._controls
-        return {
-            n: known[n].edited(self._values[n], x) if n in known else x for n, x in changes.items()
-        }
+        return {name: self._controls[name].plain(value) for name, value in values.items()}
 
     def _hear(self, _, content, buffers):
-        # An empty message wants no answer: see hurry() in explore.js.
-        if isinstance(content, dict) and content:
-            answer = self._answer(content)
-            # The thread that brings messages is shared by all widgets of a page: a slow function
-            # must not stop the others. For a fast one handing over takes longer than all else.
-            for _ in answer:
-                threading.Thread(target=finished, args=[answer], daemon=True).start()
-                break
+        # The thread that brings messages is shared by all widgets of a page: a slow function
+        # must not stop the others.
+        if isinstance(content, dict):
+            self._desk.do(lambda: self._answer(content))
 
     def _answer(self, content):
-        """Answer a question: a generator, which yields when that takes longer than SOON."""
-        if not self._lock.acquire(timeout=SOON):
-            yield
-            self._lock.acquire()
-        try:
+        with self._lock:
             if "changes" in content:
-                picture = yield from self._computing(self._edited(content["changes"]))
+                picture = self._computed(content["changes"])
                 self._sent = picture | {"turn": str(content.get("turn", ""))}
-                self.send({"picture": _packed(self._sent)})
-            elif "whole" in content:
-                self.send({"picture": _packed(self._sent)})
+            if "changes" in content or "whole" in content:
+                self._tell()
             elif "cell" in content:
-                number, text = yield from self._explaining(content["cell"])
+                number, text = self.explanation(content["cell"])
                 self.send({"cell": content["cell"], "number": number, "text": text})
-        finally:
-            self._lock.release()
 
-    def _explanation(self, cell):
+    def _tell(self):
+        """Send what is shown; the colours beside it, as bytes."""
+        panels = [panel | {"colours": None} for panel in self._sent["panels"]]
+        colours = [panel["colours"] for panel in self._sent["panels"]]
+        self.send({"picture": self._sent | {"panels": panels}}, colours)
+
+    def explanation(self, cell):
         """(the number as text, how it came about) of a cell [panel, row, column]."""
-        return finished(self._explaining(cell))
-
-    def _explaining(self, cell):
-        """_explanation() as a generator, which yields when the function that says it is slow."""
         try:
             panel, row, column = cell
             _, view = self._views[panel]
@@ -207,13 +211,14 @@ class Explore(anywidget.AnyWidget):
         number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
         if view.explain is None or not number or view.mark(row, column):
             return number, ""
-        outcome = yield from self._calling(lambda: str(view.explain(row, column)))
+        outcome = self._worker.call(lambda: str(view.explain(row, column)))
         return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
 
     def close(self):
         super().close()
         self.layout.close()  # a widget of its own, which would stay behind
         self._worker.end()
+        self._desk.end()
 
     def __repr__(self):
         """What the page shows, as text: settings, numbers, caption."""
@@ -228,7 +233,8 @@ class Explore(anywidget.AnyWidget):
         if self._views:
             with suppress(InputError):  # too many for one picture: the numbers stay
                 bundle, metadata = draw(self._views)._repr_mimebundle_()
-        return bundle | {"text/plain": repr(self)}, metadata
+        recorded = self.recorder() if self.recorder else {}
+        return bundle | {"text/plain": repr(self)} | recorded, metadata
 
     def _ipython_display_(self):
         """Two outputs: the live view, and the still one, which is hidden while the other lives.
@@ -350,15 +356,6 @@ def _panel(title, view, **small):
         "lit": [i * len(columns) + j for i, j in sorted(view.highlights)],
         "explains": view.explain is not None,
         "cells": cells,
-        "colours": colours.ravel(),
+        "colours": colours.tobytes(),
         **small,
     }
-
-
-def _packed(picture):
-    """As JSON can hold it: the colours of each panel as base64."""
-    panels = [
-        panel | {"colours": base64.b64encode(panel["colours"].tobytes()).decode()}
-        for panel in picture["panels"]
-    ]
-    return picture | {"panels": panels}

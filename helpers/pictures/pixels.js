@@ -1,4 +1,4 @@
-// A part of explore.js, which is put before it: what is drawn on canvases.
+// A part of explore.js: what is drawn on canvases.
 
 // Colours only, a pixel for each cell.
 function makePainter(rgba, most) {
@@ -74,46 +74,4 @@ function makeHead(rgba, pick) {
     paint(panel);
   }
   return { box, draw };
-}
-
-// What a table will show, drawn over its cells: the browser takes 2 ms for that, and 15 for the
-// layout of 256 texts.
-function makeSketch(box, colours, whiteFrom) {
-  const canvas = make("canvas"), pen = canvas.getContext("2d");
-  let places = null;
-  // Reading makes the browser lay out the page: it is done only where a size or a name changed.
-  function measure(top, sides) {
-    const { left: x0, top: y0 } = box.getBoundingClientRect(), { fontSize, fontFamily } = getComputedStyle(top[0]);
-    const [columns, rows] = [top, sides].map((nodes) => nodes.map((node) => node.getBoundingClientRect()));
-    const across = columns.map(({ left, right }) => [left, right].map((x) => x - x0 + box.scrollLeft));
-    return { across, down: rows.map((place) => [place.top - y0, place.bottom - y0]), font: `${fontSize} ${fontFamily}` };
-  }
-  const forget = () => { places = null; };
-  // top: the first row; sides: the headers of the rows; cells: what each cell will show
-  function draw(top, sides, cells) {
-    const { across, down, font } = places ??= measure(top, sides), scale = window.devicePixelRatio;
-    const wide = Math.ceil(across.at(-1)[1]), high = Math.ceil(down.at(-1)[1]);
-    canvas.remove(); // in the page, text makes the browser look for styles, and lay out what was changed
-    const size = [wide * scale, high * scale].map(Math.floor);
-    if (String(size) !== String([canvas.width, canvas.height])) {
-      [canvas.width, canvas.height] = size;
-      Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
-    }
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.clearRect(0, 0, wide, high);
-    pen.font = font;
-    const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: under } = pen.measureText("0"), widths = {};
-    cells.forEach(({ text, colour, changed }, k) => {
-      const [i, j] = [Math.floor(k / top.length), k % top.length], [left, right] = across[j], [head, foot] = down[i];
-      const width = widths[text] ??= pen.measureText(text).width;
-      const x = (left + !j + right - 1 - width) / 2, base = Math.floor((head + foot - 1 + up - under) / 2);
-      pen.fillStyle = colours[colour];
-      pen.fillRect(left + !j, head + !i, right - left - 1 - !j, foot - head - 1 - !i); // inside its borders
-      pen.fillStyle = colour >= whiteFrom ? "#fff" : "#000";
-      pen.fillText(text, x, base);
-      if (changed) pen.fillRect(x, base + 2, width, 2);
-    });
-    box.append(canvas);
-  }
-  return { forget, draw, remove: () => canvas.remove() };
 }

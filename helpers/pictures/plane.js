@@ -1,4 +1,4 @@
-// A part of explore.js, which is put before it: vectors in a plane, a button at the head of
+// A part of explore.js: vectors in a plane, a button at the head of
 // each, dragged or moved with the arrow keys; and points that stay where Python puts them.
 
 // Where a label may stand beside its point, the best places first: [left, top] from there.

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from ..errors import InputError
-from .view import MAX_SIDE, MAX_TEXT, NONE, View, as_array, as_text, palette, side_by_side, wide
+from .given import as_array, as_text, wide
+from .view import MAX_SIDE, MAX_TEXT, NONE, View, palette, side_by_side
 
 NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet, under its stripes
 # (colour, hatch, colour of the hatch): of those, and of each kind of marked cells, as on the page

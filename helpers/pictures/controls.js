@@ -1,0 +1,129 @@
+// A part of explore.js: the controls. Each is its row, and functions that move it to a value
+// from elsewhere (show), stop it, or limit it to a highest value.
+
+const STEP = 900; // ms for each step of a play
+const HINTS = { cells: "click a cell, or press Enter on it; ◥ means off", plane: "drag a point, or move it with the arrow keys" };
+
+const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
+
+// Page Up and Page Down are ten steps, as far as there are so many.
+function onPages(input, go) {
+  input.addEventListener("keydown", (event) => {
+    const ten = { PageUp: 10, PageDown: -10 }[event.key];
+    if (!ten) return;
+    event.preventDefault();
+    go(ten);
+    input.dispatchEvent(new Event("input"));
+  });
+}
+
+function makeControl(control, changed, busy, hint) {
+  const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
+  if (control.kind in HINTS) { // it is in the picture
+    const words = make("span", { id: hint, textContent: HINTS[control.kind] });
+    return { row: make("div", { className: `control ${control.kind}` }, make("span", { textContent: name }), words) };
+  }
+  const makeOne = { choice: makeChoice, text: makeText, switch: makeSwitch }[control.kind] ?? makeSlider;
+  const { parts, ...rest } = makeOne(control, id, changed, busy);
+  const label = make("label", { textContent: name, htmlFor: id });
+  return { row: make("div", { className: `control ${control.kind}` }, label, ...parts), ...rest };
+}
+
+function makeChoice({ labels }, id, changed) {
+  const input = make("select", { id }, ...labels.map((text, i) => make("option", { value: i, textContent: text })));
+  input.addEventListener("input", () => changed(Number(input.value)));
+  onPages(input, (ten) => { input.selectedIndex = inside(input.selectedIndex - ten, 0, labels.length - 1); });
+  return { parts: [input], show: (value) => { input.value = value; } };
+}
+
+function makeText({ value: start }, id, changed) {
+  const input = make("input", { id, type: "text", size: inside(start.length + 2, 20, 60) }); // in letters
+  input.addEventListener("input", () => changed(input.value));
+  // writing a text that is already there would move the cursor
+  return { parts: [input], show: (value) => { if (input.value !== value) input.value = value; } };
+}
+
+function makeSwitch(_, id, changed) {
+  const input = make("input", { id, type: "checkbox" });
+  input.addEventListener("input", () => changed(input.checked));
+  return { parts: [input], show: (value) => { input.checked = value; } };
+}
+
+function makeSlider(control, id, changed, busy) {
+  const { name, labels } = control;
+  const [low, high, by] = labels ? [0, labels.length - 1, 1] : [control.low, control.high, control.by];
+  const digits = labels ? 0 : digitsOf(low, high, by);
+  const input = make("input", { id, type: "range", min: low, max: high, step: by });
+  const said = new Text(), output = make("output", { htmlFor: id }, said);
+  if (labels) output.style.minWidth = `${Math.max(...labels.map((text) => text.length))}ch`; // what is beside it stays
+  const show = (value) => {
+    const words = labels ? labels[value] : Number(value).toFixed(digits);
+    input.value = value;
+    setText(said, words);
+    set(input, { "aria-valuetext": words });
+  };
+  // the field keeps a value inside its limits
+  const move = (value) => { input.value = value; changed(Number(Number(input.value).toFixed(digits))); };
+  const limit = (most = high) => { if (input.max !== String(most)) Object.assign(input, { max: most, disabled: most <= low }); };
+  input.addEventListener("input", () => move(input.value));
+  onPages(input, (ten) => { input.value = Number(input.value) + ten * by; });
+  if (name !== "step") return { parts: [input, output], show, limit };
+  const { buttons, stop } = makeStepping(input, move, busy);
+  return { parts: [input, output, buttons], show, limit, stop };
+}
+
+function makeStepping(input, move, busy) {
+  let timer = null;
+  const last = () => Number(input.value) >= Number(input.max);
+  const stop = () => { clearInterval(timer); timer = null; setText(play, "play"); };
+  const by = (sign) => move(Number(input.value) + sign * Number(input.step));
+  const back = makeButton("back", () => { stop(); by(-1); });
+  const next = makeButton("next", () => { stop(); by(1); });
+  const play = makeButton("play", () => {
+    if (timer) return stop();
+    if (last()) move(input.min);
+    setText(play, "stop");
+    timer = setInterval(() => {
+      if (!play.isConnected) return stop();
+      if (busy()) return; // show every step, also of a slow function
+      by(1);
+      if (last()) stop();
+    }, STEP);
+  });
+  input.addEventListener("input", stop);
+  return { buttons: make("span", {}, back, play, next), stop };
+}
+
+// The value of a control that this name, the k-th, stands for; null if it is none.
+function option({ labels, low, high, by }, word, k) {
+  if (!labels) return low + k * by <= high ? low + k * by : null;
+  return labels.includes(word) ? labels.indexOf(word) : null;
+}
+
+// The fields of all controls, with the vectors in a plane, which stand beside the picture.
+function makeForm(title, controls, { change, reset, busy, hint }) {
+  const made = controls.map((one) => makeControl(one, (value) => change(one.name, value), busy, hint));
+  const vectors = controls.find(({ kind }) => kind === "plane");
+  const plane = vectors && makePlane(vectors, (value) => change(vectors.name, value));
+  const shows = Object.fromEntries(controls.map(({ name, kind }, k) => [name, kind === "plane" ? plane.show : made[k].show]));
+  const rows = make("div", { className: controls.length > 6 ? "rows many" : "rows" }, ...made.map(({ row }) => row));
+  const button = makeButton("reset", reset);
+  button.className = "reset";
+  const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), button);
+  set(fields, { "aria-label": `${title}: controls` });
+  return {
+    fields, plane,
+    show(values) {
+      for (const [name, value] of Object.entries(values)) shows[name]?.(value);
+    },
+    limit(most) {
+      controls.forEach(({ name }, k) => made[k].limit?.(most[name]));
+    },
+    free() { // the start may lie beyond a limit of now
+      for (const { stop, limit } of made) {
+        stop?.();
+        limit?.();
+      }
+    },
+  };
+}

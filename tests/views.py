@@ -1,0 +1,268 @@
+"""A live view in a page of JupyterLab: what can be done with it, and what it should show.
+
+What it should show its own kernel says: compute() makes the whole picture anew.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from lab import in_kernel, scroll_to
+
+IN_LESSONS = "slider", "choice", "checkbox", "point", "table"
+RESIZED = "resized", "one query", "two marks"  # other rows, or longer names
+LIVE = Path(__file__).with_name("live.js")
+
+# What it runs in the kernel, under names that no lesson has.
+IN_KERNEL = """
+import json as _json
+
+def _live_views():
+    shown = {n: x for n, x in Out.items() if hasattr(x, "compute")}
+    return _json.dumps({n: (x.title, x.controls, x.palette[0]) for n, x in shown.items()})
+
+def _live_picture(n, values, cell):
+    picture = Out[n].compute(values)
+    return _json.dumps([picture, cell and Out[n].explanation(cell)], default=list)
+"""
+
+
+class LiveView:
+    """A live view in the page: the number of its cell, that of its execution, its controls."""
+
+    def __init__(self, page, number, count, title, controls, extra):
+        self.page, self.number, self.count = page, number, count
+        self.title, self.controls, self.extra = title, controls, extra
+        self.box = page.locator(f'.jp-Cell[data-windowed-list-index="{number}"] .explore')
+        self.find = self.box.locator
+
+    def go(self):
+        """Bring it into the window, wholly: what is outside cannot be seen to shift."""
+        self.page.mouse.move(0, 0)
+        scroll_to(self.page, self.number)
+        self.box.evaluate("e => { e.scrollIntoView({ block: 'center' }); return live.frame(); }")
+
+    def ask(self, function):
+        """What a function of live.js says about it."""
+        return self.page.evaluate(f"live.{function}({self.number})")
+
+    def unmoved(self):
+        """Since live.watch nothing moved, unless the picture is made to have another size."""
+        moved = self.ask("moved")
+        assert self.title in RESIZED or moved == [], self.title
+
+    def right(self, cell=None):
+        """It comes to show what Python computes for the values of its controls, which are
+        returned, while a cell (panel, row, column) is pointed at."""
+        values = {}
+        for control, value in zip(self.controls, self.ask("values"), strict=True):
+            if control["kind"] == "plane":  # where a vector starts it has more than two digits
+                starts = zip(value, control["value"], strict=True)
+                value = [s if v == two_digits(s) else v for v, s in starts]
+            values[control["name"]] = value
+        said = json.loads(in_kernel(self.page, f"_live_picture({self.count}, {values}, {cell})"))
+        right = expected(self.controls, *said, cell)
+        wrong = self.page.evaluate("live.until", [self.number, right])
+        assert wrong is None, f"{self.title} {values} {cell}: {json.dumps(wrong)} (page, Python)"
+        return values
+
+    # --- with the keyboard ---
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def enter(self):
+        """Tab to the first control, from where one is after the cell was run."""
+        self.go()
+        self.ask("select")
+        for _ in range(12):
+            self.press("Tab")
+            if self.focused("tagName"):
+                return
+        raise AssertionError(f"Tab does not reach {self.title}")
+
+    def reset(self):
+        """Back to the start, which each view with controls has a button for."""
+        if self.controls:
+            self.find("fieldset button", has_text="reset").click()
+        assert self.right() == {c["name"]: c["value"] for c in self.controls}
+
+    def focused(self, what):
+        """A property of what has the focus, None if that is outside the view."""
+        script = "([number, what]) => live.focused(number)?.[what] ?? null"
+        return self.page.evaluate(script, [self.number, what])
+
+    def operate(self, kind):
+        """Do all that a thing of this kind can do, which has the focus; in a lesson what
+        depends on its numbers, since the extra views have the rest."""
+        if kind != "scroll" and (self.extra or kind in IN_LESSONS):
+            getattr(self, f"operate_{kind}", self.operate_button)()
+
+    def operate_slider(self):
+        low, high, by = map(float, map(self.focused, ("min", "max", "step")))
+        ten = min(low + 10 * by, high), max(high - 10 * by, low)
+        up, down = [("Home", low), ("PageUp", ten[0])], [("End", high), ("PageDown", ten[1])]
+        for key, end in [*down, *up, ("End", high)]:
+            self.press(key)
+            assert abs(float(self.focused("value")) - end) < by, key
+            if key == "Home" and self.extra and len(self.controls) < 6:
+                self.right()
+        self.move("ArrowLeft")
+        assert float(self.focused("value")) < high
+
+    def move(self, key):
+        """Press a key that moves a control: a mark stands under a number if and only if this
+        changed it."""
+        self.right()  # no answer is on its way
+        before = self.ask("numbers")
+        self.press(key)
+        self.right()
+        now = self.ask("numbers")
+        same_size = len(before) == len(now)
+        changed = [
+            same_size and old != new for (old, _), (new, _) in zip(before, now, strict=False)
+        ]
+        assert [mark for _, mark in now] == changed or not same_size, self.title
+
+    def operate_choice(self):
+        self.press("Home")
+        count = self.page.evaluate("document.activeElement.options.length")
+        for key, k in [("PageDown", min(10, count - 1)), ("PageUp", 0)]:
+            self.press(key)
+            assert self.focused("value") == str(k), key
+        for k in range(count):
+            assert self.focused("value") == str(k)
+            if k in (0, count - 1):
+                self.right()
+            self.press("ArrowDown")
+
+    def operate_checkbox(self):
+        for _ in range(2):
+            before = self.focused("checked")
+            self.move("Space")
+            assert self.focused("checked") is not before
+
+    def operate_text(self):
+        before, keys = self.focused("value"), "abmdd x"
+        self.press("End")
+        self.page.keyboard.type(keys)
+        assert self.focused("value") == before + keys
+        self.right()
+        self.press(*["Backspace"] * len(keys))
+        self.right()
+
+    def operate_button(self):
+        word = self.focused("textContent")
+        self.press("Enter")
+        if word == "play":
+            assert self.focused("textContent") == "stop"
+            self.press("Enter")
+            assert self.focused("textContent") == "play"
+        self.right()
+
+    def operate_point(self):
+        before = self.focused("ariaLabel")
+        self.press("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "ArrowLeft")
+        self.press(*["ArrowUp"] * 3)
+        assert self.focused("ariaLabel") != before
+        self.right()
+        before = self.focused("ariaLabel")
+        self.press("PageDown", "PageUp")
+        assert self.focused("ariaLabel") == before
+
+    def operate_table(self):
+        """From corner to corner, also against the edges, first to what a mask hides; what is
+        a switch is switched."""
+        k, n, m = self.ask("place")
+        right, down, left, up = ([f"Arrow{way}"] * 16 for way in ("Right", "Down", "Left", "Up"))
+        for keys, i, j in [(right[:m], 0, m - 1), (down[:n] + left[:m], n - 1, 0), (up[:n], 0, 0)]:
+            self.press(*keys)
+            self.right((k, i, j))
+            for press in ("Enter", "Space") if self.focused("ariaSelected") else ():
+                before = self.focused("ariaSelected")
+                self.press(press)
+                assert self.focused("ariaSelected") != before, "at once"
+                self.right((k, i, j))
+
+    def operate_canvas(self):
+        k, n, m = self.ask("place")
+        self.press("End", "PageDown", "ArrowUp", "ArrowLeft")
+        self.right((k, min(10, n - 1) - 1, m - 2))
+        self.press("Home", "PageUp", "ArrowDown", "ArrowRight")
+        self.right((k, 1, 1))
+
+
+# --- what Python says ---
+
+
+def number(text):
+    """What a slider says beside it, a step also a name."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def two_digits(numbers):
+    return np.round(numbers, 2).tolist()
+
+
+def expected(controls, picture, why, cell):
+    """What the page should show of a picture while a cell (panel, row, column) is pointed at,
+    and why it is what it is; after an error, whatever it showed before."""
+    as_shown, outputs, most = [], [], []
+    for control, value in zip(controls, picture["values"].values(), strict=True):
+        as_shown.append(two_digits(value) if control["kind"] == "plane" else value)
+        if control["kind"] in ("slider", "stops"):
+            end = len(control["labels"]) - 1 if "labels" in control else control["high"]
+            most.append(picture["most"].get(control["name"], end))
+            outputs.append(number(control["labels"][value]) if "labels" in control else value)
+    shown = {"values": as_shown, "outputs": outputs, "most": most, "error": picture["error"]}
+    if picture["error"]:
+        return shown
+    small = [panel for panel in picture["panels"] if "small" in panel]
+    large = [panel for panel in picture["panels"] if "small" not in panel]
+    return shown | {
+        "printed": f"printed: {picture['printed']}" if picture["printed"] else "",
+        "caption": picture["caption"],
+        "status": "" if cell is None else status(controls, picture, why, cell),
+        "panels": [texts(panel) for panel in large],
+        "heads": [[panel["title"], panel["large"]] for panel in small],
+        "figures": [[len(panel["columns"]), panel["colours"]] for panel in large + small],
+    }
+
+
+def texts(panel):
+    """A table has its names in its header, a canvas in the title."""
+    table, (down, across) = bool(panel["cells"]), panel["axes"]
+    axes, corner = f"{down} ↓  {across} →", [f"{down} ↓" * bool(down), f"{across} →" * bool(across)]
+    return {
+        "title": panel["title"] if table else ": ".join(filter(None, [panel["title"], axes])),
+        "corner": "\n".join(filter(None, corner)) if table else "",
+        "columns": panel["columns"] if table else [],
+        "rows": panel["rows"] if table else [],
+        "cells": panel["cells"],
+        "scale": panel["scale"],
+        "legend": [word for word, _ in panel["marked"]],
+    }
+
+
+def status(controls, picture, why, cell):
+    """What is said about a cell (panel, row, column), "" if there is none."""
+    k, i, j = cell
+    panel, state = picture["panels"][k], ""
+    rows, columns = panel["rows"], panel["columns"]
+    if i >= len(rows) or j >= len(columns):
+        return ""
+    for control in controls:
+        on = picture["values"][control["name"]]
+        if control["kind"] == "cells" and i < len(on) and j < len(on[0]):
+            state = f", {control['name'].replace('_', ' ')} {'on' if on[i][j] else 'off'}"
+    shown = panel["cells"][i * len(columns) + j] if panel["cells"] else why[0]
+    for word, places in panel["marked"]:
+        state += f": {word}" if i * len(columns) + j in places else ""
+    names = [f"row {rows[i]}" * bool(rows[i]), f"column {columns[j]}" * bool(columns[j])]
+    place = ", ".join(filter(None, names)) + state
+    text = f"{place}{',' if ': ' in state else ':'} {shown or 'not computed yet'}"
+    return " = ".join(filter(None, [text, why[1]]))
