@@ -126,26 +126,6 @@ def test_a_single_sentence_will_do(name):
     torch.testing.assert_close(module(BATCH[0]), module(BATCH)[0])
 
 
-SENTENCES = torch.stack((inputs, inputs))
-PRINTED = [  # seed, class, inputs, arguments, and the first row that the textbook prints
-    (123, "SelfAttention", inputs, (3, 2), [[0.2996, 0.8053]]),
-    (789, "SelfAttentionLinear", inputs, (3, 2), [[-0.0739, 0.0713]]),
-    (123, "CausalAttention", SENTENCES, (3, 2, 6, 0.0), [[[-0.4519, 0.2216]]] * 2),
-    (
-        123, "MultiHeadAttentionWrapper", SENTENCES, (3, 2, 6, 0.0, 2),
-        [[[-0.4519, 0.2216, 0.4772, 0.1063]]] * 2,
-    ),
-    (123, "MultiHeadAttention", SENTENCES, (3, 2, 6, 0.0, 2), [[[0.3190, 0.4858]]] * 2),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("seed, name, x, arguments, expected", PRINTED, ids=MODULES)
-def test_numbers_printed_in_the_textbook_come_out(seed, name, x, arguments, expected):
-    torch.manual_seed(seed)
-    outputs = getattr(attention, name)(*arguments)(x)
-    torch.testing.assert_close(outputs[..., :1, :], torch.tensor(expected), rtol=0, atol=6e-5)
-
-
 # The same thing in other words
 def test_values_may_be_of_another_size_than_keys():
     W_query, W_key = (torch.rand(7, 3, generator=draws) for _ in range(2))
@@ -286,26 +266,6 @@ def test_attention_in_blocks_is_attention_for_scores_of_any_size(shift, size, or
         torch.testing.assert_close(blend, expected)
 
 
-@pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])
-@pytest.mark.parametrize("parts", [[8], [1, 7], [3, 3, 2], [1] * 8])
-def test_blocks_that_were_read_apart_are_merged_into_attention(shift, parts):
-    scores, values = torch.randn(8).double() * 20 + shift, torch.eye(8).double()
-    tops = [row.max() for row in scores.split(parts)]
-    exps = [(row - row.max()).exp() for row in scores.split(parts)]
-    blends = [e @ rows for e, rows in zip(exps, values.split(parts), strict=True)]
-    collected = map(torch.stack, (tops, [e.sum() for e in exps], blends))
-    torch.testing.assert_close(attention.merge_blocks(*collected), torch.softmax(scores, dim=0))
-
-
-@pytest.mark.parametrize("cached, new", [(0, 1), (0, 4), (4, 1), (4, 2), (1, 5)])
-def test_with_the_mask_of_a_cache_new_words_get_the_contexts_of_causal_attention(cached, new):
-    queries, keys, values = (torch.randn(cached + new, 3, generator=draws) for _ in "QKV")
-    expected = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-    mask = attention.cache_mask(cached, new)
-    got = F.scaled_dot_product_attention(queries[cached:], keys, values, attn_mask=mask)
-    torch.testing.assert_close(got, expected[cached:])
-
-
 # What is refused, and with which sentence
 def refused(sentence, make, *args, **kwargs):
     with pytest.raises(InputError) as error:
@@ -313,33 +273,28 @@ def refused(sentence, make, *args, **kwargs):
     assert str(error.value) == sentence
 
 
-SIZES = [  # a function or class, where sizes stand among its arguments, and good arguments
-    (attention.SelfAttention, ["d_in", "d_out"], {}),
-    (attention.SelfAttentionLinear, ["d_in", "d_out"], {}),
-    (attention.CausalAttention, ["d_in", "d_out", "context_length"], {"dropout": 0.0}),
-    *(
-        (make, ["d_in", "d_out", "context_length", "num_heads"], {"dropout": 0.0})
-        for make in (attention.MultiHeadAttentionWrapper, attention.MultiHeadAttention)
-    ),
-    (attention.split_heads, ["num_heads"], {"x": torch.rand(4, 5, 6)}),
-    (attention.head_parameters, ["d_in", "d_out", "num_heads"], {"qkv_bias": True}),
-    (attention.without_head, ["num_heads"], {"W_out": torch.rand(6, 6), "head": 0}),
-    (attention.window_weights, ["window"], {"scores": torch.zeros(5, 5), "d_k": 3}),
-    (attention.uniform_causal, ["n"], {}),
-    (
-        attention.attend_in_blocks, ["block_size"],
-        {"query": OTHER[0], "keys": OTHER, "values": OTHER},
-    ),
-    (
-        attention.cache_bytes,
-        ["n", "layers", "num_kv_heads", "head_dim", "bytes_per_number", "batch"], {},
-    ),
-]  # fmt: skip
+THREE = {"dropout": 0.0}, "d_in", "d_out", "context_length"
+BLOCKS = {"query": OTHER[0], "keys": OTHER, "values": OTHER}
+SIZES = {  # of a function or class: other good arguments, and the names of its sizes
+    "SelfAttention": ({}, "d_in", "d_out"),
+    "SelfAttentionLinear": ({}, "d_in", "d_out"),
+    "CausalAttention": THREE,
+    "MultiHeadAttentionWrapper": (*THREE, "num_heads"),
+    "MultiHeadAttention": (*THREE, "num_heads"),
+    "split_heads": ({"x": torch.rand(4, 5, 6)}, "num_heads"),
+    "head_parameters": ({"qkv_bias": True}, "d_in", "d_out", "num_heads"),
+    "without_head": ({"W_out": torch.rand(6, 6), "head": 0}, "num_heads"),
+    "window_weights": ({"scores": torch.zeros(5, 5), "d_k": 3}, "window"),
+    "uniform_causal": ({}, "n"),
+    "attend_in_blocks": (BLOCKS, "block_size"),
+    "cache_bytes": ({}, *"n layers num_kv_heads head_dim bytes_per_number batch".split()),
+}
 
 
 @pytest.mark.parametrize("size", [0, -6, 6.0, True, "6", None])
-@pytest.mark.parametrize("make, names, others", SIZES, ids=[make.__name__ for make, *_ in SIZES])
-def test_a_size_that_is_none_is_refused(make, names, others, size):
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_that_is_none_is_refused(name, size):
+    make, (others, *names) = getattr(attention, name), SIZES[name]
     good = others | dict.fromkeys(names, 2)
     make(**good)
     for name in names:

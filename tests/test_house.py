@@ -9,7 +9,6 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-from execute import lessons
 from replay import run
 
 from helpers.pages.lesson import write_common
@@ -42,9 +41,7 @@ def test_every_dependency_is_pinned_exactly_and_there_is_one_list():
     assert "- -r requirements.txt" in environment and "==" not in environment
 
 
-def test_the_readme_lists_every_lesson_and_its_picture_has_words():
-    for path in lessons():
-        assert f"notebooks/{path.name}" in README
+def test_the_pictures_of_the_readme_have_words():
     for alt, target in re.findall(r"!\[(.*?)\]\((.*?)\)", README):
         assert len(alt) > 40 and (ROOT / target).is_file()
 

@@ -145,10 +145,11 @@ def scripts_off(page):
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP, ZOOMED])
-def test_nothing_is_cut_off_and_no_page_scrolls_sideways(page, pages, size):
+def test_nothing_is_cut_off_and_every_target_has_24_pixels(page, pages, size):
     for path in files(pages):
         show(page, path, size)
         assert page.evaluate(CUT, True) == [], path.name
+        assert page.evaluate(SMALL) == [], path.name
 
 
 def test_what_is_wide_scrolls_in_its_own_box_which_shows_it_and_is_reached_by_the_keyboard(
@@ -188,13 +189,6 @@ def test_a_picture_is_not_shrunk_and_its_text_stands_below_it_once(page, pages):
             assert picture["there"] and (not picture["shown"] or picture["width"] == picture["own"])
             assert len(picture["text"]) > 20, path.name
             assert picture["alt"] and picture["alt"] not in picture["text"], path.name
-
-
-@pytest.mark.parametrize("size", [PHONE, DESKTOP])
-def test_every_target_has_24_pixels(page, pages, size):
-    for path in files(pages):
-        show(page, path, size)
-        assert page.evaluate(SMALL) == [], path.name
 
 
 # --- readers ---
