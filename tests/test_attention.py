@@ -222,19 +222,6 @@ def test_no_argument_is_changed_and_type_and_device_are_kept():
     assert all(result.is_meta for result in every_function(x.to("meta")))
 
 
-@pytest.mark.parametrize("order", [1, -1], ids=["growing", "falling"])
-@pytest.mark.parametrize("size", [1.0, 1000.0])
-@pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])
-def test_attention_in_blocks_is_attention_for_scores_of_any_size(shift, size, order):
-    keys, values = torch.randn(8, 3, generator=draws).double(), torch.eye(8).double()
-    query = torch.ones(3).double()
-    keys = keys[(keys.sum(-1) * order).argsort()] * size + shift
-    expected = torch.softmax(keys @ query / 3**0.5, dim=0)
-    for block_size in (1, 2, 3, 7, 8, 100):
-        blend = attention.attend_in_blocks(query, keys, values, block_size)
-        torch.testing.assert_close(blend, expected)
-
-
 # What is refused, and with which sentence
 def refused(sentence, make, *args, **kwargs):
     with pytest.raises(InputError) as error:
