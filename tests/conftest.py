@@ -1,10 +1,8 @@
-"""What every test needs: one thread for small tensors, an nbval that waits and looks, a browser."""
+"""What every test needs: one thread for small tensors, an nbval that waits, a browser."""
 
 import os
 import platform
 import re
-import time
-from queue import Empty
 from unittest.mock import patch
 
 # Before torch is imported, here and in every kernel: with two threads on a busy machine
@@ -20,7 +18,6 @@ if platform.machine() in ("x86_64", "AMD64"):
 
 import pytest
 from lab import chromium, jupyterlab
-from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 from optional import OPTIONAL, needs_transformers
 from xdist.scheduler import LoadScopeScheduling
@@ -33,25 +30,6 @@ OLD = {
 }
 # A file's setup starts its kernel.
 IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
-
-_get_message = RunningKernel.get_message
-
-
-def _get_message_while_alive(self, stream, timeout=None):
-    """As nbval's, but a kernel that died is noticed within two seconds."""
-    end = time.monotonic() + (timeout or 0)
-    while True:
-        left = 2 if timeout is None else min(2, max(0.01, end - time.monotonic()))
-        try:
-            return _get_message(self, stream, left)
-        except Empty:
-            if not self.is_alive():
-                raise RuntimeError("The kernel died in this cell.") from None
-            if timeout is not None and time.monotonic() >= end:
-                raise
-
-
-RunningKernel.get_message = _get_message_while_alive
 
 LONG = ("test_live.py", "test_alive.py", "10_learned_attention.ipynb", "test_classroom.py")
 LONG += ("test_release.py",)

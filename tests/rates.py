@@ -20,9 +20,15 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from helpers.checks import check  # noqa: E402
 from helpers.checks.verdict import forget  # noqa: E402
-from helpers.pages.exercises import answers  # noqa: E402
+from helpers.pages import exercises  # noqa: E402
 
+WRITTEN = Path(__file__).with_name("written")
 KINDS = {True: "right", False: "wrong", None: "debatable"}
+
+
+def answers(exercise="*"):
+    """Read the answers of tests/written to one exercise or all."""
+    return exercises.answers(exercise, WRITTEN)
 
 
 def judged(answer):

@@ -1,4 +1,5 @@
-"""The reference in helpers/attention.py: against PyTorch, against loops, on any input."""
+"""The reference in helpers/attention: against PyTorch, against loops, on any input. The functions
+that are exercises are held to people's right answers in test_probes.py."""
 
 import math
 import pickle
@@ -16,16 +17,6 @@ draws = torch.Generator().manual_seed(5)
 OTHER = torch.rand(5, 4, generator=draws, dtype=torch.float64) * 4 - 2
 
 
-@pytest.mark.parametrize("x", [inputs, OTHER], ids=["journey", "5x4"])
-def test_scores_are_the_dot_products_of_all_pairs(x):
-    loop = torch.stack([torch.stack([torch.dot(a, b) for b in x]) for a in x])
-    torch.testing.assert_close(attention.all_scores(x), loop)
-    for i in range(len(x)):
-        torch.testing.assert_close(attention.scores(x, i), loop[i])
-        cosine = torch.nn.functional.cosine_similarity(x, x[i], dim=-1)
-        torch.testing.assert_close(attention.cosine_scores(x, i), cosine)
-
-
 @pytest.mark.parametrize("size", [1.0, 1000.0])
 @pytest.mark.parametrize("temperature", [0.1, 1.0, 10.0])
 def test_softmax_is_that_of_pytorch_for_scores_of_any_size(size, temperature):
@@ -34,18 +25,6 @@ def test_softmax_is_that_of_pytorch_for_scores_of_any_size(size, temperature):
     torch.testing.assert_close(attention.softmax(row, temperature), expected)
     matrix = torch.stack([row, -row, row + size])
     torch.testing.assert_close(attention.attention_weights(matrix), torch.softmax(matrix, dim=-1))
-
-
-@pytest.mark.parametrize("x", [inputs, OTHER], ids=["journey", "5x4"])
-def test_context_vectors_are_the_blends_of_the_loop(x):
-    for i in range(len(x)):
-        weights = torch.softmax(x @ x[i], dim=0)
-        loop = sum(w * v for w, v in zip(weights, x, strict=True))
-        torch.testing.assert_close(attention.context_vector(x, i), loop)
-        torch.testing.assert_close(attention.self_attention(x)[i], loop)
-        others = [j for j in range(len(x)) if j != i]
-        expected = torch.softmax(x[others] @ x[i], dim=0) @ x[others]
-        torch.testing.assert_close(attention.context_of_others(x, i), expected)
 
 
 # Lessons 04 to 08. All sizes differ: 4 sentences of 5 tokens, d_in 7, d_out 6, 3 heads of 2.
@@ -126,36 +105,7 @@ def test_a_single_sentence_will_do(name):
     torch.testing.assert_close(module(BATCH[0]), module(BATCH)[0])
 
 
-SENTENCES = torch.stack((inputs, inputs))
-PRINTED = [  # seed, class, inputs, arguments, and the first row that the textbook prints
-    (123, "SelfAttention", inputs, (3, 2), [[0.2996, 0.8053]]),
-    (789, "SelfAttentionLinear", inputs, (3, 2), [[-0.0739, 0.0713]]),
-    (123, "CausalAttention", SENTENCES, (3, 2, 6, 0.0), [[[-0.4519, 0.2216]]] * 2),
-    (
-        123, "MultiHeadAttentionWrapper", SENTENCES, (3, 2, 6, 0.0, 2),
-        [[[-0.4519, 0.2216, 0.4772, 0.1063]]] * 2,
-    ),
-    (123, "MultiHeadAttention", SENTENCES, (3, 2, 6, 0.0, 2), [[[0.3190, 0.4858]]] * 2),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("seed, name, x, arguments, expected", PRINTED, ids=MODULES)
-def test_numbers_printed_in_the_textbook_come_out(seed, name, x, arguments, expected):
-    torch.manual_seed(seed)
-    outputs = getattr(attention, name)(*arguments)(x)
-    torch.testing.assert_close(outputs[..., :1, :], torch.tensor(expected), rtol=0, atol=6e-5)
-
-
 # The same thing in other words
-def test_values_may_be_of_another_size_than_keys():
-    W_query, W_key = (torch.rand(7, 3, generator=draws) for _ in range(2))
-    W_value = torch.rand(7, 4, generator=draws)
-    for x in (BATCH, BATCH[0]):
-        expected = F.scaled_dot_product_attention(x @ W_query, x @ W_key, x @ W_value)
-        own = attention.qkv_attention(x, W_query, W_key, W_value)
-        torch.testing.assert_close(own, expected)
-
-
 @pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
 def test_multi_head_is_the_same_with_matrices(num_heads):
     *mats, W_out = (torch.rand(7 - k // 3, 6, generator=draws) for k in range(4))
@@ -272,40 +222,6 @@ def test_no_argument_is_changed_and_type_and_device_are_kept():
     assert all(result.is_meta for result in every_function(x.to("meta")))
 
 
-# Lessons 9 to 13: in test_mistakes.py the rest is held to right answers of another style
-@pytest.mark.parametrize("order", [1, -1], ids=["growing", "falling"])
-@pytest.mark.parametrize("size", [1.0, 1000.0])
-@pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])
-def test_attention_in_blocks_is_attention_for_scores_of_any_size(shift, size, order):
-    keys, values = torch.randn(8, 3, generator=draws).double(), torch.eye(8).double()
-    query = torch.ones(3).double()
-    keys = keys[(keys.sum(-1) * order).argsort()] * size + shift
-    expected = torch.softmax(keys @ query / 3**0.5, dim=0)
-    for block_size in (1, 2, 3, 7, 8, 100):
-        blend = attention.attend_in_blocks(query, keys, values, block_size)
-        torch.testing.assert_close(blend, expected)
-
-
-@pytest.mark.parametrize("shift", [-1000.0, 0.0, 1000.0])
-@pytest.mark.parametrize("parts", [[8], [1, 7], [3, 3, 2], [1] * 8])
-def test_blocks_that_were_read_apart_are_merged_into_attention(shift, parts):
-    scores, values = torch.randn(8).double() * 20 + shift, torch.eye(8).double()
-    tops = [row.max() for row in scores.split(parts)]
-    exps = [(row - row.max()).exp() for row in scores.split(parts)]
-    blends = [e @ rows for e, rows in zip(exps, values.split(parts), strict=True)]
-    collected = map(torch.stack, (tops, [e.sum() for e in exps], blends))
-    torch.testing.assert_close(attention.merge_blocks(*collected), torch.softmax(scores, dim=0))
-
-
-@pytest.mark.parametrize("cached, new", [(0, 1), (0, 4), (4, 1), (4, 2), (1, 5)])
-def test_with_the_mask_of_a_cache_new_words_get_the_contexts_of_causal_attention(cached, new):
-    queries, keys, values = (torch.randn(cached + new, 3, generator=draws) for _ in "QKV")
-    expected = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-    mask = attention.cache_mask(cached, new)
-    got = F.scaled_dot_product_attention(queries[cached:], keys, values, attn_mask=mask)
-    torch.testing.assert_close(got, expected[cached:])
-
-
 # What is refused, and with which sentence
 def refused(sentence, make, *args, **kwargs):
     with pytest.raises(InputError) as error:
@@ -313,33 +229,28 @@ def refused(sentence, make, *args, **kwargs):
     assert str(error.value) == sentence
 
 
-SIZES = [  # a function or class, where sizes stand among its arguments, and good arguments
-    (attention.SelfAttention, ["d_in", "d_out"], {}),
-    (attention.SelfAttentionLinear, ["d_in", "d_out"], {}),
-    (attention.CausalAttention, ["d_in", "d_out", "context_length"], {"dropout": 0.0}),
-    *(
-        (make, ["d_in", "d_out", "context_length", "num_heads"], {"dropout": 0.0})
-        for make in (attention.MultiHeadAttentionWrapper, attention.MultiHeadAttention)
-    ),
-    (attention.split_heads, ["num_heads"], {"x": torch.rand(4, 5, 6)}),
-    (attention.head_parameters, ["d_in", "d_out", "num_heads"], {"qkv_bias": True}),
-    (attention.without_head, ["num_heads"], {"W_out": torch.rand(6, 6), "head": 0}),
-    (attention.window_weights, ["window"], {"scores": torch.zeros(5, 5), "d_k": 3}),
-    (attention.uniform_causal, ["n"], {}),
-    (
-        attention.attend_in_blocks, ["block_size"],
-        {"query": OTHER[0], "keys": OTHER, "values": OTHER},
-    ),
-    (
-        attention.cache_bytes,
-        ["n", "layers", "num_kv_heads", "head_dim", "bytes_per_number", "batch"], {},
-    ),
-]  # fmt: skip
+THREE = {"dropout": 0.0}, "d_in", "d_out", "context_length"
+BLOCKS = {"query": OTHER[0], "keys": OTHER, "values": OTHER}
+SIZES = {  # of a function or class: other good arguments, and the names of its sizes
+    "SelfAttention": ({}, "d_in", "d_out"),
+    "SelfAttentionLinear": ({}, "d_in", "d_out"),
+    "CausalAttention": THREE,
+    "MultiHeadAttentionWrapper": (*THREE, "num_heads"),
+    "MultiHeadAttention": (*THREE, "num_heads"),
+    "split_heads": ({"x": torch.rand(4, 5, 6)}, "num_heads"),
+    "head_parameters": ({"qkv_bias": True}, "d_in", "d_out", "num_heads"),
+    "without_head": ({"W_out": torch.rand(6, 6), "head": 0}, "num_heads"),
+    "window_weights": ({"scores": torch.zeros(5, 5), "d_k": 3}, "window"),
+    "uniform_causal": ({}, "n"),
+    "attend_in_blocks": (BLOCKS, "block_size"),
+    "cache_bytes": ({}, *"n layers num_kv_heads head_dim bytes_per_number batch".split()),
+}
 
 
 @pytest.mark.parametrize("size", [0, -6, 6.0, True, "6", None])
-@pytest.mark.parametrize("make, names, others", SIZES, ids=[make.__name__ for make, *_ in SIZES])
-def test_a_size_that_is_none_is_refused(make, names, others, size):
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_that_is_none_is_refused(name, size):
+    make, (others, *names) = getattr(attention, name), SIZES[name]
     good = others | dict.fromkeys(names, 2)
     make(**good)
     for name in names:

@@ -1,4 +1,4 @@
-"""Promises of the house: two commands, one list of dependencies, clean code."""
+"""Promises of the house: one list of dependencies, six rooms, few lines, clean code."""
 
 import ast
 import re
@@ -8,27 +8,29 @@ import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from execute import lessons
+import pytest
 from replay import run
 
 from helpers.pages.lesson import write_common
 
 ROOT = Path(__file__).parent.parent
+HELPERS = ROOT / "helpers"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LINES = {"helpers": 10_500, "helpers/checks": 6_000, "tests": 10_500}  # of Python, at most
+ROOMS = {  # each with those that it may import from
+    "attention": (),
+    "pictures": ("attention",),
+    "checks": ("attention",),
+    "models": ("attention", "pictures"),
+    "pages": ("attention", "pictures", "checks", "models"),
+    "classroom": ("attention", "pictures", "checks", "models"),
+}
 
 
 def test_ci_runs_the_test_command_of_the_readme():
-    install = "python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt"
-    for text in (
-        README,
-        (ROOT / ".ci/run").read_text(),
-        (ROOT / ".github/workflows/tests.yml").read_text(),
-    ):
-        assert f"{install} && .venv/bin/python -m pytest\n" in text
-    for name in (".github/workflows/pages.yml", ".devcontainer/devcontainer.json"):
-        assert install in (ROOT / name).read_text()
-    first = lessons()[0].name
-    assert f"{install} && .venv/bin/python -m jupyter lab notebooks/{first}\n" in README
+    (command,) = re.findall(r"(?m)^ {4}(python3 .* -m pytest)$", README)
+    for name in (".ci/run", ".github/workflows/tests.yml"):
+        assert f"{command}\n" in (ROOT / name).read_text(encoding="utf-8")
 
 
 def test_every_dependency_is_pinned_exactly_and_there_is_one_list():
@@ -39,9 +41,7 @@ def test_every_dependency_is_pinned_exactly_and_there_is_one_list():
     assert "- -r requirements.txt" in environment and "==" not in environment
 
 
-def test_the_readme_lists_every_lesson_and_its_picture_has_words():
-    for path in lessons():
-        assert f"notebooks/{path.name}" in README
+def test_the_pictures_of_the_readme_have_words():
     for alt, target in re.findall(r"!\[(.*?)\]\((.*?)\)", README):
         assert len(alt) > 40 and (ROOT / target).is_file()
 
@@ -58,17 +58,40 @@ def imports_of(path):
             yield from (f for f in files if f.is_file() and f != path)
 
 
-def test_imports_run_one_way_and_no_lesson_imports_another():
-    files = [*(ROOT / "helpers").rglob("*.py")]
+def room_of(file):
+    return file.relative_to(HELPERS).parts[0]
+
+
+def test_helpers_has_six_rooms_and_imports_between_them_run_one_way():
+    files = [*HELPERS.rglob("*.py")]
+    assert {room_of(f) for f in files if f.parent != HELPERS} == ROOMS.keys()
     graph = {file: set(imports_of(file)) for file in files}
     # A package says what its rooms offer: that is no arrow back.
     graph = {file: {f for f in used if f.name != "__init__.py"} for file, used in graph.items()}
     assert len([*TopologicalSorter(graph).static_order()]) == len(files)  # raises on a circle
-    lessons = ROOT / "helpers/checks/lessons"
+    for file, used in graph.items():
+        if file.parent != HELPERS:
+            may = {room_of(file), "guard.py", "errors.py", *ROOMS[room_of(file)]}
+            assert {room_of(f) for f in used} <= may, file
+    lessons = HELPERS / "checks" / "lessons"
     assert not [f for f in lessons.glob("*.py") for used in graph[f] if used.parent == lessons]
-    others = (f for f in files if not {"classroom", "pages"}.intersection(f.parts))
-    text = "".join(f.read_text(encoding="utf-8") for f in others)
-    assert ".ipynb" not in text
+
+
+def test_helpers_know_neither_tests_nor_notebooks():
+    files = [*HELPERS.rglob("*.py"), *HELPERS.rglob("*.toml")]
+    text = {file: file.read_text(encoding="utf-8") for file in files}
+    assert [file for file in files if "tests/" in text[file]] == []
+    others = [file for file in files if room_of(file) not in ("classroom", "pages")]
+    assert [file for file in others if ".ipynb" in text[file]] == []
+
+
+@pytest.mark.parametrize("folder", LINES)
+def test_the_house_stays_small(folder):
+    files = (ROOT / folder).rglob("*.py")
+    lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
+    total = sum(lines.values())
+    assert total <= LINES[folder]
+    assert {file.name: n for file, n in lines.items() if n > 400} == {}
 
 
 def test_the_code_is_linted_and_formatted():
@@ -95,6 +118,5 @@ def test_the_scripts_are_linted(tmp_path):
 def test_the_example_of_the_readme_is_a_live_view_of_five_lines():
     (code,) = re.findall(r"```python\n(from helpers import .*?)```", README, re.S)
     assert len([line for line in code.splitlines() if line]) == 5
-    view = run(code, {})
-    assert view.compute({"T": 0.1})["error"] == ""
-    assert len(view.compute({"T": 0.1})["panels"][0]["cells"]) == 36
+    picture = run(code, {}).compute({"T": 0.1})
+    assert picture["error"] == "" and len(picture["panels"][0]["cells"]) == 36

@@ -9,7 +9,7 @@ import re
 import pytest
 import torch
 from answers import AS_WRITTEN, STYLES, UNKNOWN
-from rates import fault
+from rates import answers, fault
 from remember import remember, trust
 
 from helpers import guard
@@ -19,7 +19,6 @@ from helpers.checks.results import attempt, call_ours
 from helpers.checks.session import variables_of
 from helpers.checks.texts import contents, text_of
 from helpers.checks.verdict import forget
-from helpers.pages.exercises import answers
 
 EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]
 

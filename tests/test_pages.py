@@ -19,6 +19,9 @@ from execute import lessons
 from lab import ROOT, chromium
 from test_recordings import FIVE
 
+from helpers.pages.exercises import answers, told
+from helpers.pages.lesson import checked_in
+
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 PHONE, DESKTOP, PAPER = (390, 844), (1280, 800), (700, 990)  # in CSS pixels; A4 within its margins
@@ -142,10 +145,12 @@ def scripts_off(page):
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP, ZOOMED])
-def test_nothing_is_cut_off_and_no_page_scrolls_sideways(page, pages, size):
+def test_nothing_is_cut_off_and_every_target_has_24_pixels(page, pages, size):
     for path in files(pages):
         show(page, path, size)
         assert page.evaluate(CUT, True) == [], path.name
+        if size != ZOOMED:  # there a pixel is two
+            assert page.evaluate(SMALL) == [], path.name
 
 
 def test_what_is_wide_scrolls_in_its_own_box_which_shows_it_and_is_reached_by_the_keyboard(
@@ -185,13 +190,6 @@ def test_a_picture_is_not_shrunk_and_its_text_stands_below_it_once(page, pages):
             assert picture["there"] and (not picture["shown"] or picture["width"] == picture["own"])
             assert len(picture["text"]) > 20, path.name
             assert picture["alt"] and picture["alt"] not in picture["text"], path.name
-
-
-@pytest.mark.parametrize("size", [PHONE, DESKTOP])
-def test_every_target_has_24_pixels(page, pages, size):
-    for path in files(pages):
-        show(page, path, size)
-        assert page.evaluate(SMALL) == [], path.name
 
 
 # --- readers ---
@@ -237,6 +235,27 @@ def test_a_page_reads_in_the_order_of_its_lesson(page, pages):
         levels = [int(level) for level in re.findall(r"<h([1-6])", text)]
         assert levels.count(1) == 1 and levels[0] == 1
         assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False)), path.name
+
+
+def words(markup):
+    return html.unescape(re.sub(r"<[^>]*>", "", markup)).split()
+
+
+def test_what_the_check_says_to_three_answers_stands_below_it_word_by_word(page, pages):
+    text = (pages / "02_softmax.html").read_text(encoding="utf-8")
+    assert 'role="alert"' not in text
+    checks = [cell for cell in cells_of(ROOT / "notebooks/02_softmax.ipynb") if checked_in(cell)]
+    assert checks
+    for cell in checks:
+        section = re.search(f'<section class="code" id="{cell.id}">.*?</section>', text, re.S)[0]
+        before, fold = section.split('<details class="told">')
+        fold, after = fold.split("</details>")
+        assert "check(" in " ".join(words(before)) and not words(after)
+        _, *parts = re.split(r"<h4>Answer \d</h4>", fold)
+        for part, answer in zip(parts, answers(checked_in(cell)), strict=True):
+            code, said = part.split("</pre></div>", 1)
+            assert words(code) == answer.code.split()
+            assert words(said) == told(answer).message.split()
 
 
 def test_a_page_is_read_without_scripts_and_says_what_they_are_for(page, pages):

@@ -32,8 +32,8 @@ def main(arguments=None):
         # first beside the pages that are there: an interrupted run leaves those as they were
         with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=options.folder) as name:
             unfinished = Path(name)
-            for k, lesson in enumerate(lessons):
-                before, after = lessons[k - 1] if k else None, next(iter(lessons[k + 1 :]), None)
+            befores, afters = [None, *lessons[:-1]], [*lessons[1:], None]
+            for lesson, before, after in zip(lessons, befores, afters, strict=True):
                 lesson.write(unfinished, before, after)
             write_common(unfinished)
             index(unfinished, lessons)

@@ -1,8 +1,7 @@
-"""Answers as people write them, and what the check says to three of them.
+"""Answers as people write them, and what the check says to those that a page shows.
 
-tests/written has answers that were written from an exercise's text alone: a file EXERCISE.txt
-for each, and EXERCISE.more.txt. A file begins with what a notebook has defined above the
-exercise. Then the answers follow, each after a line that judges it:
+answers/ has a file EXERCISE.txt for each exercise. A file begins with what a notebook has defined
+above the exercise. Then the answers follow, each after a line that judges it:
 
     # == right: with einsum
     # == wrong: divides by the largest, not by the sum; named: divided by the largest exp
@@ -16,8 +15,6 @@ verdict that names a cause is wrong about it. Answers that people judge differen
 import ast
 import itertools
 import linecache
-import re
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,13 +24,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from ..checks import check
-from ..checks.exercise import everywhere
-from ..checks.exercises import CHECKED
-from ..checks.texts import contents
 from ..checks.verdict import as_html, forget
 
-WRITTEN = Path(__file__).parents[2] / "tests" / "written"
-LINES = 12  # of an answer that is shown
+SHOWN = Path(__file__).with_name("answers")
 _cells = itertools.count(1)
 
 
@@ -61,62 +54,31 @@ class Answer:
         return namespace[getattr(last, "name", None) or last.targets[0].id]
 
 
-def answers(exercise="*"):
-    """To one exercise or all, in the order of the files."""
-    for path in sorted(WRITTEN.glob(f"{exercise}.*")):
+def answers(exercise="*", folder=SHOWN):
+    """Read the answers to one exercise or all, in the order of the files."""
+    for path in sorted(folder.glob(f"{exercise}.*")):
         before, *parts = path.read_text(encoding="utf-8").split("\n# == ")
         for part in parts:
             line, code = part.split("\n", 1)
             judged, what = line.split(": ", 1)
             what, _, names = what.partition("; named: ")
             right = {"right": True, "wrong": False, "debatable": None}[judged]
-            yield Answer(
-                path.name.split(".")[0],
-                right,
-                what,
-                tuple(filter(None, names.split(" or "))),
-                before,
-                code,
-            )
+            names = tuple(filter(None, names.split(" or ")))
+            yield Answer(path.name.split(".")[0], right, what, names, before, code)
 
 
-def three(exercise):
-    """Three short answers, each with another mistake. First come mistakes that public threads and
-    texts were seen to make, then what was written most often, and last what can be wrong anywhere;
-    of one mistake the shortest answer."""
-    anywhere = {mistake.name for mistake in everywhere(CHECKED[exercise])}
-    written = defaultdict(list)
-    for answer in answers(exercise):
-        if len(answer.names) == 1 and answer.names[0] in contents("mistakes.toml"):
-            written[answer.names[0]].append(answer)
-
-    def rank(name):
-        seen = contents("mistakes.toml")[name].get("seen", "")
-        in_public = re.search(r"#\d|walk-through|lecture", seen)
-        return name in anywhere, not in_public, -len(written[name]), _length(shortest[name]), name
-
-    shortest = {name: min(of, key=_length) for name, of in written.items()}
-    short = [name for name, x in shortest.items() if len(x.code.strip().splitlines()) <= LINES]
-    return [shortest[name] for name in sorted(short, key=rank)[:3]]
-
-
-def _length(answer):
-    return len(answer.code)
-
-
-def told(exercise):
-    """Pairs of an answer of three(exercise) and the Verdict that check() returns on it now."""
-    for answer in three(exercise):
-        forget()  # or a verdict says which mistakes of the one before are gone
-        with capture_output():
-            verdict = check(exercise, answer.run())
-        yield answer, verdict
+def told(answer):
+    """Return the Verdict that check() gives on an answer now."""
+    forget()  # or it says which mistakes of the answer before are gone
+    with capture_output():
+        return check(answer.exercise, answer.run())
 
 
 def as_fold(exercise):
-    """The HTML of what the check says to three answers, folded."""
+    """Return the HTML of what the check says to the answers of an exercise, folded."""
     parts = ["<summary>What the check says to three answers</summary>"]
-    for k, (answer, verdict) in enumerate(told(exercise), 1):
+    for k, answer in enumerate(answers(exercise), 1):
+        verdict = told(answer)
         code = highlight(answer.code.strip(), PythonLexer(), HtmlFormatter())
         parts += [
             f"<h4>Answer {k}</h4>",

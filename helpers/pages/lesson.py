@@ -5,7 +5,6 @@ import html
 import json
 import re
 import zlib
-from functools import cached_property
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -18,6 +17,7 @@ from nbformat import v4
 
 from ..checks.verdict import MIME as VERDICT
 from ..pictures.explore import Explore
+from .exercises import as_fold
 from .record import MIME
 
 HERE = Path(__file__).parent
@@ -44,12 +44,6 @@ WITHOUT = (
     "take [the notebooks](index.html#notebooks).*"
 )
 BOX = '<div class="wide" data-box="Table">'
-ANSWERS = """
-from IPython.display import HTML, display
-from helpers.pages.exercises import as_fold
-for exercise in {exercises!r}:
-    display(HTML(as_fold(exercise)))
-"""
 CHECK = re.compile(r'^check\("(\w+)"', re.M)
 PICTURE = re.compile(r'<img alt="([^"]*)"([^>]*?) src="data:image/png;base64,([^"]*)">')
 
@@ -68,63 +62,41 @@ class Lesson:
         except Exception:
             raise CannotMake(f"{path} is no notebook.") from None
 
-    @cached_property
+    @property
     def title(self):
         found = re.search(r"^# (.*)", self.notebook.cells[0].source, re.M)
         return found[1] if found else self.name
 
-    @cached_property
+    @property
     def aims(self):
-        """What one can do afterwards, each a line of Markdown."""
-        return re.findall(r"^- (.*?)[,.]?$", self.notebook.cells[0].source, re.M)
+        """What one can do afterwards, a list in Markdown."""
+        return "\n".join(re.findall(r"^(- .*?)[,.]?$", self.notebook.cells[0].source, re.M))
 
-    @cached_property
+    @property
     def minutes(self):
         """With those for the exercises."""
         found = re.findall(r"(\d+) (?:minutes|for the exercises)", self.notebook.cells[0].source)
         return sum(map(int, found))
 
     def run(self):
-        """Run all cells; views leave their recordings in their outputs, and a cell with a check
-        gets what the check says to three answers, told in the kernel where the check is loaded."""
+        """Run all cells; views leave their recordings in their outputs."""
         texts = {cell.source.rstrip("\n"): _texts(cell) for cell in self.notebook.cells}
-        first = v4.new_code_cell(SET_UP.format(texts={k: v for k, v in texts.items() if v}))
-        checked = [cell for cell in self.notebook.cells if checked_in(cell)]
-        last = v4.new_code_cell(ANSWERS.format(exercises=list(map(checked_in, checked))))
-        self.notebook.cells = [first, *self.notebook.cells, last]
+        self.notebook.cells.insert(0, v4.new_code_cell(SET_UP.format(texts=texts)))
+        kernel = dict(kernel_name="python3", timeout=SECONDS, coalesce_streams=True)
+        where = {"metadata": {"path": str(self.path.parent)}}
         try:
-            NotebookClient(
-                self.notebook,
-                timeout=SECONDS,
-                kernel_name="python3",
-                coalesce_streams=True,
-                resources={"metadata": {"path": str(self.path.parent)}},
-            ).execute()
-        except CellExecutionError as error:
+            NotebookClient(self.notebook, resources=where, **kernel).execute()
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             why = strip_ansi(str(error))
-            raise CannotMake(f"{self.name}: a cell raised an error.\n{why}") from None
-        except CellTimeoutError:
-            raise CannotMake(
-                f"{self.name}: a cell took longer than {SECONDS} seconds; make it faster."
-            ) from None
-        except DeadKernelError:
-            raise CannotMake(
-                f"{self.name}: its kernel died, as when memory runs out; run the notebook in "
-                "JupyterLab to see in which cell."
-            ) from None
-        finally:
-            self.notebook.cells = self.notebook.cells[1:-1]
-        for cell, answers in zip(checked, last.outputs, strict=True):
-            cell.outputs.append(answers)
+            raise CannotMake(f"{self.name} does not run to its end.\n{why}") from None
+        del self.notebook.cells[0]
 
     def write(self, folder, before=None, after=None):
         """Write the page, and its pictures beside it. before, after: lessons, or None."""
         _for_readers(self.notebook)
         for cell in self.notebook.cells:
             if cell.cell_type == "code":
-                cell.outputs = [self._output(cell, x, folder) for x in _shown(cell.outputs)]
-            else:
-                cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
+                cell.outputs = [self._output(cell, x, folder) for x in cell.outputs]
         body, _ = _exporter().from_notebook_node(
             self.notebook, resources={"lesson": self, "before": before, "after": after}
         )
@@ -167,23 +139,30 @@ class Lesson:
 
 def _for_readers(notebook):
     """What a reader who runs nothing would stumble over: what is solved is not shown; code that
-    only loads or draws is folded, and what answers a prediction, too."""
+    only loads or draws is folded, and what answers a prediction, too. Below a check stands what
+    it says to three answers."""
     notebook.cells = [x for x in notebook.cells if not x.source.startswith("progress(")]
     predicts = False
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.fold = next((words for mark, words in FOLDED if mark in cell.source), "")
             cell.answer = predicts and not cell.fold
-            cell.outputs = [x for x in cell.outputs if not _is_open(x)]
+            cell.outputs = [x for x in cell.outputs if _is_shown(x)]
+            if exercise := checked_in(cell):
+                data = {"text/html": as_fold(exercise)}
+                cell.outputs.append(v4.new_output("display_data", data))
         else:
+            cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
             cell.source = re.sub(r"### What is solved\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)
             cell.source = cell.source.replace("## Exercises\n", f"## Exercises\n\n{WITHOUT}\n")
         predicts = cell.cell_type == "markdown" and "**Predict" in cell.source.rpartition("\n\n")[2]
 
 
-def _is_open(output):
-    """Is it the verdict on a stub, which says only that nothing is written yet?"""
-    return output.get("data", {}).get(VERDICT, {}).get("passed", True) is None
+def _is_shown(output):
+    """Is it more than a widget, which needs a kernel, and no verdict on a stub, which says only
+    that nothing is written yet?"""
+    data = output.get("data", {"text": 0})
+    return set(data) - {WIDGET} and data.get(VERDICT, {}).get("passed", True) is not None
 
 
 def checked_in(cell):
@@ -213,18 +192,9 @@ def _texts(cell):
     return [tag.removeprefix(RECORD) for tag in tags if tag.startswith(RECORD)]
 
 
-def _shown(outputs):
-    """Without the widget itself, which needs a kernel."""
-    return [x for x in outputs if set(x.get("data", {"text": 0})) - {WIDGET}]
-
-
 def _exporter():
     return HTMLExporter(
-        template_name="page",
-        extra_template_basedirs=[str(HERE)],
-        exclude_anchor_links=True,
-        embed_images=False,
-        sanitize_html=False,
+        template_name="page", extra_template_basedirs=[str(HERE)], exclude_anchor_links=True
     )
 
 
@@ -251,12 +221,5 @@ def index(folder, lessons):
     cover = cells[0].outputs[-1].data["text/html"] if cells else ""
     size = f"{course.stat().st_size / 1e6:.0f}"
     template = _exporter().environment.get_template("course.html.j2")
-    body = template.render(lessons=lessons, markdown=_inline, cover=cover, size=size)
+    body = template.render(lessons=lessons, cover=cover, size=size)
     (folder / "index.html").write_text(body, encoding="utf-8")
-
-
-def _inline(text):
-    """Markdown of one line, as HTML."""
-    text = html.escape(text, quote=False)
-    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", text)
-    return re.sub(r"\*([^*]*)\*", r"<em>\1</em>", text)
