@@ -71,13 +71,11 @@ def student_of(path):
     return clean(re.sub(f"^({stems})[ _-]+|[ _-]+({stems})$", "", name, flags=re.I))
 
 
-def refuse_full(folder):
+def refuse_full(folder, expected="empty folder"):
     """Raise InputError where something may be lost."""
     try:
         full = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     except OSError as error:
         raise InputError(f"{clean(folder)} cannot be read: {error.strerror}.") from None
     if full:
-        raise InputError(
-            f"{clean(folder)} is no empty folder; nothing is overwritten: name another."
-        )
+        raise InputError(f"{clean(folder)} is no {expected}; nothing is overwritten: name another.")

@@ -28,8 +28,8 @@ def arguments(parser):
     parser.add_argument(
         "folder",
         type=Path,
-        help="where to: a new or empty folder, or a former "
-        "release, which is updated: what else lies in it, such as .git, stays",
+        help="where to: a new or empty folder, or a former release, which is updated; what else "
+        "lies in it stays, such as .git and lessons that are not named now",
     )
     parser.add_argument(
         "--lessons", nargs="+", metavar="LESSON", help="such as 01 02; otherwise all"
@@ -73,11 +73,8 @@ def main(options):
     except (InputError, OSError) as error:
         print(clean(error), file=sys.stderr)
         return 2
-    print(f"{len(chosen)} lessons in {clean(folder)}.")
-    kept = {path.name for path in lessons()} - {path.name for path in chosen}
-    kept = [name for name in sorted(kept) if (folder / "notebooks" / name).exists()]
-    if kept:
-        print(f"As they were there: {', '.join(kept)}.")
+    left_out = ", ".join(options.without) or "nothing left out"
+    print(f"{len(chosen)} lessons in {clean(folder)} (--without: {left_out}).")
     if options.repository:
         print("\n".join(links(options.repository, options.branch, options.hub, chosen[0].name)))
     return 0
@@ -97,7 +94,7 @@ def _refuse(folder):
     if any(folder.resolve().is_relative_to(ROOT / name) for name in COPIED):
         raise InputError(f"{clean(folder)} lies in what is copied: name a folder elsewhere.")
     if not (folder / MARK).is_file():
-        refuse_full(folder)
+        refuse_full(folder, "empty folder and no former release")
 
 
 def write_course(folder, paths, without, for_nbgrader):
@@ -105,7 +102,7 @@ def write_course(folder, paths, without, for_nbgrader):
     without = {*without, "solutions"} if for_nbgrader else without
     notebooks = folder if for_nbgrader else folder / "notebooks"
     notebooks.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).write_text("made by python -m helpers.classroom release, which may update it\n")
+    (folder / MARK).write_text("by python -m helpers.classroom release, which may update this\n")
     ignore = shutil.ignore_patterns(*NOT_FOR_STUDENTS)
     for name in COPIED:
         if (folder / name).exists():
@@ -125,8 +122,7 @@ def links(repository, branch, hub, first):
     name = address.rpartition("/")[2]
     pull = f"repo={quote(repository, '')}&branch={quote(branch, '')}"
     host, owner = urlsplit(address).netloc, urlsplit(address).path.strip("/")
-    at = {"github.com": f"gh/{owner}", "gitlab.com": f"gl/{quote(owner, '')}"}
-    where = at.get(host, f"git/{quote(repository, '')}")
+    where = f"gh/{owner}" if host == "github.com" else f"git/{quote(repository, '')}"
     path = quote(f"lab/tree/{name}/notebooks/{first}", "")
     binder = f"https://mybinder.org/v2/{where}/{quote(branch, '')}"
     return [

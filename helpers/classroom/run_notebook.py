@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from .folder import ROOT
 from .read_notebook import keep_best, verdict_in
 
 MARK = "ATTENTION_CLASS_RUN"  # the variable that tells what a run has started
-PATIENCE = 5  # seconds in which what was ended has to be gone
+TRIES = 5  # how often what a run has started is looked for
 LEAST = 2**30  # bytes that a notebook may use in any case
 KERNEL = Path(__file__).with_name("kernel.py")
 
@@ -97,25 +96,18 @@ def _environment(place):
 
 def _end(mark):
     """End all processes in whose environment MARK is this, also those whose parent has ended."""
-    end = time.monotonic() + PATIENCE
-    # Again, until all are gone: one may just have started another.
-    while (left := [*filter(_is_alive, _marked(mark))]) and time.monotonic() < end:
+    for _ in range(TRIES):  # one may just have started another
+        left = [
+            process
+            for process in psutil.process_iter(["environ"])
+            if (process.info["environ"] or {}).get(MARK) == mark  # None of somebody else's
+        ]
         for process in left:
             with suppress(psutil.Error):
                 process.kill()
-        time.sleep(0.05)
-
-
-def _marked(mark):
-    everything = psutil.process_iter(["environ"])  # None of somebody else's
-    return [p for p in everything if (p.info["environ"] or {}).get(MARK) == mark]
-
-
-def _is_alive(process):
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+        if not left:
+            break
+        psutil.wait_procs(left, timeout=1)
 
 
 def _read(told, failed):

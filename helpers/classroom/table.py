@@ -14,9 +14,7 @@ from .folder import clean, exercises_by_lesson
 from .read_notebook import keep_best
 
 LONGEST_NAME = 40
-DOUBLED = (
-    "Several notebooks of a lesson: the best answer counts. Several students? A folder for each"
-)
+DOUBLED = "Several notebooks of a lesson: the best answer counts (of one student, it is hoped)"
 UNNAMED = "Wrong answers that nobody has named yet; those that give the same numbers together"
 RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
 LEGEND = f"{RIGHT} right   {OPEN} not written   - not in the notebook   {WRONG} ? no cause known"
