@@ -42,7 +42,7 @@ def copy(tmp_path_factory):
     """A copy of the course that does not know the course's update yet."""
     course = tmp_path_factory.mktemp("course")
     for name in (FIRST, SECOND, HELPER):
-        (course / name).parent.mkdir(exist_ok=True)
+        (course / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, course / name)
     shutil.copy(ROOT / SECOND, course / OLD)
     git(course, "init", "--quiet", "--initial-branch=main")

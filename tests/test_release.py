@@ -13,10 +13,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from execute import lessons
+from hub import git
 from lab import ROOT
 
 from helpers.classroom.__main__ import main
 from helpers.classroom.hand_back import points
+from helpers.classroom.read_notebook import code_cells
 from helpers.classroom.run_notebook import run_all
 from helpers.classroom.table import best
 
@@ -91,13 +93,51 @@ def test_what_is_there_is_never_overwritten(tmp_path, capsys):
     mine.write_text("mine")
     for arguments in ([str(tmp_path)], [str(tmp_path), "--nbgrader"], [str(mine)]):
         assert main(["release", *arguments]) == 2
-        assert "nothing is overwritten" in capsys.readouterr().err
+        assert "no empty folder and no former release; nothing is" in capsys.readouterr().err
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
-    assert main(["release", str(tmp_path / "new"), "--lessons", "99"]) == 2
-    assert "There is no lesson '99'; there are 01_" in capsys.readouterr().err
     inside = ROOT / "data" / "copy"  # it would be copied into itself, without end
     assert main(["release", str(inside)]) == 2 and not inside.exists()
     assert "lies in what is copied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["1", "99", "0", "01_dot"])
+def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys, name):
+    assert main(["release", str(tmp_path / "new"), "--lessons", "01", name]) == 2
+    said = f"--lessons: there is no lesson '{name}'; expected are 01 to 13, such as 01 02.\n"
+    assert capsys.readouterr().err == said and not (tmp_path / "new").exists()
+
+
+def test_a_published_copy_is_updated_in_place(tmp_path):
+    """What the teacher has put there stays, what the course has no more goes, a student's pull
+    brings the rest and keeps what was written."""
+    copy, student = tmp_path / "copy", tmp_path / "student"
+    command = ["release", str(copy), "--lessons"]
+    assert main([*command, "01"]) == 0
+    first, second = (path.name for path in lessons()[:2])
+    (copy / "README.md").write_text("of the teacher")
+    (copy / "helpers" / "gone.py").write_text("")
+    notebook = read(copy / "notebooks" / first)
+    notebook.cells[0].source = "as it was a year ago"
+    nbformat.write(notebook, copy / "notebooks" / first)
+    git(copy, "init", "--quiet", "--initial-branch=main")
+    git(copy, "add", ".")
+    git(copy, "commit", "--quiet", "--message=first")
+    git(tmp_path, "clone", "--quiet", str(copy), str(student))
+    (student / "mine.txt").write_text("mine")
+
+    assert main([*command, "02"]) == 0  # and lesson 1 stays as it was
+    assert "a year ago" in texts(read(copy / "notebooks" / first))
+    assert main([*command, "01", "02"]) == 0
+    changed = git(copy, "status", "--short").splitlines()
+    assert [line.split()[-1] for line in changed] == [
+        *("helpers/gone.py", f"notebooks/{first}", f"notebooks/{second}"),
+    ]
+    git(copy, "add", ".")
+    git(copy, "commit", "--quiet", "--message=update")
+    git(student, "pull", "--quiet")
+    assert texts(read(student / "notebooks" / first)) == texts(read(lessons()[0]))
+    assert (student / "mine.txt").exists() and (student / "notebooks" / second).exists()
+    assert (student / "README.md").read_text() == "of the teacher"
 
 
 def test_the_links_are_those_that_nbgitpuller_and_binder_document(tmp_path, capsys):
@@ -155,12 +195,12 @@ def test_nbgrader_accepts_the_release_and_gives_the_points_of_our_table(tmp_path
     nbgrader(tmp_path, "generate_feedback", LESSON)
     nbgrader(tmp_path, "export")
 
-    ((_, done),) = run_all([handed_in], 120)
+    ((_, done),) = run_all([[source for source, *_ in code_cells(handed_in)]], 300, 60)
     ours = points(best([("anna", "", done)]))["anna"][LESSON]
     with (tmp_path / "grades.csv").open() as file:
         (row,) = csv.DictReader(file)
-    assert (float(row["score"]), float(row["max_score"])) == ours == (1, len(right))
-    verdicts = {name: passed for name, (passed, *_) in done.verdicts.items()}
+    assert float(row["score"]) == ours == 1 and float(row["max_score"]) == len(right)
+    verdicts = {name: answer.passed for name, answer in done.verdicts.items()}
     assert [*verdicts.values()].count(None) == 1 and len(verdicts) == len(right)
 
     page = (tmp_path / "feedback" / "anna" / LESSON / f"{LESSON}.html").read_text("utf-8")

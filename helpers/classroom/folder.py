@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def clean(text):
-    """On one line, without characters that steer a terminal; é is one character, also where
-    a file system makes two of it."""
+    """Return the text on one line, without characters that steer a terminal; é is one character,
+    also where a file system makes two of it."""
     text = unicodedata.normalize("NFC", " ".join(str(text).split()))
     return "".join(c if c.isprintable() else "?" for c in text)
 
@@ -35,28 +35,34 @@ def exercises_by_lesson():
 
 
 def find(folder):
-    """([(student, path)] sorted, [a sentence for each link, and folder that cannot be read]).
+    """Return the notebooks, [(student, path)] sorted; [a sentence for each link, and for each
+    folder that cannot be read]; [path of each other file].
 
     Hidden files and folders are left out (copies that Jupyter keeps, leftovers of a Mac).
     """
-    notebooks, left_out = [], []
+    notebooks, left_out, others = [], [], []
 
     def unreadable(error):
         left_out.append(f"{clean(error.filename)} cannot be read: {error.strerror}.")
 
     for place, folders, files in os.walk(folder, onerror=unreadable):
-        folders[:] = [n for n in folders if not n.startswith(".") and n != "__MACOSX"]
-        found = [n for n in files if n.lower().endswith(".ipynb") and n[0] != "."]
-        for path in (Path(place, name) for name in folders + found):
+        folders[:] = [n for n in folders if n[0] != "." and n not in ("__MACOSX", "__pycache__")]
+        files = [n for n in files if n[0] != "."]
+        for path in (Path(place, name) for name in folders + files):
             if path.is_symlink():
                 left_out.append(f"{clean(path)} is a link: it was not followed.")
-            elif path.name in found:
+            elif path.name not in files:
+                continue
+            elif path.suffix.lower() == ".ipynb":
                 notebooks.append((student_of(path.relative_to(folder)), path))
-    return sorted(notebooks, key=lambda found: (found[0].casefold(), found)), sorted(left_out)
+            else:
+                others.append(path)
+    notebooks.sort(key=lambda found: (found[0].casefold(), found))
+    return notebooks, sorted(left_out), sorted(others)
 
 
 def student_of(path):
-    """The student's name. path: of the notebook, below the folder of the class."""
+    """Return the student's name.  path: of the notebook, below the folder of the class."""
     if len(path.parts) > 1:
         return clean(path.parts[0])
     stems = "|".join(re.escape(lesson.stem) for lesson in lessons())
@@ -65,13 +71,11 @@ def student_of(path):
     return clean(re.sub(f"^({stems})[ _-]+|[ _-]+({stems})$", "", name, flags=re.I))
 
 
-def refuse_full(folder):
-    """Raises InputError where something may be lost; None is no folder."""
+def refuse_full(folder, expected="empty folder"):
+    """Raise InputError where something may be lost."""
     try:
-        full = folder and folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        full = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     except OSError as error:
         raise InputError(f"{clean(folder)} cannot be read: {error.strerror}.") from None
     if full:
-        raise InputError(
-            f"{clean(folder)} is no empty folder; nothing is overwritten: name another."
-        )
+        raise InputError(f"{clean(folder)} is no {expected}; nothing is overwritten: name another.")

@@ -1,29 +1,37 @@
 """Which student solved what, and which mistakes were made.
 
-Every notebook below FOLDER is run anew; nothing is written into FOLDER. What a run keeps, and what
-it does not protect from, is said in run_notebook.py.
+Every notebook below FOLDER is read, and then run anew; nothing is written into FOLDER. A notebook
+belongs to the student whose name is that of the folder it is in (the first below FOLDER) or,
+directly in FOLDER, the name of the file without the name of the lesson. Where a student tried an
+exercise more than once, in one notebook or in several, the best attempt counts.
 
-A notebook belongs to the student whose name is that of the folder it is in (the first below
-FOLDER) or, directly in FOLDER, the name of the file without the name of the lesson. Where a
-student has an exercise in several notebooks, the best answer counts.
+A grade can be forged: the students' code runs with your rights, in the same kernel as the checks.
+Run only what you would also open and run yourself.
 """
 
 import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 from ..checks.unnamed import names
 from ..errors import InputError
 from .folder import clean, find, refuse_full
 from .hand_back import hand_back
-from .run_notebook import run_all
-from .table import report
+from .read_notebook import Unusable, code_cells, strange
+from .run_notebook import Run, run_all
+from .table import report, section
+
+LOOK = "Look into these: they name what no exercise needs (a forged verdict may show nowhere)"
 
 
 def arguments(parser):
     parser.add_argument("folder", type=Path, help="the folder with the notebooks of the class")
     parser.add_argument(
-        "--seconds", type=int, default=120, help="for each notebook, default %(default)s"
+        "--seconds", type=int, default=300, help="for each notebook, default %(default)s"
+    )
+    parser.add_argument(
+        "--cell-seconds", type=int, default=60, help="for each cell, default %(default)s"
     )
     parser.add_argument(
         "--out",
@@ -34,28 +42,32 @@ def arguments(parser):
 
 
 def main(options):
-    """Print the tables. Returns the exit code: 0, or 2 if something in FOLDER is not to be run."""
+    """Print the tables. Returns the exit code: 0, or 2 if something in FOLDER cannot be read."""
     folder, out = options.folder, options.out
     # A name that the encoding does not know must not end the program.
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
         names()  # else every student is told what the teacher has written wrong
         _refuse(options)
-    except InputError as error:
-        print(error, file=sys.stderr)
+    except (InputError, OSError) as error:
+        print(clean(error), file=sys.stderr)
         return 2
-    notebooks, left_out = find(folder)
+    notebooks, left_out, others = find(folder)
     if not (notebooks or left_out):
         left_out.append(f"There is no notebook (.ipynb) to run in {clean(folder)}.")
-    runs = [None] * len(notebooks)
-    for number, (k, done) in enumerate(
-        run_all([path for _, path in notebooks], options.seconds), start=1
-    ):
-        student, path = notebooks[k]
-        runs[k] = student, clean(path.relative_to(folder)), done
-        print(f"{number} of {len(notebooks)}: {runs[k][1]}", file=sys.stderr, flush=True)
-    if runs:
-        print("\n".join(report(runs)))
+    shown = [clean(path.relative_to(folder)) for _, path in notebooks]
+    # All are read before one is run: what is run may change the files of the others.
+    runs, sources = read([path for _, path in notebooks])
+    done = run_all([*sources.values()], options.seconds, options.cell_seconds)
+    for count, (number, its) in enumerate(done, start=1):
+        k = [*sources][number]
+        runs[k] = its
+        print(f"{count} of {len(sources)}: {shown[k]}", file=sys.stderr, flush=True)
+    runs = [(notebooks[k][0], shown[k], its) for k, its in sorted(runs.items())]
+    lines = report(runs)
+    lines += section(LOOK, [f"{shown[k]}: {x}" for k in sources if (x := strange(sources[k]))])
+    lines += section("Files that are no notebooks", by_folder(others, folder))
+    print("\n".join(lines))
     if runs and out:
         hand_back(runs, out)
     for sentence in left_out:
@@ -63,19 +75,35 @@ def main(options):
     return 2 if left_out else 0
 
 
+def read(paths):
+    """Return {number: Run} of what cannot be run, and {number: the sources of its cells}."""
+    runs, sources = {}, {}
+    for number, path in enumerate(paths):
+        try:
+            sources[number] = [source for source, *_ in code_cells(path) if source.strip()]
+        except Unusable as error:
+            runs[number] = Run(failed=str(error))
+    return runs, sources
+
+
+def by_folder(paths, folder):
+    """Return an entry for each folder with the names of its files."""
+    found = defaultdict(list)
+    for path in paths:
+        found[clean(path.parent.relative_to(folder))].append(clean(path.name))
+    return [f"{place}: {', '.join(names)}".removeprefix(".: ") for place, names in found.items()]
+
+
 def _refuse(options):
-    """Raises InputError with a sentence, before anything was run."""
+    """Raise InputError, before anything was run."""
     folder, out, shown = options.folder.resolve(), options.out, clean(options.folder)
-    if options.seconds < 1:
-        raise InputError(f"--seconds is 1 or more, not {options.seconds}.")
+    if min(options.seconds, options.cell_seconds) < 1:
+        raise InputError("--seconds and --cell-seconds: 1 or more is expected.")
     if Path(tempfile.gettempdir()).resolve().is_relative_to(folder):
         why = "and nothing may be written there: name the folder of the class itself."
         raise InputError(f"Temporary files of this computer lie in {shown}, {why}")
     if out and out.resolve().is_relative_to(folder):
         raise InputError(f"Nothing is written into {shown}: name a folder elsewhere after --out.")
-    refuse_full(out)
-    try:
-        if out:
-            out.mkdir(parents=True, exist_ok=True)  # now, not when the class has been run
-    except OSError as error:
-        raise InputError(f"{clean(out)} cannot be made: {error.strerror}.") from None
+    if out:
+        refuse_full(out)
+        out.mkdir(parents=True, exist_ok=True)  # now, not when the class has been run

@@ -19,11 +19,18 @@ STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
 NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
 COPIED = ("helpers", "data")
+OPTIONAL = [*(ROOT / "notebooks").glob("your_own_model.*")]
 KINDS = ("solutions", "hints", "answers")
+MARK = ".release"  # the file by which a release knows a former one
 
 
 def arguments(parser):
-    parser.add_argument("folder", type=Path, help="where to: a new or empty folder")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        help="where to: a new or empty folder, or a former release, which is updated; what else "
+        "lies in it stays, such as .git and lessons that are not named now",
+    )
     parser.add_argument(
         "--lessons", nargs="+", metavar="LESSON", help="such as 01 02; otherwise all"
     )
@@ -51,55 +58,61 @@ def arguments(parser):
 
 def main(options):
     """Returns the exit code: 0, or 2 where nothing was written."""
+    folder = options.folder
     try:
         chosen = _chosen(options.lessons)
-        folders = [options.folder]
+        parts = {folder: chosen}
         if options.nbgrader:
-            folders = [options.folder / "source" / path.stem for path in chosen]
-        for folder in folders:
-            refuse_full(folder)
-            if any(folder.resolve().is_relative_to(ROOT / name) for name in COPIED):
-                raise InputError(
-                    f"{clean(folder)} lies in what is copied: name a folder elsewhere."
-                )
-        if options.nbgrader:
-            for path, folder in zip(chosen, folders, strict=True):
-                write_course(folder, folder, [path], {*options.without, "solutions"}, True)
-        else:
-            write_course(folders[0], folders[0] / "notebooks", chosen, options.without)
-            if not options.lessons:
-                for path in (ROOT / "notebooks").glob("[!0-9]*.*"):
-                    shutil.copy(path, folders[0] / "notebooks")
+            parts = {folder / "source" / path.stem: [path] for path in chosen}
+        for part in parts:
+            _refuse(part)
+        for part, paths in parts.items():
+            write_course(part, paths, options.without, options.nbgrader)
+        for path in () if options.lessons or options.nbgrader else OPTIONAL:
+            shutil.copy(path, folder / "notebooks")
     except (InputError, OSError) as error:
         print(clean(error), file=sys.stderr)
         return 2
-    print(f"{len(chosen)} lessons in {clean(options.folder)}.")
+    left_out = ", ".join(options.without) or "nothing left out"
+    print(f"{len(chosen)} lessons in {clean(folder)} (--without: {left_out}).")
     if options.repository:
         print("\n".join(links(options.repository, options.branch, options.hub, chosen[0].name)))
     return 0
 
 
 def _chosen(names):
-    """The lessons' files; names: how each begins, such as "03", or None for all."""
+    """The lessons' files.  names: such as "03" or the whole name, or None for all."""
     for name in names or ():
-        if not any(path.stem.startswith(name) for path in lessons()):
-            known = ", ".join(path.stem for path in lessons())
-            raise InputError(f"There is no lesson {name!r}; there are {known}.")
-    return [path for path in lessons() if path.stem.startswith(tuple(names or ("",)))]
+        if not any(name in (path.stem, path.stem[:2]) for path in lessons()):
+            expected = f"{lessons()[0].stem[:2]} to {lessons()[-1].stem[:2]}, such as 01 02"
+            raise InputError(f"--lessons: there is no lesson {name!r}; expected are {expected}.")
+    return [p for p in lessons() if not names or {p.stem, p.stem[:2]}.intersection(names)]
 
 
-def write_course(folder, notebooks, paths, without, for_nbgrader=False):
-    """Write the lessons into the folder notebooks, and what they need into folder."""
+def _refuse(folder):
+    """Raise InputError unless the folder is new, empty or a former release."""
+    if any(folder.resolve().is_relative_to(ROOT / name) for name in COPIED):
+        raise InputError(f"{clean(folder)} lies in what is copied: name a folder elsewhere.")
+    if not (folder / MARK).is_file():
+        refuse_full(folder, "empty folder and no former release")
+
+
+def write_course(folder, paths, without, for_nbgrader):
+    """Write the lessons and what they need into the folder; helpers and data replace old ones."""
+    without = {*without, "solutions"} if for_nbgrader else without
+    notebooks = folder if for_nbgrader else folder / "notebooks"
     notebooks.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).write_text("by python -m helpers.classroom release, which may update this\n")
     ignore = shutil.ignore_patterns(*NOT_FOR_STUDENTS)
     for name in COPIED:
+        if (folder / name).exists():
+            shutil.rmtree(folder / name)
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
-    for name in NEEDED:
-        if (ROOT / name).exists() and not for_nbgrader:
+    for name in () if for_nbgrader else NEEDED:
+        if (ROOT / name).exists():
             shutil.copy(ROOT / name, folder)
     for path in paths:
-        lesson = nbformat.read(path, as_version=4)
-        copy = without_folds(lesson, without)
+        copy = without_folds(nbformat.read(path, as_version=4), without)
         nbformat.write(with_points(copy) if for_nbgrader else copy, notebooks / path.name)
 
 
@@ -109,8 +122,7 @@ def links(repository, branch, hub, first):
     name = address.rpartition("/")[2]
     pull = f"repo={quote(repository, '')}&branch={quote(branch, '')}"
     host, owner = urlsplit(address).netloc, urlsplit(address).path.strip("/")
-    at = {"github.com": f"gh/{owner}", "gitlab.com": f"gl/{quote(owner, '')}"}
-    where = at.get(host, f"git/{quote(repository, '')}")
+    where = f"gh/{owner}" if host == "github.com" else f"git/{quote(repository, '')}"
     path = quote(f"lab/tree/{name}/notebooks/{first}", "")
     binder = f"https://mybinder.org/v2/{where}/{quote(branch, '')}"
     return [

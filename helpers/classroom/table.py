@@ -1,109 +1,85 @@
-"""The tables of a class: students by exercises, a letter for each mistake, the most common one."""
+"""The tables of a class: students by exercises, a number for each mistake, the most common one."""
 
 import re
 import textwrap
-import unicodedata
 from collections import Counter, defaultdict
-from itertools import chain, count, product
 from statistics import multimode
-from string import ascii_lowercase
+
+from wcwidth import wcswidth
 
 from ..checks.exercises import CHECKED
 from ..checks.message import WIDTH
 from ..checks.unnamed import PRINT
 from .folder import clean, exercises_by_lesson
+from .read_notebook import keep_best
 
 LONGEST_NAME = 40
-DOUBLED = "One name with several notebooks of a lesson. Several students? Make a folder for each"
+DOUBLED = "Several notebooks of a lesson: the best answer counts (of one student, it is hoped)"
+UNNAMED = "Wrong answers that nobody has named yet; those that give the same numbers together"
 RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
+LEGEND = f"{RIGHT} right   {OPEN} not written   - not in the notebook   {WRONG} ? no cause known"
 
 
 def report(runs):
-    """Lines to print.  runs: [(student, name of the notebook, Run)]."""
+    """Return lines to print.  runs: [(student, name of the notebook, Run)]."""
     answers = best(runs)
     lines = []
     for lesson, exercises in exercises_by_lesson().items():
         here = {name: its for name, its in answers.items() if not its.keys().isdisjoint(exercises)}
         if here:
-            common = _wrapped((most_common(name, here) for name in exercises), indent="  ")
-            lines += [lesson, "=" * len(lesson), "", *table(here, exercises)]
-            lines += ["", "Most common mistake", *common, *nameless(here, exercises), ""]
+            common = [most_common(name, here) for name in exercises]
+            lines += [lesson, "=" * len(lesson), "", *table(here, exercises), ""]
+            lines += section("Most common mistake", common)
+            lines += section(UNNAMED, nameless(here, exercises))
     return [*lines, *notes(runs)]
 
 
 def best(runs):
-    """student -> exercise -> (passed, mistakes, unnamed): right before wrong before not written."""
+    """student -> exercise -> the best Answer, of all notebooks."""
     answers = defaultdict(dict)
-    rank = (None, False, True).index
     for student, _, done in runs:
         its = answers[student]
-        for exercise, (passed, names, unnamed) in done.verdicts.items():
-            if exercise not in its or rank(passed) >= rank(its[exercise][0]):
-                its[exercise] = passed, tuple(dict.fromkeys(map(clean, names))), unnamed
+        for exercise, answer in done.verdicts.items():
+            keep_best(its, exercise, answer)
     return answers
 
 
 def table(answers, exercises, places=None):
-    """Lines: students by exercises, and a legend.
+    """Return lines: students by exercises, and a legend.
 
-    answers: as of best(), of which each student has one at least.  places: student -> the
-    exercise where the student is.
+    answers: as of best().  places: student -> the exercise where the student is.
     """
-    cells = [its[name] for its in answers.values() for name in exercises if name in its]
-    made = Counter(name for _, names, _ in cells for name in names)
-    common_first = sorted(made, key=lambda name: (-made[name], name))
-    # a, b, ... z, aa, ab, ...
-    words = (map("".join, product(ascii_lowercase, repeat=length)) for length in count(1))
-    letters = dict(zip(common_first, chain.from_iterable(words), strict=False))
+    wrong = [its[name] for its in answers.values() for name in exercises if name in its]
+    made = Counter(sorted(clean(name) for answer in wrong for name in answer.mistakes))
+    numbers = {name: str(k) for k, (name, _) in enumerate(made.most_common(), start=1)}
 
-    def cell(its, exercise):
-        if exercise not in its:
-            return "-"
-        passed, names, _ = its[exercise]
-        if passed is not False:
-            return RIGHT if passed else OPEN
-        return " ".join([WRONG, *([letters[name] for name in names] or "?")])
+    def cell(student, exercise):
+        here = ">" if places and places[student] == exercise else ""
+        answer = answers[student].get(exercise)
+        if answer is None:
+            return f"{here}-"
+        if answer.passed is not False:
+            return here + (RIGHT if answer.passed else OPEN)
+        names = dict.fromkeys(map(clean, answer.mistakes))
+        return " ".join([here + WRONG, *([numbers[name] for name in names] or "?")])
 
-    def marked(student, exercise):
-        here = places and places[student] == exercise
-        return f"{'>' * bool(here)}{cell(answers[student], exercise)}"
-
-    rows = {student: [marked(student, name) for name in exercises] for student in answers}
-    return [
-        *_grid(rows, exercises),
-        f"{RIGHT} right   {OPEN} not written   - not in the notebook   "
-        f"{WRONG} ? wrong, no cause established",
-        *_wrapped(f"{letter} = {name}" for name, letter in letters.items()),
-    ]
+    rows = {student: [cell(student, name) for name in exercises] for student in answers}
+    legend = [f"{number} = {name}" for name, number in numbers.items()]
+    return [*_grid(rows, exercises), LEGEND, *_wrapped(legend)]
 
 
 def _grid(rows, exercises):
     """The rows below the names of the exercises, in as many blocks as the width asks for."""
-    left = max(_columns(_short(student)) for student in rows)
-    widths = [max(map(len, column)) for column in zip(exercises, *rows.values(), strict=True)]
-    lines, start = [], 0
-    while start < len(exercises):
-        end, used = start + 1, left + 2 + widths[start]
-        while end < len(exercises) and used + 2 + widths[end] <= WIDTH:
-            used += 2 + widths[end]
-            end += 1
-        for name, cells in {"": exercises, **rows}.items():
-            columns = [f"{cells[k]:{widths[k]}}" for k in range(start, end)]
-            space = " " * (left - _columns(_short(name)))
-            lines.append("  ".join([f"{_short(name)}{space}", *columns]).rstrip())
-        lines.append("")
-        start = end
-    return lines
-
-
-def _columns(text):
-    """That it takes in a terminal: two for each letter of some scripts, none for a mark on one."""
-    return sum(
-        0
-        if unicodedata.category(c) in ("Mn", "Me")
-        else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
+    names = ["", *map(_short, rows)]
+    left = max(map(wcswidth, names))
+    start = [name + " " * (left - wcswidth(name)) for name in names]
+    done, block = [], start
+    for column in zip(exercises, *rows.values(), strict=True):
+        width = max(map(len, column))
+        if block is not start and len(block[0]) + 2 + width > WIDTH:
+            done, block = [*done, *block, ""], start
+        block = [f"{line}  {cell:{width}}" for line, cell in zip(block, column, strict=True)]
+    return [line.rstrip() for line in [*done, *block, ""]]
 
 
 def _short(name):
@@ -112,70 +88,63 @@ def _short(name):
 
 
 def most_common(exercise, answers):
-    """The mistake that most students made in this exercise, as a sentence."""
-    verdicts = [its[exercise] for its in answers.values() if exercise in its]
-    wrong = [names for passed, names, _ in verdicts if passed is False]
-    named = [name for names in wrong for name in names]
+    """Return the mistake that most students made in this exercise, as a sentence."""
+    here = [its[exercise] for its in answers.values() if exercise in its]
+    wrong = [answer.mistakes for answer in here if answer.passed is False]
+    named = [clean(name) for names in wrong for name in names]
     if not wrong:
-        return f"{exercise}: {'no wrong answer' if verdicts else 'in no notebook'}"
+        return f"{exercise}: {'no wrong answer' if here else 'in no notebook'}"
     if not named:
-        return f"{exercise}: no cause established, {len(wrong)} of {len(verdicts)}"
+        return f"{exercise}: no cause known, {len(wrong)} of {len(here)}"
     top = sorted(multimode(named))
-    what = " / ".join(top) if len(top) <= 2 else f"{len(top)} different ones"
     each = " each" if len(top) > 1 else ""
-    return f"{exercise}: {what}, {named.count(top[0])} of {len(verdicts)}{each}"
+    return f"{exercise}: {' / '.join(top)}, {named.count(top[0])} of {len(here)}{each}"
 
 
 def nameless(answers, exercises):
-    """Lines: the wrong answers without a name, those together that give the same numbers, or
-    where there are none, are told the same."""
+    """Return lines: the wrong answers without a name, those together that give the same numbers,
+    or where there are none, are told the same."""
     lines = []
     for exercise in exercises:
         groups = defaultdict(list)
         for student, its in answers.items():
             match its.get(exercise):
-                case False, (), (alike, said):
+                case (False, (), (alike, said), *_):
                     alike = f" {alike}" if re.fullmatch(PRINT, alike) else ""
-                    groups[alike or said].append((_short(student), alike, clean(said)))
-        for members in sorted(groups.values(), key=len, reverse=True):
-            students, (alike, *_), (said, *_) = zip(*members, strict=True)
+                    groups[alike, "" if alike else said].append((_short(student), said))
+        for (alike, _), members in sorted(groups.items(), key=lambda group: -len(group[1])):
+            students, said = zip(*members, strict=True)
             who = f"{len(students)} student{'s' * (len(students) > 1)}: {', '.join(students)}"
-            lines.append(f"{exercise}{alike}, {who}: {said}")
-    heading = "Wrong answers that nobody has named yet; those that give the same numbers together"
-    return ["", heading, *_wrapped(lines, indent="  ")] if lines else []
+            lines.append(f"{exercise}{alike}, {who}: {clean(said[0])}")
+    return lines
 
 
 def notes(runs):
-    """Lines: what could not be run and why, and what else a table cannot show."""
-    failed, raised, unknown, doubled, seen = [], [], [], [], {}
+    """Return lines: what could not be run and why, and what else a table cannot show."""
+    failed, raised, seen = [], [], defaultdict(list)
     for student, name, done in runs:
-        for exercise in done.verdicts:
-            seen.setdefault((student, exercise), []).append(name)
-        why = clean(done.failed)
-        if why and done.verdicts:
+        for exercise in done.verdicts.keys() & CHECKED.keys():
+            seen[student, exercise].append(name)
+        why = clean(done.failed) or "no check in it gave a verdict"
+        if done.failed and done.verdicts:
             why += "; what was checked before counts"
-        if why or not done.verdicts:
-            failed.append(f"{name}: {why or 'no check in it gave a verdict'}")
+        if done.failed or not done.verdicts:
+            failed.append(f"{name}: {why}")
         if done.errors:
             cell, error = done.errors[0]
             more = f" (and {len(done.errors) - 1} more)" if len(done.errors) > 1 else ""
             raised.append(f"{name}: cell [{cell}] {clean(error)}{more}")
-        strange = sorted(clean(exercise) for exercise in done.verdicts.keys() - CHECKED.keys())
-        if strange:
-            unknown.append(f"{name}: {', '.join(strange)}")
-    for (student, _), names in seen.items():
-        if len(names) > 1:
-            doubled.append(f"{student}: {', '.join(names)}")
-    lines = []
-    for heading, entries in (
-        (DOUBLED, [*dict.fromkeys(doubled)]),
-        ("Not read, or not run to the end", failed),
-        ("Cells that raised an error (the cells after them were run)", raised),
-        ("Verdicts on exercises that the course does not have", unknown),
-    ):
-        if entries:
-            lines += [heading, *_wrapped(entries, indent="  "), ""]
-    return lines
+    doubled = [f"{who}: {', '.join(names)}" for (who, _), names in seen.items() if len(names) > 1]
+    return [
+        *section(DOUBLED, dict.fromkeys(doubled)),
+        *section("Not read, or not run to the end", failed),
+        *section("Cells that raised an error (the cells after them were run)", raised),
+    ]
+
+
+def section(heading, entries):
+    """Return lines: the heading, the entries below it, and an empty one; none for no entries."""
+    return [heading, *_wrapped(entries, "  "), ""] if entries else []
 
 
 def _wrapped(entries, indent=""):

@@ -19,9 +19,10 @@ from IPython.display import display
 
 from ..errors import InputError
 from .folder import clean, exercises_by_lesson, find
+from .read_notebook import Answer, Unusable, code_cells, given, verdict_in
 from .release import CHECK
-from .run_notebook import Run, Unusable, code_cells, given, verdict_in
-from .table import best, notes, table
+from .run_notebook import Run
+from .table import best, notes, section, table
 
 FORGED = "This is no grade: verdicts are as saved, and anybody can forge one."
 AT_ONCE = 60  # seconds: files of one copy of the course are as old as each other
@@ -61,7 +62,7 @@ _stop = threading.Event()
 
 
 def watch(folder, hide_names=False, every=5):
-    """A view of the class in a notebook, which looks again by itself, every so many seconds.
+    """Show the class in a notebook, and look again by itself, every so many seconds.
 
     It ends with the kernel, or when watch() is called again. Raises InputError.
     """
@@ -70,38 +71,35 @@ def watch(folder, hide_names=False, every=5):
         raise InputError(f"every: seconds, more than 0, not {every!r}.")
     _stop.set()
     _stop = stop = threading.Event()
-    class_ = Class(Path(folder), hide_names)
-    shown = display(_Lines(class_.look()), display_id=True)
+    class_ = Class(folder, hide_names)
+    shown = display(_bundle(class_.look()), raw=True, display_id=True)
 
     def refresh():
         while not stop.wait(every):
-            shown.update(_Lines(class_.look()))
+            shown.update(_bundle(class_.look()), raw=True)
 
     if shown:  # None where nothing can be shown
         threading.Thread(target=refresh, daemon=True).start()
 
 
-class _Lines:
-    def __init__(self, lines):
-        self.text = "\n".join(lines)
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return {"text/plain": self.text, "text/html": f"<pre>{html.escape(self.text)}</pre>"}
+def _bundle(lines):
+    text = "\n".join(lines)
+    return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
 
 
 def most(saved):
-    """Lines: the mistakes that most students have now, each in the exercise where it was made."""
-    made = Counter()
-    for its in saved:
-        for exercise, (passed, names, _) in its.done.verdicts.items():
-            for name in names or ["no cause established"]:
-                made[exercise, clean(name)] += passed is False
-    lines = [
-        f"  {count} student{'s' * (count > 1)}: {name} ({exercise})"
+    """Return lines: the mistakes that most students have now, each with its exercise."""
+    made = Counter(
+        (exercise, clean(name))
+        for its in saved
+        for exercise, answer in its.done.verdicts.items()
+        if answer.passed is False
+        for name in answer.mistakes or ["no cause known"]
+    )
+    return [
+        f"{count} student{'s' * (count > 1)}: {name} ({exercise})"
         for (exercise, name), count in made.most_common(MOST)
-        if count
     ]
-    return ["Most common mistakes now", *(lines or ["  none"])]
 
 
 @dataclass
@@ -121,11 +119,11 @@ class Class:
 
     def __init__(self, folder, hide_names=False):
         self.folder, self.hide_names = Path(folder), hide_names
-        self.known, self.numbers = {}, {}
+        self.known, self.hidden = {}, {}
 
     def look(self):
-        """Lines to show. Raises nothing: what cannot be read is a line."""
-        notebooks, left_out = find(self.folder)
+        """Return lines to show. Raises nothing: what cannot be read is a line."""
+        notebooks, left_out, _ = find(self.folder)
         self.known = {path: self._read(path) for _, path in notebooks}
         now, runs = {}, []
         for student, path in notebooks:
@@ -133,26 +131,26 @@ class Class:
             if saved.lesson:
                 now[name] = max(saved, now.get(name, saved), key=_last)
             runs.append((name, name if self.hide_names else clean(path.name), saved.done))
-        clock = time.strftime("%H:%M:%S")
-        lines = [FORGED, f"{clock}  {len(now)} students", "", *most(now.values())]
+        lines = [FORGED, f"{time.strftime('%H:%M:%S')}  {len(now)} students", ""]
+        lines += section("Most common mistakes now", most(now.values()) or ["none"])
         for lesson, exercises in exercises_by_lesson().items():
             here = {name: now[name] for name in sorted(now) if now[name].lesson == lesson}
             if here:
                 rows = best([(name, "", saved.done) for name, saved in here.items()])
                 places = {name: saved.place for name, saved in here.items()}
-                lines += ["", f"{lesson}   (> is here)", *table(rows, exercises, places)]
+                lines += [f"{lesson}   (> is here)", *table(rows, exercises, places), ""]
         if self.hide_names:
             left_out = [f"{len(left_out)} links or folders were not read."] if left_out else []
-        return [*lines, "", *notes(runs), *left_out]
+        return [*lines, *notes(runs), *left_out]
 
     def _name(self, student):
         """As it is shown: hidden, a number that does not tell where it stands in the alphabet."""
         if not self.hide_names:
             return student
-        if student not in self.numbers:
-            free = set(range(1, len(self.numbers) + 51)) - set(self.numbers.values())
-            self.numbers[student] = random.choice(sorted(free))
-        return f"student {self.numbers[student]:02d}"
+        if student not in self.hidden:
+            free = {*range(1, len(self.hidden) + 51)} - {*self.hidden.values()}
+            self.hidden[student] = random.choice(sorted(free))
+        return f"student {self.hidden[student]:02d}"
 
     def _read(self, path):
         before = self.known.get(path)
@@ -164,11 +162,11 @@ class Class:
             return _saved(code_cells(path), stamp)
         except (OSError, Unusable) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
+            if not (before and before.lesson):
+                return Saved(Run(failed=why))
             # While it is being saved, it is half there.
-            if before and before.lesson:
-                done = replace(before.done, failed=f"{why}; shown as it was saved before")
-                return replace(before, done=done, stamp=(before.stamp[0],))
-            return Saved(Run(failed=why))
+            done = replace(before.done, failed=f"{why}; shown as it was saved before")
+            return replace(before, done=done, stamp=(before.stamp[0],))
 
 
 def _last(saved):
@@ -180,25 +178,22 @@ def _last(saved):
 
 def _saved(cells, stamp):
     """What the cells of a notebook tell, as code_cells() gives them."""
-    asked = [found[1] for cell in cells if (found := CHECK.search(cell[0]))]
+    asked = [found[1] for source, *_ in cells if (found := CHECK.search(source))]
     lesson = next((x for x, names in exercises_by_lesson().items() if {*asked} & {*names}), "")
-    saved = Saved(Run(), lesson, stamp=stamp)
-    verdicts, said, order = saved.done.verdicts, {}, {}
+    said, order = dict.fromkeys(asked, Answer(None)), {}
     for number, (_, shown, count) in enumerate(cells):
-        for exercise, passed, *names in filter(None, map(verdict_in, shown)):
-            if (count, number) >= order.get(exercise, (0, 0)):
+        for exercise, answer in filter(None, map(verdict_in, shown)):
+            if exercise in said and (count, number) >= order.get(exercise, (0, 0)):
                 order[exercise] = count, number
-                said[exercise] = passed, *map(tuple, names)
+                said[exercise] = answer
     for exercise in asked:
-        verdicts[exercise] = said.get(exercise, (None, (), ()))
-    for exercise in [name for name in verdicts if _untouched(name, cells)]:
-        verdicts[exercise] = None, (), ()  # such as code to repair, as the course hands it out
-    tried = [name for name, (passed, *_) in verdicts.items() if passed is not None]
-    saved.tried = bool(tried)
+        if _untouched(exercise, cells):  # such as code to repair, as the course hands it out
+            said[exercise] = Answer(None)
+    tried = [name for name in said if said[name].passed is not None]
     last = max(tried, key=order.get, default="")
-    left = [name for name, (passed, *_) in verdicts.items() if not passed]
-    saved.place = last if last in left else next(iter(left), "")
-    return saved
+    left = [name for name in said if not said[name].passed]
+    place = last if last in left else next(iter(left), "")
+    return Saved(Run(said), lesson, place, bool(tried), stamp)
 
 
 def _untouched(exercise, cells):
