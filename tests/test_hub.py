@@ -33,7 +33,7 @@ def test_the_configuration_is_that_of_a_standard_hub(monkeypatch):
     c = config(monkeypatch, ADMINS="tess tom", COURSE="https://example.org/course")
     assert c.JupyterHub.bind_url == "http://127.0.0.1:8000"
     assert c.JupyterHub.cleanup_servers is False and "services" not in c.JupyterHub
-    assert c.Authenticator.admin_users == {"tess", "tom"}
+    assert c.Authenticator.admin_users == c.Authenticator.allowed_users == {"tess", "tom"}
     assert c.Spawner.cmd[-1] == "jupyterhub-singleuser"
     assert quote("https://example.org/course", "") in c.Spawner.default_url
     assert {"--LabApp.news_url=None", "--MappingKernelManager.cull_idle_timeout=1200"} <= {

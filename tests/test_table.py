@@ -52,7 +52,7 @@ def test_numbers_stand_for_the_mistakes_the_most_common_first():
     assert rows["dora"] == ["-", "ok", "-"]
     assert "1 = often" in lines and "2 = a rare one" in lines
     assert "  scores: often, 2 of 3" in lines
-    assert "  all_scores: no cause known, 2 of 4" in lines
+    assert "  all_scores: without a name, 2 of 4" in lines
 
 
 def test_mistakes_that_are_equally_common_are_told_as_such():

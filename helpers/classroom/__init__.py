@@ -2,9 +2,9 @@
 
 watching      who is at which exercise, from the notebooks as they are saved; watch() in a notebook
 release       the class's copy of the course, also for nbgrader
-grade         runs the notebooks anew (run_notebook, each as far as needed says), prints the table,
-              and gives points and feedback back (hand_back)
-folder, table  whose notebooks there are; the tables of a class
+grade         reads all notebooks, runs them anew (run_notebook, each in a kernel of its own, by
+              kernel), prints the table, and gives points back (hand_back)
+folder, read_notebook, table  whose notebooks there are; what is in one; the tables of a class
 """
 
 from .watching import watch

@@ -10,8 +10,12 @@ c = get_config()  # noqa: F821
 
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"  # for the web server of the machine, with HTTPS
 c.JupyterHub.cleanup_servers = False  # whoever works goes on while the hub is started anew
-c.Authenticator.admin_users = set(os.environ.get("ADMINS", "").split())
-c.LocalAuthenticator.allowed_groups = {"students"}  # of the machine's accounts
+# Of the machine's accounts the administrators may log in, and the group.
+c.Authenticator.admin_users = c.Authenticator.allowed_users = {
+    *os.environ.get("ADMINS", "").split()
+}
+c.LocalAuthenticator.allowed_groups = {"students"}
+c.Authenticator.allow_existing_users = False  # not who has left the group
 
 # The course, put there by nbgitpuller and updated whenever a student comes back; the folder and
 # its lessons keep what the student wrote.

@@ -74,7 +74,7 @@ def main(options):
         print(clean(error), file=sys.stderr)
         return 2
     left_out = ", ".join(options.without) or "nothing left out"
-    print(f"{len(chosen)} lessons in {clean(folder)} (--without: {left_out}).")
+    print(f"Lessons in {clean(folder)}: {len(chosen)} written (--without: {left_out}).")
     if options.repository:
         print("\n".join(links(options.repository, options.branch, options.hub, chosen[0].name)))
     return 0

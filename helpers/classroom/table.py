@@ -14,10 +14,12 @@ from .folder import clean, exercises_by_lesson
 from .read_notebook import keep_best
 
 LONGEST_NAME = 40
-DOUBLED = "Several notebooks of a lesson: the best answer counts (of one student, it is hoped)"
+DOUBLED = "One name with several notebooks of a lesson. Several students? Make a folder for each"
 UNNAMED = "Wrong answers that nobody has named yet; those that give the same numbers together"
 RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
-LEGEND = f"{RIGHT} right   {OPEN} not written   - not in the notebook   {WRONG} ? no cause known"
+LEGEND = (
+    f"{RIGHT} right   {OPEN} not written   - not in the notebook   {WRONG} ? wrong, without a name"
+)
 
 
 def report(runs):
@@ -95,7 +97,7 @@ def most_common(exercise, answers):
     if not wrong:
         return f"{exercise}: {'no wrong answer' if here else 'in no notebook'}"
     if not named:
-        return f"{exercise}: no cause known, {len(wrong)} of {len(here)}"
+        return f"{exercise}: without a name, {len(wrong)} of {len(here)}"
     top = sorted(multimode(named))
     each = " each" if len(top) > 1 else ""
     return f"{exercise}: {' / '.join(top)}, {named.count(top[0])} of {len(here)}{each}"

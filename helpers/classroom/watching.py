@@ -94,7 +94,7 @@ def most(saved):
         for its in saved
         for exercise, answer in its.done.verdicts.items()
         if answer.passed is False
-        for name in answer.mistakes or ["no cause known"]
+        for name in answer.mistakes or ["without a name"]
     )
     return [
         f"{count} student{'s' * (count > 1)}: {name} ({exercise})"
@@ -130,7 +130,8 @@ class Class:
             saved, name = self.known[path], self._name(student)
             if saved.lesson:
                 now[name] = max(saved, now.get(name, saved), key=_last)
-            runs.append((name, name if self.hide_names else clean(path.name), saved.done))
+            file = name if self.hide_names else clean(path.relative_to(self.folder))
+            runs.append((name, file, saved.done))
         lines = [FORGED, f"{time.strftime('%H:%M:%S')}  {len(now)} students", ""]
         lines += section("Most common mistakes now", most(now.values()) or ["none"])
         for lesson, exercises in exercises_by_lesson().items():
