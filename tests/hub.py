@@ -8,7 +8,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 import psutil
 from lab import ROOT, free_port
@@ -81,12 +80,15 @@ class Hub:
         self.process.terminate()
         self.process.wait(60)
 
-    def stop_all(self):
-        """Also the students' servers, which outlive it: nothing may stay behind."""
-        for process in psutil.process_iter(["environ"]):
-            if (process.info["environ"] or {}).get("TMPDIR") == str(self.folder):
-                with suppress(psutil.Error):
-                    process.kill()
+    def processes(self):
+        """All that it has started: also the students' servers, which outlive it."""
+        everything = psutil.process_iter(["environ", "cmdline"])
+        return [
+            process
+            for process in everything
+            for found in [process.info["environ"] or {}]
+            if str(self.folder) in f"{found.get('TMPDIR')} {found.get('HOME')}"
+        ]
 
     async def ask(self, method, path, token=None, **more):
         """Return what the hub or a student's server answers, as JSON; an error is raised."""
@@ -101,32 +103,3 @@ class Hub:
             if answer.status >= 400:
                 raise RuntimeError(f"{method} {path}: {answer.status} {text[:500]}")
             return json.loads(text) if text.startswith(("{", "[")) else text
-
-    async def run(self, student, token, kernel, code):
-        """Return what a kernel answers to the code: its reply, and what it printed."""
-        import aiohttp
-
-        address = f"/user/{student}/api/kernels/{kernel}/channels"
-        headers = {"Authorization": f"token {token}"}
-        header = {"msg_id": uuid4().hex, "msg_type": "execute_request", "username": ""}
-        header |= {"session": uuid4().hex, "version": "5.3", "date": ""}
-        message = {"header": header, "parent_header": {}, "metadata": {}, "channel": "shell"}
-        message["content"] = {"code": code, "silent": False}
-        reply, printed, idle = None, "", False
-        async with (
-            asyncio.timeout(PATIENCE),
-            aiohttp.ClientSession() as session,
-            session.ws_connect(
-                self.address.replace("http", "ws") + address, headers=headers
-            ) as socket,
-        ):
-            await socket.send_json(message)
-            while reply is None or not idle:
-                heard = json.loads((await socket.receive()).data)
-                if heard["parent_header"].get("msg_id") != header["msg_id"]:
-                    continue
-                if heard["msg_type"] == "execute_reply":
-                    reply = heard["content"]
-                printed += heard["content"].get("text", "")
-                idle |= heard["content"].get("execution_state") == "idle"
-        return reply, printed

@@ -6,9 +6,11 @@ import importlib.util
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
+import psutil
 import pytest
 import yaml
 from hub import CONFIG, Hub, git
@@ -66,7 +68,9 @@ def test_a_lesson_on_a_real_hub():
             print(hub.log.read_text()[-10_000:])
             raise
         finally:
-            hub.stop_all()
+            for process in hub.processes():
+                with suppress(psutil.Error):
+                    process.kill()
 
 
 async def lesson(hub):
@@ -82,9 +86,6 @@ async def lesson(hub):
     async def ask(method, path, **more):
         return await hub.ask(method, f"/user/anna{path}", token, **more)
 
-    async def run(code):
-        return await hub.run("anna", token, kernel, code)
-
     page = await ask("GET", "/")  # leads to nbgitpuller's, whose script then pulls
     assert all(quote(x, safe="") in page or x in page for x in (hub.course, LESSON)), page
     asked = {"repo": hub.course, "branch": "main", "targetpath": "attention"}
@@ -92,14 +93,9 @@ async def lesson(hub):
     assert '"news": {"disabled": true}' in await ask("GET", "/lab")
     new = {"path": f"attention/notebooks/{LESSON}", "type": "notebook", "name": ""}
     session = await ask("POST", "/api/sessions", json=new | {"kernel": {"name": "python3"}})
-    kernel = session["kernel"]["id"]
-    first = (await ask("GET", f"/api/contents/{new['path']}"))["content"]["cells"]
-    first = next(cell["source"] for cell in first if cell["cell_type"] == "code")
-    assert (await run(first))[0]["status"] == "ok"
-    answer = 'check("scores", lambda inputs, i: inputs @ inputs[i])'
-    assert "right" in (await run(f"import helpers\nprint(helpers.{answer}.message)"))[1]
-    greedy, _ = await run("import torch\ntorch.zeros(2**30)")
-    assert "memory" in greedy["evalue"]
+    assert session["path"] == new["path"]
+    kernels = [p for p in hub.processes() if "ipykernel_launcher" in p.info["cmdline"]]
+    assert [p.rlimit(psutil.RLIMIT_DATA)[0] for p in kernels] == [3 * 2**29]
     async with asyncio.timeout(60):  # idle
         while await ask("GET", "/api/kernels"):
             await asyncio.sleep(0.2)

@@ -1,7 +1,6 @@
 """nbgitpuller on what students do to their copy of the course: nothing of theirs is lost, and the
 update arrives."""
 
-import json
 import os
 import shutil
 import sys
@@ -90,10 +89,6 @@ def same_cell(cells):
     code(cells)[3].source += f"\n# {MINE}"
 
 
-def same_place(cells):
-    cells.append(new_code_cell(f"# {MINE}"))
-
-
 def in_first(change):
     return lambda folder: edit(folder / FIRST, change)
 
@@ -109,11 +104,6 @@ def own_commit(folder):
     git(folder, "commit", "--quiet", "--all", "--message=mine")
 
 
-def staged(folder):
-    edit(folder / FIRST, answered)
-    git(folder, "add", ".")
-
-
 def renamed(folder):
     edit(folder / FIRST, answered)
     (folder / FIRST).rename(folder / "notebooks/mine.ipynb")
@@ -124,32 +114,19 @@ def own_lesson(folder):
     edit(folder / NEW, same_cell)
 
 
-def half_saved(folder):
-    edit(folder / FIRST, lambda cells: cells.insert(2, new_code_cell(f"# {MINE}")))
-    text = (folder / FIRST).read_text()
-    (folder / FIRST).write_text(text[: len(text) // 2])
-
-
 EDITS = {
     "answer": in_first(answered),
     "outputs": in_first(ran),
     "the cell that the teacher changed": in_first(same_cell),
-    "a cell where the teacher put one": in_first(same_place),
     "deleted cells": deleted_cells,
     "own commit": own_commit,
-    "staged": staged,
-    "half saved": half_saved,
     "renamed": renamed,
-    "copied": lambda f: shutil.copy(f / FIRST, f / "notebooks/copy.ipynb") and staged(f),
     "the lesson that the teacher deleted": lambda f: edit(f / OLD, same_cell),
     "own notebook, named as the new lesson": own_lesson,
-    "own folder": lambda f: (f / "mine").mkdir() or (f / "mine/notes.txt").write_text(MINE),
-    "helper": lambda f: (f / HELPER).write_text(f"# {MINE}\n" + (f / HELPER).read_text()),
     "the helper's line that the teacher changed": lambda f: (f / HELPER).write_text(
         (f / HELPER).read_text() + f"\n# {MINE}\n"
     ),
     "deleted notebook": lambda f: (f / FIRST).unlink() or (f / "mine.txt").write_text(MINE),
-    "emptied notebook": lambda f: (f / FIRST).write_text("") or (f / "mine.txt").write_text(MINE),
 }
 
 
@@ -158,27 +135,17 @@ def test_an_update_keeps_what_a_student_did(name, copy, tmp_path):
     mine = tmp_path / "attention"
     shutil.copytree(copy, mine)
     EDITS[name](mine)
-    before = {path.relative_to(mine): path.read_bytes() for path in files(mine)}
-    damaged = [path for path in before if path.suffix == ".ipynb" and not is_notebook(mine / path)]
+    before = sum(path.read_bytes().count(MINE.encode()) for path in files(mine))
     pull(mine)
     pull(mine)  # a second click does no harm
     texts = {path.relative_to(mine): path.read_text() for path in files(mine)}
-    mentions = sum(text.count(MINE) for text in texts.values())
-    assert mentions == sum(text.count(MINE.encode()) for text in before.values()) > 0
+    assert sum(text.count(MINE) for text in texts.values()) == before > 0
     assert THEIRS in texts[(mine / SECOND).relative_to(mine)]
     assert (mine / NEW).exists()
     for path in texts:
-        if path.suffix == ".ipynb" and path not in damaged:
-            assert is_notebook(mine / path), path
+        if path.suffix == ".ipynb":
+            nbformat.validate(nbformat.read(mine / path, as_version=4))
 
 
 def files(folder):
     return [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts]
-
-
-def is_notebook(path):
-    try:
-        nbformat.validate(nbformat.read(path, as_version=4))
-    except (nbformat.ValidationError, nbformat.reader.NotJSONError, json.JSONDecodeError):
-        return False
-    return True

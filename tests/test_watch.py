@@ -1,6 +1,7 @@
 """Promises of watch: what the saved notebooks say, from whatever lies in the folder; no code is run
 and nothing is written."""
 
+import json
 import os
 import random
 import re
@@ -10,11 +11,10 @@ import sys
 import pytest
 from execute import lessons
 from nbformat import from_dict, read, v4, write
-from wcwidth import wcswidth
 
 from helpers import InputError
 from helpers.checks.verdict import MIME
-from helpers.classroom import table, watch, watching
+from helpers.classroom import watch, watching
 from helpers.classroom.folder import ROOT
 from helpers.classroom.watching import FORGED, Class
 
@@ -105,41 +105,24 @@ def test_names_are_hidden_wherever_they_stand_and_their_order_too(folder):
 
 
 def test_whatever_lies_there_is_a_line_and_ends_nothing(folder):
+    """What else can be wrong with a file is in test_classroom.py."""
     class_ = Class(folder)
     before = class_.look()
     path = folder / "anna" / "a.ipynb"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])  # while it is being saved
-    for k in range(30):
-        save(folder / f"Anna_02_softmax{f' ({k})' if k else ''}.ipynb", softmax=True)
-    save(folder / "明美" / "x.ipynb", softmax=OFTEN)
-    save(folder / "مريم" / "x.ipynb", softmax=OFTEN)
     (folder / "empty.ipynb").write_text("")
-    write(v4.new_notebook(cells=[v4.new_code_cell("1 + 1")]), folder / "mine.ipynb")
-    for k, content in enumerate(['{"nbformat": 4, "cells": [{}]}', "[" * 100_000, "\x00", "[1]"]):
-        (folder / f"strange{k}.ipynb").write_text(content)
-    odd = [3, None, {"data": 3}, {"data": {MIME: 3}}, {"data": {MIME: {"exercise": "softmax"}}}]
-    cell = f'{{"cell_type": "code", "source": "1", "outputs": {odd!r}, "execution_count": "x"}}'
-    cell = cell.replace("'", '"').replace("None", "null")
-    (folder / "odd.ipynb").write_text(f'{{"nbformat": 4, "cells": [{cell}]}}')
+    odd = {"outputs": [3, None, {"data": 3}, {"data": {MIME: 3}}], "execution_count": "x"}
+    odd |= {"cell_type": "code", "source": "1"}
+    (folder / "odd.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [odd]}))
     lines = class_.look()
-    text = "\n".join(lines)
     assert rows_of(lines)["anna"] == rows_of(before)["anna"]
     for line in (
-        "a.ipynb: damaged: it is not JSON; shown as it was saved before",
+        "anna/a.ipynb: damaged: it is not JSON; shown as it was saved before",
         "empty.ipynb: an empty file",
-        "mine.ipynb: no check in it gave a verdict",
         "odd.ipynb: no check in it gave a verdict",
-        "strange0.ipynb: not a notebook",
-        "strange3.ipynb: not a notebook",
-        table.DOUBLED,
     ):
-        assert line in text
-    assert f"  4 students: {OFTEN} (softmax)" not in lines  # what is half there counts as before
-    assert f"  3 students: {OFTEN} (softmax)" in lines
-    # under each other also where a letter is two columns wide
-    heads = [x[: x.index(">x")] for x in lines if x.startswith(("anna ", "明美 ", "مريم "))]
-    assert len(heads) == 3 and len({*map(wcswidth, heads)}) == 1
+        assert any(shown.strip().startswith(line) for shown in lines)
     path.write_bytes(whole)
     assert "shown as it was saved before" not in "\n".join(class_.look())
     os.rename(folder, folder.parent / "gone")
