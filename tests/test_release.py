@@ -195,7 +195,7 @@ def test_nbgrader_accepts_the_release_and_gives_the_points_of_our_table(tmp_path
     nbgrader(tmp_path, "generate_feedback", LESSON)
     nbgrader(tmp_path, "export")
 
-    ((_, done),) = run_all([[source for source, *_ in code_cells(handed_in)]], 300, 60)
+    ((_, done),) = run_all({0: [source for source, *_ in code_cells(handed_in)]}, 300, 60)
     ours = points(best([("anna", "", done)]))["anna"][LESSON]
     with (tmp_path / "grades.csv").open() as file:
         (row,) = csv.DictReader(file)
