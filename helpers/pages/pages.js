@@ -50,7 +50,7 @@ class Recording {
     this.asked = this.controls.map(({ full }, k) => full[state[k]]);
     const shown = this.recorded.pictures[this.states.get(String(state))];
     // after an error the last picture stays
-    this.picture = shown.error ? { ...this.picture, error: shown.error, printed: shown.printed } : shown;
+    this.picture = shown.error ? { ...this.picture, error: shown.error, printed: shown.printed } : { ...shown, from: this.asked };
     this.values = this.controls.map(({ name }, k) => (shown.error ? undefined : shown.limited[name]) ?? this.asked[k]);
   }
   // To what is asked for, or what comes nearest: with the other controls as they are, or else
@@ -114,7 +114,11 @@ class Recording {
   }
   explanation([k, i, j]) {
     const { columns, cells, told } = this.picture.panels[k], place = i * columns.length + j;
-    return { number: cells[place] ?? "", text: told[place] ?? "" };
+    const numbers = this.picture.from.flat(2);
+    // every second part stands for a number among the values: which one, and its digits
+    const written = (part) => { const [n, digits] = part.split(" "); return Number(numbers[n]).toFixed(digits); };
+    const text = (told[place] ?? "").split("\0").map((part, n) => (n % 2 ? written(part) : part)).join("");
+    return { number: cells[place] ?? "", text };
   }
 }
 

@@ -8,8 +8,10 @@ of the sliders, and each control alone in all its values, the others at their st
 import itertools
 import math
 import random
+import re
 import time
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -25,6 +27,7 @@ FINE = 1000  # values of a slider that is moved alone
 ALL_OF_A_ROW = 8  # switches in a row, of which all combinations are recorded
 SECONDS = 60  # that the recording of a view may take
 AGAIN = 25  # states that are computed once more
+NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 class CannotRecord(Exception):
@@ -141,17 +144,22 @@ class Recorder:
         picture = {key: shown[key] for key in ("error", "printed")}
         if shown["error"]:
             return picture
+        names = _names(every[k] for k, every in zip(state, self.full.values(), strict=True))
         for panel in shown["panels"]:
             if not panel["cells"] and "small" not in panel:
                 raise CannotRecord(
                     f"{self.title} has a picture with more than {NUMBERS} rows or columns, of "
                     f"which no numbers are recorded; show at most {NUMBERS}."
                 )
+            panel["colours"] = [*panel["colours"]]
+            panel["told"] = [
+                NUMBER.sub(lambda x: names.get(x[0], x[0]), text) for text in panel["told"]
+            ]
         return picture | {
             "most": shown["most"],
             "caption": shown["caption"],
             "limited": {name: x for name, x in shown["values"].items() if x != asked[name]},
-            "panels": [panel | {"colours": [*panel["colours"]]} for panel in shown["panels"]],
+            "panels": shown["panels"],
         }
 
     def all_combinations(self):
@@ -299,6 +307,20 @@ def _unique(matrices):
 def _is_fine(spec):
     """Whether something lies between two values of a control."""
     return spec["kind"] in ("slider", "stops") and spec["name"] != "step"
+
+
+def _names(values):
+    """{number as text: what stands for it in an explanation}, of all numbers among the values.
+
+    So the explanations of most states are the same. pages.js puts in the number with these digits;
+    what it would round in another way stays as it is.
+    """
+    found = {}
+    for k, x in enumerate(x for value in values for x in np.ravel(value).tolist()):
+        for digits in range(1, 7) if not isinstance(x, bool) else ():
+            if Fraction(x) * 10**digits % 1 != Fraction(1, 2):
+                found.setdefault(f"{x:.{digits}f}", f"\0{k} {digits}\0")
+    return found
 
 
 def _dice():
