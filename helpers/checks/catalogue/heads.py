@@ -61,7 +61,9 @@ WRONG_SPLITS = {
     ),
     "one projection for all heads": _one_for_all,
     "slices do not step by head_dim": _every_number_on,
-    "transposed before it was cut": lambda x, num_heads: _by_view(x.transpose(1, 2), num_heads),
+    "transposed before it was cut": lambda x, num_heads: x.transpose(1, 2).reshape(
+        len(x), num_heads, x.shape[1], -1
+    ),
 }
 
 # --- merge: takes x of the heads, b and n ---

@@ -4,7 +4,7 @@ mask of the pipeline, True where something is hidden."""
 import torch
 
 from ..counterfactual import FillsInPlace, ZeroTimesInfinityIsZero, low_is_lowest, plus_is_minus
-from ..exercise import cured
+from ..exercise import alone, cured
 from ..pipeline import Stage
 from .softmax import divided, exp_is, naive, soft, weigh
 
@@ -101,7 +101,11 @@ MASK = Stage(
         "a large number instead of a low one": hide(value=1e9),
         "mask of ones added": added(1),
         "mask only, scores unused": {"normalise": _evenly},
-        "a number not low enough": cured(low_is_lowest, hide(value=-35.0)),
+        # Known by its value, or by an experiment.
+        "a number not low enough": (
+            alone(hide(value=-1.0), hide(value=-10.0)),
+            cured(low_is_lowest, hide(value=-35.0)),
+        ),
         # Mistakes of other stages that a mask allows in another way.
         "softmax twice": {"mask": nothing_hidden, "normalise": _between},
         "naive exp overflow": {

@@ -133,6 +133,7 @@ OTHERS = Exercise(
     mistakes=IN_ONE_CONTEXT,
     # Minus infinity among the scores makes all numbers NaN, infinite or 0.
     without={
+        "maximum never below 0": "gives NaN",
         "softmax over one number": "gives NaN",
         "rows divided by sum": "gives NaN",
         "exp missing in the sum": "gives 0",

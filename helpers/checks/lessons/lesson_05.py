@@ -111,6 +111,7 @@ LOSS = Exercise(
         "logarithm forgotten": (
             lambda weights, wanted: _of_each(weights, wanted).mean(),
             lambda weights, wanted: -_of_each(weights, wanted).mean(),
+            lambda weights, wanted: 1 - _of_each(weights, wanted).mean(),
         ),
         "another logarithm": (
             lambda weights, wanted: -_of_each(weights, wanted).log2().mean(),

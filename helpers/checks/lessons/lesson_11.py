@@ -54,12 +54,12 @@ UNIFORM = Exercise(
         "columns divided by their sums": lambda n: divided(_looks(n), dim=0),
         "divided by the sum of the whole matrix": lambda n: divided(_looks(n), dim=(0, 1)),
         "masked with 0": lambda n: _looks(n).softmax(-1),
-        "a number not low enough": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
         "mask * -inf added": cured(
             ZeroTimesInfinityIsZero,
             lambda n: (torch.ones(n, n).triu(1) * -torch.inf).softmax(-1),
         ),
         "+inf": cured(plus_is_minus, lambda n: _scores(n, torch.inf).softmax(-1)),
+        "a number not low enough": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
         "cut to whole numbers": lambda n: attention.uniform_causal(n).floor(),
     },
 )
