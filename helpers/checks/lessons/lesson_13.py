@@ -8,7 +8,7 @@ from ... import attention
 from ..catalogue.mask import hide
 from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS
 from ..catalogue.whole import of_one_query
-from ..exercise import Exercise, Probe
+from ..exercise import Exercise, Probe, told
 from ..pipeline import Stage
 from ..probes import exact, matrix, scoring, seeded, sentence, wide, words
 
@@ -62,9 +62,19 @@ CACHE = Exercise(
         "one text counted": without("batch"),
         "bits instead of bytes": times(8),
         "other units than bytes": tuple(map(without, (1024, 2**20, 2**30, 1e3, 1e6, 1e9))),
-        "queries kept too": times(3 / 2),
+        "queries kept too": told(
+            times(3 / 2),
+            why="A query is used once, by its own word, and never again.",
+            advice="Count keys and values only: 2 *.",
+            source="jalammar/jalammar.github.io#36 (queries listed among what is kept)",
+        ),
         "heads counted twice": times("num_kv_heads"),
-        "always 4 bytes": lambda *sizes: times(4)(*sizes) / sizes[-2],
+        "always 4 bytes": told(
+            lambda *sizes: times(4)(*sizes) / sizes[-2],
+            why="Numbers of float16 take 2 bytes.",
+            advice="Use bytes_per_number.",
+            source="float32 is the type that PyTorch makes, so 4 is written down",
+        ),
     },
     first_is_tensor=False,
 )
