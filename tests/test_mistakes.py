@@ -109,31 +109,31 @@ def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k, 
             assert of_stage and any(give_the_same(exercise, answer, way) for way in ways)
 
 
-def told_somewhere():
-    """Pairs of what a stage offers and the exercises with the stage."""
+def ways_of_stages():
+    """Each way that a stage offers, with the exercises that have it."""
     found = {}
     for exercise in EXERCISES:
-        for name in offered(exercise) - exercise.without.keys():
-            found.setdefault(name, []).append(exercise)
-    return [pytest.param(name, found[name], id=name) for name in sorted(found)]
-
-
-@pytest.mark.parametrize("name, exercises", told_somewhere())
-def test_what_a_stage_offers_is_told_in_an_exercise_at_least(name, exercises, monkeypatch):
-    remember(monkeypatch)
-    for exercise in exercises:
-        here = exercise.names.get(name, name)
+        names = {exercise.names.get(name, name) for name in offered(exercise)}
         for mistake in exercise.all_mistakes:
-            for answer in exercise.answers(mistake) if mistake.name == here else ():
-                if check(exercise.name, student(answer)).mistakes == (here,):
-                    return
-    pytest.fail(f"'{name}' is told in none of {[exercise.name for exercise in exercises]}.")
+            for choice in mistake.choices if mistake.name in names else ():
+                way = tuple((stage, id(variant)) for stage, variant in choice.items())
+                found.setdefault(way, []).append((exercise, mistake.name, choice))
+    return [pytest.param(x, id=f"{x[0][1]}-{k}") for k, x in enumerate(found.values())]
 
 
-def test_what_an_exercise_leaves_out_renames_or_sets_apart_is_offered_by_a_stage():
+@pytest.mark.parametrize("offers", ways_of_stages())
+def test_every_way_that_a_stage_offers_is_told_in_an_exercise_at_least(offers, monkeypatch):
+    remember(monkeypatch)
+    for exercise, name, choice in offers:
+        answer = exercise.makes(exercise.pipeline.replace(choice))
+        if check(exercise.name, student(answer)).mistakes == (name,):
+            return
+    pytest.fail(f"{offers[0][1]} is told in none of {[e.name for e, *_ in offers]}")
+
+
+def test_what_an_exercise_leaves_out_or_renames_is_offered_by_a_stage():
     for exercise in EXERCISES:
-        differs = {*exercise.without, *exercise.names, *exercise.alone}
-        assert differs <= offered(exercise), exercise.name
+        assert exercise.without.keys() | exercise.names.keys() <= offered(exercise), exercise.name
         assert all(exercise.without.values())
 
 

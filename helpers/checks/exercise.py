@@ -174,7 +174,7 @@ class Exercise:
     variants of its stages are mistakes of the exercise.
     variants: more of them, a table for each stage.  mistakes: a table of whole answers.
     without: of the wrong variants of its stages those that are not told here, with the reason.
-    names: those that have another name here.  alone: those never looked for with others.
+    names: those that have another name here.
     makes: makes of a pipeline what is checked.  formula_args: takes a Probe, returns the
     arguments of the pipeline there, or None where something else is looked at.
     first_is_tensor: is the first argument one, so that it can be changed in place?
@@ -189,7 +189,6 @@ class Exercise:
     mistakes: Mapping = field(default_factory=dict)
     without: Mapping = field(default_factory=dict)
     names: Mapping = field(default_factory=dict)
-    alone: tuple = ()
     makes: Callable = lambda formula: formula
     formula_args: Callable = lambda probe: probe.args
     first_is_tensor: bool = True
@@ -223,8 +222,7 @@ class Exercise:
                 if mistake.name in self.without or (mistake.ways and not ways):
                     continue
                 name = self.names.get(mistake.name, mistake.name)
-                alone = mistake.alone or mistake.name in self.alone
-                yield replace(mistake, name=name, ways=ways, alone=alone)
+                yield replace(mistake, name=name, ways=ways)
 
     def answers(self, mistake):
         """Every answer that makes this mistake here."""
