@@ -102,24 +102,17 @@ def _drop(keep, factor, evaluation=lambda weights, p: weights):
     return code
 
 
-def _coins(*shape):
-    """A coin for each number of this shape, True with probability 1 - p."""
-    return lambda weights, p: torch.rand(*(n or weights.shape[k] for k, n in enumerate(shape))) >= p
-
-
-_keep = _coins(0, 0)
-
-
-def _wrong_coins(weights, p):
-    return torch.rand(weights.shape) < p
+def _keep(weights, p):
+    """A coin for each weight, True with probability 1 - p."""
+    return torch.rand(weights.shape) >= p
 
 
 def _inverse(p):
     return 1 / (1 - p)
 
 
-def _always(code):
-    return lambda weights, p, training: code(weights, p, True)
+def _one(p):
+    return 1
 
 
 def _same_coins(weights, p):
@@ -132,15 +125,6 @@ def _or_minus_infinity(weights, p):
     return torch.where(_keep(weights, p), 1.0, -torch.inf)
 
 
-def _one(p):
-    return 1
-
-
-def _in_evaluation(change):
-    """Other weights in evaluation, after dropout with its factor and without."""
-    return _drop(_keep, _one, change), _drop(_keep, _inverse, change)
-
-
 _dropout = _drop(_keep, _inverse)
 
 DROPOUT = Exercise(
@@ -151,20 +135,20 @@ DROPOUT = Exercise(
     mistakes={
         "no rescaling": _drop(_keep, _one),
         "p taken as keep probability": (
-            _drop(_wrong_coins, _inverse),
-            _drop(_wrong_coins, lambda p: 1 / p),
-            _drop(_wrong_coins, _one),
+            _drop(lambda weights, p: ~_keep(weights, p), _inverse),
+            _drop(lambda weights, p: ~_keep(weights, p), _one),
         ),
         "rescaled by 1/p": _drop(_keep, lambda p: 1 / p),
         "multiplied by 1 - p": _drop(_keep, lambda p: 1 - p),
-        "left on in evaluation": _always(_dropout),
+        "left on in evaluation": lambda weights, p, training: _dropout(weights, p, True),
         "off in training, on in evaluation": lambda weights, p, training: _dropout(
             weights, p, not training
         ),
         "nothing dropped": lambda weights, p, training: weights * 1,
         "rescaled in evaluation": (
-            *_in_evaluation(lambda weights, p: weights * (1 - p)),
-            *_in_evaluation(lambda weights, p: weights / (1 - p)),
+            _drop(_keep, _one, lambda weights, p: weights * (1 - p)),
+            _drop(_keep, _inverse, lambda weights, p: weights * (1 - p)),
+            _drop(_keep, _one, lambda weights, p: weights / (1 - p)),
         ),
         "rescaled twice": _drop(_keep, lambda p: _inverse(p) ** 2),
         "p not passed on": lambda weights, p, training: F.dropout(weights, training=training),
@@ -175,8 +159,8 @@ DROPOUT = Exercise(
         "rows divided by their sum again": lambda weights, p, training: F.normalize(
             _dropout(weights, p, training), p=1.0, dim=-1
         ),
-        "whole rows dropped": _drop(_coins(0, 1), _inverse),
-        "whole columns dropped": _drop(_coins(1, 0), _inverse),
+        "whole rows dropped": _drop(lambda w, p: _keep(w[:, :1], p), _inverse),
+        "whole columns dropped": _drop(lambda w, p: _keep(w[:1], p), _inverse),
         "same mask at each call": _drop(_same_coins, _inverse),
     },
 )

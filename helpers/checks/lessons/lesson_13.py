@@ -1,7 +1,5 @@
 """Lesson 13: writing with a cache."""
 
-from math import prod
-
 import torch
 
 from ... import attention
@@ -32,20 +30,19 @@ def _models():
     ]
 
 
-def _product(factors, sizes):
-    """factors: numbers, or names of sizes."""
-    known = dict(zip(SIZES, sizes, strict=True))
-    return prod(known.get(factor, factor) for factor in factors)
+def times(factor):
+    """One factor too many. factor: a number, or the name of a size."""
+
+    def code(*sizes):
+        known = dict(zip(SIZES, sizes, strict=True))
+        return attention.cache_bytes(*sizes) * known.get(factor, factor)
+
+    return code
 
 
-def times(*factors):
-    """Factors too many."""
-    return lambda *sizes: attention.cache_bytes(*sizes) * _product(factors, sizes)
-
-
-def without(*factors):
-    """Factors are missing."""
-    return lambda *sizes: attention.cache_bytes(*sizes) / _product(factors, sizes)
+def without(size):
+    """This size is missing."""
+    return lambda *sizes: attention.cache_bytes(*sizes) / sizes[SIZES.index(size)]
 
 
 CACHE = Exercise(
@@ -54,14 +51,14 @@ CACHE = Exercise(
     _bytes,
     _models,
     mistakes={
-        "factor 2 forgotten": without(2),
+        "factor 2 forgotten": times(1 / 2),
         "n squared": times("n"),
         "one layer counted": without("layers"),
         "heads forgotten": without("num_kv_heads"),
         "numbers instead of bytes": without("bytes_per_number"),
         "one text counted": without("batch"),
         "bits instead of bytes": times(8),
-        "other units than bytes": tuple(map(without, (1024, 2**20, 2**30, 1e3, 1e6, 1e9))),
+        "other units than bytes": tuple(times(1 / unit) for unit in (1024, 2**20, 2**30, 1e3, 1e6)),
         "queries kept too": told(
             times(3 / 2),
             why="A query is used once, by its own word, and never again.",
