@@ -10,7 +10,6 @@ import sys
 import pytest
 import torch
 from rates import fault
-from remember import remember, trust
 
 from helpers import guard
 from helpers.checks import check, exercises, lessons
@@ -88,14 +87,11 @@ def new_kernel():
         if mistake.ways
     ],
 )
-def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k, monkeypatch):
+def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k):
     """What a stage offers may be right in an exercise, or give the numbers of a mistake that
     comes before it: then that one is told."""
-    remember(monkeypatch)
     mistake = exercise.all_mistakes[k]
     of_stage = mistake.name in {exercise.names.get(n, n) for n in offered(exercise)}
-    if not mistake.counterfactual:  # for these the session decides
-        trust(monkeypatch)
     for answer in exercise.answers(mistake):
         verdict = check(exercise.name, student(answer))
         if of_stage and verdict.passed:
@@ -122,8 +118,7 @@ def ways_of_stages():
 
 
 @pytest.mark.parametrize("offers", ways_of_stages())
-def test_every_way_that_a_stage_offers_is_told_in_an_exercise_at_least(offers, monkeypatch):
-    remember(monkeypatch)
+def test_every_way_that_a_stage_offers_is_told_in_an_exercise_at_least(offers):
     for exercise, name, choice in offers:
         answer = exercise.makes(exercise.pipeline.replace(choice))
         if check(exercise.name, student(answer)).mistakes == (name,):
@@ -278,8 +273,7 @@ def test_code_of_an_inner_comprehension_is_read_with_the_functions_that_it_names
         if k % 4 == 0  # python tests/rates.py judges all
     ],
 )
-def test_what_people_wrote_gets_the_verdict_that_it_should(answer, monkeypatch):
-    remember(monkeypatch)
+def test_what_people_wrote_gets_the_verdict_that_it_should(answer):
     assert fault(answer, check(answer.exercise, answer.run())) == "", answer.what
 
 
