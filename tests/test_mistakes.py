@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import torch
-from rates import fault
+from rates import answers, fault
 
 from helpers import guard
 from helpers.checks import check, exercises, lessons
@@ -20,7 +20,6 @@ from helpers.checks.session import variables_of
 from helpers.checks.texts import contents, text_of
 from helpers.checks.verdict import forget
 from helpers.errors import InputError
-from helpers.pages.exercises import answers
 
 EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]
 
