@@ -49,11 +49,7 @@ def main():
             (folder / "watched" / "student 00" / paths[0].name).touch()
         _, sources = read(sorted((folder / "graded").rglob("*.ipynb")))
         start = time.perf_counter()
-<<<<<<< HEAD
-        runs = dict(run_all([*sources.values()], 300, 60))
-=======
         runs = dict(run_all(sources, 300, 60))
->>>>>>> classroom
         took = time.perf_counter() - start
     finally:
         shutil.rmtree(folder)

@@ -1,6 +1,7 @@
 """What check() promises: it names a mistake only when it is established, never rejects a right
 answer for its style, and leaves the session as it was."""
 
+import math
 import random
 import time
 import warnings
@@ -66,6 +67,84 @@ def test_the_mistake_is_shown_with_both_numbers_and_what_to_try():
 
 
 # --- wrong, and nobody knows why ---
+
+
+def forgets_return(scores):
+    scores.exp() / scores.exp().sum()
+
+
+def by_math_exp(scores):
+    exps = [math.exp(x) for x in scores - scores.min()]
+    return [x / sum(exps) for x in exps]
+
+
+def ahead(scores, d_k):
+    return torch.softmax(scores / d_k**0.5, dim=-1).flip(0)
+
+
+def on_a_size(x):
+    return torch.stack([x.softmax(0)[k] for k in range(6)])
+
+
+class WithoutSelf(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        W_query, W_key, W_value = (torch.nn.Parameter(torch.rand(d_in, d_out)) for _ in range(3))
+
+
+class TwoMatrices(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = torch.nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = torch.nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        return torch.softmax(x @ self.W_query @ (x @ self.W_query).T, -1) @ (x @ self.W_value)
+
+
+FACTS = [
+    ("scores", lambda x, i: x @ x[i] + 0.001, "numbers are wrong"),
+    ("scores", lambda x, i: (x @ x[i])[:, None], "The numbers themselves are right."),
+    ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),
+    ("scores", lambda x, i: x @ x[i] / torch.zeros(1), "infinite"),
+    ("scores", lambda x, i: x @ x[i] * torch.nan, "6 of 6 numbers are NaN"),
+    ("scores", lambda x, i: x @ x[i] + torch.rand(1), "second call"),
+    ("scores", lambda x, i: x[:6, :3] @ x[i, :3], "Right on the sentence"),
+    ("scores", lambda x, i: (x @ x[i]).sum(), "it returned one single number"),
+    ("scores", lambda x, i: (x @ x[i])[0].item(), "See whether `return` is inside the loop, or"),
+    ("scores", lambda x, i: [x[j] @ x[i] for j in range(6)], "in your function is a size"),
+    ("softmax", lambda s: torch.softmax(s, 0) - 0.2, "negative weights"),
+    ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600 instead of 1"),
+    ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "change nothing."),
+    ("softmax", forgets_return, "✘ softmax: it returned None: is `return` missing?"),
+    ("softmax", lambda s: "0.1", "it returned a str."),
+    ("softmax", lambda s: [1.0, "a"], "it returned a list with a str inside."),
+    ("softmax", lambda s: [[1.0], [1.0, 2.0]], "a list with parts of different shapes inside."),
+    ("softmax", lambda s: torch.ones(6) * 1j, "it returned a tensor of complex numbers."),
+    ("softmax", lambda s: [], "wrong shape."),
+    ("softmax", lambda s: s.summ(), "'Tensor' object has no attribute 'summ' (line"),
+    ("softmax", lambda s: s - s.max(dim=-1), "Add .values (or use amax)"),
+    ("softmax", by_math_exp, "overflows above 709"),
+    ("softmax", lambda s: s + math.inf, "or an infinity that you wrote yourself"),
+    ("softmax", on_a_size, "in your function is a size"),
+    ("context_vector", lambda x, i: 1.5 * x.amax(0), "it ignores i"),
+    ("self_attention", lambda x: x.amax(0).expand_as(x), "all rows are equal"),
+    ("context_of_others", lambda x, i: attention.context_of_others(x, i) - x[i], "outside"),
+    ("causal_weights", ahead, "the future is visible"),
+    ("causal_weights", lambda s, d_k: torch.zeros_like(s), "sums to 0.0000 instead"),
+    ("SelfAttention", WithoutSelf, "Try: Write self. before each matrix in __init__"),
+    ("SelfAttention", TwoMatrices, "matrices to train: yours 2, right 3"),
+    ("dropout", lambda w, p, training: w * torch.rand(w.shape), "not one for all"),
+    ("dropout", lambda w, p, training: torch.zeros_like(w), "what is dropped: yours everything"),
+]
+
+
+@pytest.mark.parametrize("exercise, code, fact", FACTS)
+def test_what_nobody_declared_is_rejected_with_a_fact_and_without_a_cause(exercise, code, fact):
+    verdict = check(exercise, code)
+    assert (verdict.passed, verdict.mistakes) == (False, ())
+    assert fact in " ".join(verdict.message.split())
+    assert max(map(len, verdict.message.splitlines())) <= 100
 
 
 def test_what_it_printed_is_shown_shortened():

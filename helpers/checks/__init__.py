@@ -7,11 +7,11 @@ evidence   what is known of a wrong answer, and what else can be asked of it: en
            and hands it on as `seen`
 diagnose   which mistakes give exactly that (search: several at once)
 unnamed    which answers without a name are alike, and what a teacher calls them
-message    what a verdict says; texts reads what is said about a mistake from mistakes.toml
+message    what a verdict says; texts finds what is said about a mistake
 verdict    how it looks; what was told before, and progress()
 
 exercise   what an exercise is: right answer, probes, tables of mistakes
-pipeline   an answer in stages, whose mistakes can be others in an exercise: stages.toml
+pipeline   an answer in stages, whose mistakes every exercise with the stage offers
 modules    what can be seen of a class, such as a torch.nn.Module
 counterfactual  worlds in which a mistake does no harm: a table says cured(world, ...)
 catalogue  the stages of attention with their wrong variants; whole, multi_head: all together

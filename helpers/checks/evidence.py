@@ -109,7 +109,7 @@ class Evidence:
 
     def contradicts(self, mistake):
         """Does the code show that this mistake was not made?"""
-        pattern = text_of(mistake.name, self.exercise.texts or self.exercise.name).code
+        pattern = text_of(mistake, self.exercise.texts or self.exercise.name).code
         return bool(pattern and self.code) and not re.search(pattern, self.code)
 
     @cached_property

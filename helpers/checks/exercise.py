@@ -6,22 +6,21 @@ A table has the name of a mistake on the left and the code that makes it on the 
 
 The code is called like the exercise; in the table of a stage it takes the state, see
 pipeline.py. Several ways to make the same mistake stand in a tuple, and a way that needs several
-stages is a dict from stage to variant. What is said about a mistake stands under its name in
-mistakes.toml, which message.py reads when it is told; where a mistake of a stage has another
-name in an exercise, or is none there, in stages.toml.
+stages is a dict from stage to variant. What is said about a mistake of one exercise stands beside
+its code, told(...); about one that several offer, under its name in mistakes.toml.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import torch
 
 from ..errors import InputError
 from .pipeline import Pipeline
-from .texts import contents
+from .texts import Text
 
 # --- probes ---
 
@@ -99,6 +98,7 @@ class Mistake:
 
     ways: functions called like the exercise, and choices: dicts from stage to variant.
     name: that of the table where it stands.
+    text: what is said about it; None where mistakes.toml says it.
     alone: are they never looked for together with other mistakes?
     detect: takes the evidence.Evidence, returns a bool; for what no single code can say.
     counterfactual: a world (see counterfactual.py) in which this mistake does no harm.
@@ -108,6 +108,7 @@ class Mistake:
 
     ways: tuple
     name: str = ""
+    text: Text | None = None
     alone: bool = False
     detect: Callable | None = None
     counterfactual: Callable | None = None
@@ -117,25 +118,31 @@ class Mistake:
     def choices(self):
         return tuple(way for way in self.ways if isinstance(way, dict))
 
+    @property
+    def is_alike(self):
+        """Is it a name for answers that give the same numbers, and no more? See unnamed.py."""
+        return not (self.ways or self.detect or self.counterfactual)
+
+
+def told(*ways, why="", advice="", source=""):
+    """Ways of a mistake that carries its own words. why: sentences, may be empty.  advice: a
+    sentence, what to try.  source: where it was seen, or why it is made."""
+    return Mistake(ways, text=Text(why, advice, source))
+
 
 def alone(*ways):
     """Ways that are never looked for together with other mistakes."""
     return Mistake(ways, alone=True)
 
 
-def detected(detect, *ways):
-    """Ways that are found by detect(evidence)."""
-    return Mistake(ways, detect=detect)
+def detected(detect):
+    """What is found by detect(evidence)."""
+    return Mistake((), detect=detect)
 
 
 def cured(world, *ways):
     """Ways that do no harm in this world, and are found by that."""
     return Mistake(ways, counterfactual=world)
-
-
-def seen_on(change, *ways):
-    """Ways that are found on other probes, change(probe)."""
-    return Mistake(ways, on=change)
 
 
 def mistakes_in(table, stage=None):
@@ -158,7 +165,7 @@ KINDS = ("scores", "weights", "context", "values", "positions", "random")
 class Exercise:
     """An exercise, as check() knows it.
 
-    signature: as the notebook shows it, with the shape returned.  kind: "scores",
+    signature: as the notebook shows it, with its name and the shape returned.  kind: "scores",
     "weights", "context" (a blend of the inputs), "values" (a blend of values), "positions" (whole
     numbers) or "random", for facts that hold of every right answer of that kind.
     reference: the right answer, a function, or a class for an exercise about a class.
@@ -166,12 +173,13 @@ class Exercise:
     pipeline: the right answer in stages, if it has stages; of a class its formula. All wrong
     variants of its stages are mistakes of the exercise.
     variants: more of them, a table for each stage.  mistakes: a table of whole answers.
+    without: of the wrong variants of its stages those that are not told here, with the reason.
+    names: those that have another name here.
     makes: makes of a pipeline what is checked.  formula_args: takes a Probe, returns the
     arguments of the pipeline there, or None where something else is looked at.
     first_is_tensor: is the first argument one, so that it can be changed in place?
     """
 
-    name: str
     signature: str
     kind: str
     reference: Callable
@@ -179,6 +187,8 @@ class Exercise:
     pipeline: Pipeline | None = None
     variants: Mapping = field(default_factory=dict)
     mistakes: Mapping = field(default_factory=dict)
+    without: Mapping = field(default_factory=dict)
+    names: Mapping = field(default_factory=dict)
     makes: Callable = lambda formula: formula
     formula_args: Callable = lambda probe: probe.args
     first_is_tensor: bool = True
@@ -187,13 +197,15 @@ class Exercise:
     def __post_init__(self):
         if self.kind not in KINDS:
             raise InputError(f"{self.name}: the kind is one of {KINDS}, not {self.kind!r}.")
-        if not self.signature.startswith(f"{self.name}("):
-            raise InputError(f"{self.name}: the signature {self.signature!r} has another name.")
 
     def called(self, name):
         """The same exercise, with the same texts, under another name."""
         signature = self.signature.replace(self.name, name, 1)
-        return replace(self, name=name, signature=signature, texts=self.texts or self.name)
+        return replace(self, signature=signature, texts=self.texts or self.name)
+
+    @property
+    def name(self):
+        return self.signature.partition("(")[0]
 
     @cached_property
     def all_mistakes(self):
@@ -204,19 +216,13 @@ class Exercise:
 
     def _of_stages(self):
         """The wrong variants of the stages, those that other stages of the pipeline allow."""
-        differs, me = contents("stages.toml"), self.texts or self.name
-        without = {entry["mistake"] for entry in differs["none"] if me in entry["in"]}
-        names = {entry["mistake"]: entry["here"] for entry in differs["name"] if me in entry["in"]}
-        alone = differs["alone"].get(me, ())
         for stage, wrong in self.pipeline.wrong() if self.pipeline else ():
             for mistake in mistakes_in(wrong, stage):
-                if mistake.name in without:
-                    continue
                 ways = tuple(choice for choice in mistake.ways if self.pipeline.has(choice))
-                if ways:
-                    name = names.get(mistake.name, mistake.name)
-                    by_itself = mistake.alone or mistake.name in alone
-                    yield replace(mistake, name=name, ways=ways, alone=by_itself)
+                if mistake.name in self.without or (mistake.ways and not ways):
+                    continue
+                name = self.names.get(mistake.name, mistake.name)
+                yield replace(mistake, name=name, ways=ways)
 
     def answers(self, mistake):
         """Every answer that makes this mistake here."""
@@ -240,47 +246,27 @@ IN_PLACE = "input changed in place"
 
 def everywhere(exercise):
     """The mistakes that every exercise offers. They come last."""
-    then = partial(_then, exercise)
-
-    def rounded(decimals):
-        return then(lambda answer, x: answer.round(decimals=decimals))
-
     # More decimals than these are within the tolerance of results.close. What is drawn cannot
     # be compared number by number; positions have no decimals.
     decimals = {"weights": (2, 3, 4), "random": (), "positions": ()}.get(exercise.kind, (2, 3))
     table = {}
     if decimals:
-        table["numbers rounded"] = tuple(map(rounded, decimals))
+        table["numbers rounded"] = tuple(_rounded(exercise.reference, n) for n in decimals)
     if exercise.first_is_tensor:
-        changed = detected(lambda seen: any(r.changed for r in seen.mine), then(_in_place))
-        table[IN_PLACE] = changed
+        table[IN_PLACE] = detected(lambda seen: any(r.changed for r in seen.mine))
     if exercise.kind != "positions":  # among whole numbers there is no NaN
         # NaN has many causes; that zeros cure it shows this one.
-        cured_by_zeros = detected(lambda seen: seen.cured_by_zeros, then(_into_empty))
-        table["accumulates into torch.empty"] = cured_by_zeros
+        table["accumulates into torch.empty"] = detected(lambda seen: seen.cured_by_zeros)
     return mistakes_in(table)
 
 
-def _then(exercise, change):
-    """The right answer, and what change(answer, first argument) makes of it."""
-    reference = exercise.reference
-    if not exercise.is_class:
-        return lambda *args: change(reference(*args), args[0])
+def _rounded(reference, decimals):
+    """The right answer, which rounds what it returns."""
+    if not inspect.isclass(reference):
+        return lambda *args: reference(*args).round(decimals=decimals)
 
-    class Changed(reference):
+    class Rounded(reference):
         def forward(self, inputs):
-            return change(super().forward(inputs), inputs)
+            return super().forward(inputs).round(decimals=decimals)
 
-    return Changed
-
-
-def _in_place(answer, x):
-    answer = answer.clone()
-    x.sub_(x.max())
-    return answer
-
-
-def _into_empty(answer, x):
-    memory = torch.empty_like(answer)
-    memory += answer
-    return memory
+    return Rounded

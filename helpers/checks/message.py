@@ -83,9 +83,9 @@ def failure(seen, found, fact=None, gone=()):
     """
     exercise, k = seen.exercise, seen.wrong[0]
     if found:
-        text = text_of(found[0].name, exercise.texts or exercise.name)
+        text = text_of(found[0], exercise.texts or exercise.name)
         what, advice, why = f"{found[0].name}.", text.advice, text.why
-        if not found[0].ways:
+        if found[0].is_alike:
             why = f"{why} {ALIKE}".strip()
     else:
         what, advice, why = fact

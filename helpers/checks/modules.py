@@ -12,7 +12,6 @@ from itertools import permutations
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
 from .exercise import cured, detected
@@ -313,128 +312,32 @@ def _has(fact):
     return lambda seen: bool(seen.fact(fact))
 
 
-def keeping_mistakes(formula):
-    """Mistakes in what a class does with its matrices, whatever its formula: the right one."""
+def _cut(seen):
+    """Does a gradient not reach all that is to learn?"""
+    learns_less = seen.fact("matrices that learn") in (0, 1, 2)
+    return learns_less or seen.fact("a gradient reaches the words") is False
 
-    class Module(nn.Module):
-        def __init__(self, d_in, d_out, *more):
-            super().__init__()
-            self.keep([torch.rand(d_in, d_out) for _ in range(3)])
 
-        def keep(self, matrices):
-            self.W_query, self.W_key, self.W_value = map(nn.Parameter, matrices)
+def _more_to_train(seen):
+    return (seen.fact(BESIDE) or 0) > 0 or (seen.fact("matrices to train") or 0) > 3
 
-        def forward(self, inputs):
-            return formula(inputs, self.W_query, self.W_key, self.W_value)
 
-    class NoSuper(Module):
-        def __init__(self, d_in, d_out, *more):
-            self.keep([torch.rand(d_in, d_out) for _ in range(3)])
-
-    class Plain(Module):
-        def keep(self, matrices):
-            self.W_query, self.W_key, self.W_value = matrices
-
-    class PlainNoSuper(Plain, NoSuper):
-        pass
-
-    class Buffers(Module):
-        def keep(self, matrices):
-            for name, W in zip(("W_query", "W_key", "W_value"), matrices, strict=True):
-                self.register_buffer(name, W)
-
-    class Listed(Module):
-        def keep(self, matrices):
-            self.layers = [nn.Linear(*W.shape, bias=False) for W in matrices]
-
-        def forward(self, inputs):
-            return formula(inputs, *(layer.weight.T for layer in self.layers))
-
-    class Frozen(Module):
-        def keep(self, matrices):
-            super().keep(matrices)
-            self.requires_grad_(False)
-
-    class Drawing(Module):
-        def keep(self, matrices):
-            self.shape = matrices[0].shape
-
-        def forward(self, inputs):
-            return formula(inputs, *(torch.rand(self.shape) for _ in range(3)))
-
-    class Cut(Module):
-        def forward(self, inputs):
-            return super().forward(inputs).detach()
-
-    class CutInside(Module):
-        def forward(self, inputs):
-            return formula(inputs, self.W_query.data, self.W_key.data, self.W_value)
-
-    class CutBefore(Module):
-        def forward(self, inputs):
-            return super().forward(inputs.detach())
-
-    class Seeding(Module):
-        def __init__(self, *sizes):
-            torch.default_generator.manual_seed(0)
-            super().__init__(*sizes)
-
-    class More(Module):
-        def __init__(self, d_in, d_out, *more):
-            super().__init__(d_in, d_out, *more)
-            self.unused = nn.Linear(d_out, d_out)
-
-    class FirstKept(Module):
-        def forward(self, inputs):
-            if not hasattr(self, "contexts"):
-                self.contexts = super().forward(inputs)
-            return self.contexts
-
-    class Growing(Module):
-        def forward(self, inputs):
-            self.all = [*getattr(self, "all", ()), inputs]
-            return super().forward(inputs)
-
-    class Halved(Module):
-        def forward(self, inputs):
-            return super().forward(inputs) * (0.5 if self.training else 1)
-
-    class Dropping(Module):
-        def forward(self, inputs):
-            return formula(
-                inputs, self.W_query, self.W_key, F.dropout(self.W_value, training=self.training)
-            )
-
-    return {
-        "super().__init__() forgotten": detected(
-            lambda seen: seen.raises(AttributeError, "before Module.__init__() call"),
-            NoSuper,
-            PlainNoSuper,
-        ),
-        "Python list of layers": detected(_has("matrices in a Python list"), Listed),
-        "plain tensors as weights": detected(_has("matrices in plain tensors"), Plain, Buffers),
-        "requires_grad=False left": detected(_has("matrices that are frozen"), Frozen),
-        "new random weights in forward": detected(
-            lambda seen: bool(seen.measured(drawing, "matrices drawn in forward")), Drawing
-        ),
-        "gradient cut": detected(
-            lambda seen: (
-                seen.fact("matrices that learn") in (0, 1, 2)
-                or seen.fact("a gradient reaches the words") is False
-            ),
-            Cut,
-            CutInside,
-            CutBefore,
-        ),
-        "dropout that is not asked for": cured(NothingDropped, Dropping),
-        "other numbers in training": detected(_differs_in_training, Halved),
-        "changed by the calls before": detected(lambda seen: bool(seen.fact(CHANGES)), FirstKept),
-        "more kept at each call": detected(lambda seen: bool(seen.fact(GROWS)), Growing),
-        "more to train than is asked for": detected(
-            lambda seen: (seen.fact(BESIDE) or 0) > 0 or (seen.fact("matrices to train") or 0) > 3,
-            More,
-        ),
-        "the same matrices in every module": detected(
-            lambda seen: bool(seen.measured(birth, ALIKE)), Seeding
-        ),
-    }
+# Mistakes in what a class does with its matrices, whatever its formula.
+KEEPING = {
+    "super().__init__() forgotten": detected(
+        lambda seen: seen.raises(AttributeError, "before Module.__init__() call")
+    ),
+    "Python list of layers": detected(_has("matrices in a Python list")),
+    "plain tensors as weights": detected(_has("matrices in plain tensors")),
+    "requires_grad=False left": detected(_has("matrices that are frozen")),
+    "new random weights in forward": detected(
+        lambda seen: bool(seen.measured(drawing, "matrices drawn in forward"))
+    ),
+    "gradient cut": detected(_cut),
+    "dropout that is not asked for": cured(NothingDropped),
+    "other numbers in training": detected(_differs_in_training),
+    "changed by the calls before": detected(_has(CHANGES)),
+    "more kept at each call": detected(_has(GROWS)),
+    "more to train than is asked for": detected(_more_to_train),
+    "the same matrices in every module": detected(lambda seen: bool(seen.measured(birth, ALIKE))),
+}

@@ -195,23 +195,3 @@ def shares(*names, spread=2):
 def places(count, below):
     """Whole numbers, each twice in a row."""
     return lambda sizes, step: torch.arange(sizes[count]) // 2 * step % max(1, sizes[below] - 1)
-
-
-# --- not probes, but what several lessons do wrong ---
-
-
-def without_last(scores_of):
-    """Scores by loops that stop one early: both, the outer, the inner. scores_of: makes all."""
-
-    def code(rows, columns):
-        def stopping(*args):
-            scores = scores_of(*args)
-            if rows:
-                scores[-1] = 0
-            if columns:
-                scores[:, -1] = 0
-            return scores
-
-        return stopping
-
-    return code(True, True), code(True, False), code(False, True)

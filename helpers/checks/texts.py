@@ -1,4 +1,4 @@
-"""The toml files of this folder, and what mistakes.toml says about a mistake."""
+"""The toml files of this folder, and what is said about a mistake."""
 
 import tomllib
 from dataclasses import dataclass
@@ -41,11 +41,12 @@ def contents(name):
         raise InputError(f"{name}: {error}") from None
 
 
-def text_of(name, exercise):
-    """The Text on the mistake called name, in the exercise called exercise.
-
-    Raises InputError if it is not there, or not whole.
-    """
+def text_of(mistake, exercise):
+    """The Text on a Mistake in the exercise called exercise: its own, or that of its name in
+    mistakes.toml. Raises InputError if there is none, or none that is whole."""
+    if mistake.text:
+        return mistake.text
+    name = mistake.name
     entry = contents("mistakes.toml").get(name, {})
     for key, otherwise in (("try", None), ("why", ""), ("seen", "")):
         if not isinstance(entry.get(key, otherwise), str):

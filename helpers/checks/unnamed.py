@@ -54,6 +54,6 @@ def names():
             if exercise not in CHECKED or not re.fullmatch(PRINT, alike):
                 wanted = "an exercise and 8 digits, as in the table of a class"
                 raise InputError(f"mistakes.toml: '{name}' has {answer!r}, which is not {wanted}.")
-            text_of(name, exercise)
+            text_of(Mistake((), name), exercise)
             found[answer] = name
     return found

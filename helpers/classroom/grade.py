@@ -58,20 +58,11 @@ def main(options):
     shown = [clean(path.relative_to(folder)) for _, path in notebooks]
     # All are read before one is run: what is run may change the files of the others.
     runs, sources = read([path for _, path in notebooks])
-<<<<<<< HEAD
-    done = run_all([*sources.values()], options.seconds, options.cell_seconds)
-    for count, (number, its) in enumerate(done, start=1):
-        k = [*sources][number]
-        runs[k] = its
-        print(f"{count} of {len(sources)}: {shown[k]}", file=sys.stderr, flush=True)
-    runs = [(notebooks[k][0], shown[k], its) for k, its in sorted(runs.items())]
-=======
     ended = run_all(sources, options.seconds, options.cell_seconds)
     for count, (k, done) in enumerate(ended, start=1):
         runs[k] = done
         print(f"{count} of {len(sources)}: {shown[k]}", file=sys.stderr, flush=True)
     runs = [(notebooks[k][0], shown[k], runs[k]) for k in sorted(runs)]
->>>>>>> classroom
     lines = report(runs)
     lines += section(LOOK, [f"{shown[k]}: {x}" for k in sources if (x := strange(sources[k]))])
     lines += section("Files that are no notebooks", by_folder(others, folder))

@@ -47,20 +47,12 @@ class Run:
 
 
 def run_all(notebooks, seconds, cell_seconds):
-<<<<<<< HEAD
-    """Run the notebooks, each the sources of its cells; yield (its number, its Run) as they end."""
-=======
     """Run the notebooks, {key: the sources of its cells}; yield (key, Run) as they end."""
->>>>>>> classroom
     free = psutil.virtual_memory().available
     at_once = max(1, min(os.cpu_count() or 1, free // LEAST))
     limits = seconds, cell_seconds, max(free // at_once, LEAST)
     with ThreadPoolExecutor(at_once) as pool:
-<<<<<<< HEAD
-        running = {pool.submit(run, sources, *limits): k for k, sources in enumerate(notebooks)}
-=======
         running = {pool.submit(run, sources, *limits): k for k, sources in notebooks.items()}
->>>>>>> classroom
         try:
             for future in as_completed(running):
                 yield running[future], future.result()

@@ -1,10 +1,6 @@
 """Blend: the values, by their weights."""
 
-import torch
-
-from ..exercise import alone
 from ..pipeline import Stage
-from .project import roles
 from .softmax import divided
 
 
@@ -19,22 +15,6 @@ def _winner(state):
     return divided(largest.to(state.values.dtype)) @ state.values
 
 
-def _first_winner(state):
-    places = state.weights.argmax(-1)
-    return (
-        torch.nn.functional.one_hot(places, state.weights.shape[-1]).to(state.values.dtype)
-        @ state.values
-    )
-
-
-def _always_word(place):
-    return lambda s: s.values[..., place, :][..., None, :].expand(*s.weights.shape[:-1], -1)
-
-
-def own_value(state):
-    return state.values
-
-
 BLEND = Stage(
     blend,
     {
@@ -42,8 +22,7 @@ BLEND = Stage(
         "all weights equal": lambda s: s.values.mean(-2, keepdim=True).expand(
             *s.weights.shape[:-1], -1
         ),
-        "took the winner": (_winner, alone(_first_winner)),
-        "one word for all": (_always_word(0), _always_word(-1)),
+        "took the winner": _winner,
         "weights returned": lambda s: s.weights,
     },
 )
@@ -51,20 +30,7 @@ BLEND = Stage(
 BLEND_OF_ALL = BLEND.plus(
     {
         "weights transposed": lambda s: s.weights.transpose(-2, -1) @ s.values,
-        "not blended": own_value,
-        "residual added": (
-            lambda s: blend(s) + s.inputs,
-            lambda s: s.inputs + blend(s),  # where sizes do not fit, it raises other words
-        ),
-    }
-)
-# Of keys and queries that are made by matrices: a name can be returned that was made before.
-BLEND_OF_ROLES = BLEND_OF_ALL.plus(
-    {
-        "not blended": (
-            own_value,
-            {"project": roles("qkq"), "blend": own_value},
-            {"project": roles("qkk"), "blend": own_value},
-        ),
+        "not blended": lambda s: s.values,
+        "residual added": lambda s: blend(s) + s.inputs,
     }
 )

@@ -54,17 +54,13 @@ def added(value):
     return lambda s: s.scores + s.hidden(s) * value
 
 
-def later(weights, hidden=None, before=nothing_hidden):
-    """Hidden in the weights, after softmax. weights: takes what is left of them."""
+def later(hidden=None, before=nothing_hidden):
+    """Hidden in the weights, after softmax."""
 
     def normalise(state):
-        return weights(weigh(state).masked_fill((hidden or state.hidden)(state), 0))
+        return weigh(state).masked_fill((hidden or state.hidden)(state), 0)
 
     return {"mask": before, "normalise": normalise}
-
-
-def as_they_are(weights):
-    return weights
 
 
 def _between(state):
@@ -81,10 +77,6 @@ def _exps_divided(state):
     return divided(naive(state.scores).masked_fill(state.hidden(state), 0))
 
 
-def _weights_divided(state):
-    return divided(soft(state.scores, naive).masked_fill(state.hidden(state), 0))
-
-
 def _evenly(state):
     """Equal weights of all that is not hidden."""
     return divided((state.scores > -torch.inf).to(state.scores.dtype))
@@ -92,25 +84,6 @@ def _evenly(state):
 
 def _scores_of_0_too(state):
     return state.hidden(state) | (state.scores == 0)
-
-
-def _low(size):
-    """A number that is not low enough: filled in after scaling, before it, or added."""
-    return (
-        hide(value=-size),
-        lambda s: s.scores.masked_fill(s.hidden(s), -size / s.d_k**0.5),
-        added(-size),
-    )
-
-
-# Numbers that somebody takes for low.
-LOW = (10, *range(1, 10), 20, 50, 100, 500, 1000, 1e4, 1e5, 1e6)
-
-
-def low_numbers(*sizes):
-    """Recognised by their values, or by an experiment."""
-    ways = (way for size in map(float, sizes) for way in _low(size))
-    return alone(*ways), cured(low_is_lowest, hide(value=-35.0))
 
 
 # --- the stages ---
@@ -122,44 +95,36 @@ MASK = Stage(
         "masked_fill result dropped": cured(FillsInPlace, dropped),
         "mask * -inf added": cured(ZeroTimesInfinityIsZero, added(-torch.inf)),
         "no mask": nothing_hidden,
-        "mask after softmax": later(as_they_are),
-        "softmax, mask, softmax": later(soft),
+        "mask after softmax": later(),
         "masked with 0": hide(value=0.0),
         "+inf": cured(plus_is_minus, hide(value=torch.inf)),
         "a large number instead of a low one": hide(value=1e9),
         "mask of ones added": added(1),
-        "masked where tril(S)==0": (hide(_scores_of_0_too), hide(_scores_of_0_too, -1e9)),
-        "masked where triu(S) is not 0": (
-            hide(lambda s: s.hidden(s) & (s.scores != 0)),
-            hide(lambda s: s.hidden(s) & (s.scores > 0)),
-        ),
         "mask only, scores unused": {"normalise": _evenly},
-        "a number not low enough": low_numbers(*LOW),
+        # Known by its value, or by an experiment.
+        "a number not low enough": (
+            alone(hide(value=-1.0), hide(value=-10.0)),
+            cured(low_is_lowest, hide(value=-35.0)),
+        ),
         # Mistakes of other stages that a mask allows in another way.
         "softmax twice": {"mask": nothing_hidden, "normalise": _between},
-        "softmax over one number": {
+        "naive exp overflow": {
             "mask": nothing_hidden,
-            "normalise": lambda s: soft(s.scores[..., None], s.exp)[..., 0],
+            "exp": exp_is(naive),
+            "normalise": _exps_divided,
         },
-        "naive exp overflow": tuple(
-            {"mask": nothing_hidden, "exp": exp_is(naive), "normalise": variant}
-            for variant in (_exps_divided, _weights_divided)
-        ),
     },
 )
 # What is hidden are keys that come later than the query.
 CAUSAL_MASK = MASK.plus(
     {
-        "mask upside down": (hide(lambda s: past(s.scores)), hide(lambda s: past(s.scores), -1e9)),
+        "masked where tril(S)==0": (hide(_scores_of_0_too), hide(_scores_of_0_too, -1e9)),
+        "mask upside down": hide(lambda s: past(s.scores)),
         "mask upside down, diagonal kept": hide(lambda s: past(s.scores, -1)),
         "diagonal masked too": (hide(itself_too), hide(itself_too, -1e9)),
         "one step too generous": hide(but_the_next),
-        "NaN replaced by 0": {
-            "mask": hide(itself_too),
-            "normalise": lambda s: weigh(s).nan_to_num(0.0),
-        },
-        "mask as a row vector of queries": tuple(
-            hide(lambda s, k=k: (torch.arange(s.scores.shape[-2]) > k)[:, None]) for k in range(3)
+        "mask as a row vector of queries": hide(
+            lambda s: (torch.arange(s.scores.shape[-2]) > 0)[:, None]
         ),
         "softmax over the wrong axis": {"mask": nothing_hidden, "normalise": _columns_later},
     }

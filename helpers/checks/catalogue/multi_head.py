@@ -1,18 +1,17 @@
 """Attention in several heads, whole: an exercise of lesson 09, and in lesson 08 to be repaired."""
 
 import torch
-from torch.nn.functional import multi_head_attention_forward
 
 from ... import attention
 from ..exercise import Exercise, Probe, alone
 from ..pipeline import Pipeline
 from ..probes import exact, matrix, numbers, sentence, wide, words
-from .blend import BLEND_OF_ROLES
-from .heads import MERGE, NO_OUTPUT, OUTPUT, SPLIT, merge_by, split_by
-from .mask import CAUSAL_MASK, LOW, hide, low_numbers, nothing_hidden, past, the_future
+from .blend import BLEND_OF_ALL
+from .heads import MERGE, NO_OUTPUT, OUTPUT, SPLIT
+from .mask import CAUSAL_MASK, hide, nothing_hidden, past, the_future
 from .project import PROJECT
 from .scale import SCALE_OF_KEYS, SCORE_OF_KEYS, by
-from .softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, global_max, naive, over, weigh
+from .softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, over, weigh
 
 
 def _strong_matrices():
@@ -65,24 +64,6 @@ def _sentences():
     ]
 
 
-def _mask_of_words_across_batch(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-    """nn.MultiheadAttention, which takes the first dim for the words."""
-    d_out = W_query.shape[1]
-    return multi_head_attention_forward(
-        *(inputs @ W for W in (W_query, W_key, W_value)),
-        d_out,
-        num_heads,
-        torch.eye(d_out, dtype=inputs.dtype).repeat(3, 1),
-        *(None, None, None, False, 0.0),
-        W_out.T,
-        b_out,
-        attn_mask=torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool).triu(1),
-    )[0]
-
-
-ACROSS_BATCH = split_by(
-    lambda x, num_heads: x.unflatten(-1, (num_heads, -1)).permute(1, 2, 0, 3)
-) | merge_by(lambda x, b, n: x.permute(2, 0, 1, 3).flatten(2))
 NOTHING_HIDDEN = {"mask": nothing_hidden}
 
 
@@ -91,13 +72,7 @@ def _turned(state):
     return state.queries @ state.keys.permute(3, 2, 1, 0)
 
 
-def _over(*dims):
-    """Softmax along other dims: with minus infinity all hidden ones can meet, and give NaN."""
-    return over(*dims), alone({"mask": hide(value=-1e9), "normalise": over(*dims)})
-
-
 MULTI_HEAD = Exercise(
-    "multi_head",
     "multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads) -> (b, n, d_out)",
     "values",
     attention.multi_head,
@@ -110,24 +85,18 @@ MULTI_HEAD = Exercise(
         split=SPLIT,
         score=SCORE_OF_KEYS,
         scale=SCALE_OF_KEYS,
-        # Larger numbers that are added are low enough here.
-        mask=CAUSAL_MASK.plus({"a number not low enough": low_numbers(*LOW[:13])}),
+        mask=CAUSAL_MASK,
         exp=EXP_OF_ROWS,
         normalise=SOFTMAX_OF_MASKED.plus(ROUNDED),
-        blend=BLEND_OF_ROLES,
+        blend=BLEND_OF_ALL,
         merge=MERGE,
         output=OUTPUT,
     ),
-    # They raise wherever a word has not d_out numbers, and hide what else is wrong there.
     variants={
         "score": {".T on a batch": (_turned, {"score": _turned} | NOTHING_HIDDEN)},
         "scale": {
-            "scaled by sqrt(d_out)": (
-                by(lambda s: (s.d_k * s.num_heads) ** 0.5),
-                by(lambda s: s.d_k * s.num_heads),
-            ),
-            "scaled by sqrt(h)": (by(lambda s: s.num_heads**0.5), by(lambda s: s.num_heads)),
-            "scaled by the size of the batch": by(lambda s: len(s.inputs) ** 0.5),
+            "scaled by sqrt(d_out)": by(lambda s: (s.d_k * s.num_heads) ** 0.5),
+            "scaled by sqrt(h)": by(lambda s: s.num_heads**0.5),
         },
         "mask": {
             "bool mask handed to the wrong function": {
@@ -136,13 +105,11 @@ MULTI_HEAD = Exercise(
             },
         },
         "normalise": {
-            "keepdim forgotten": (
-                lambda s: naive(s.scores) / naive(s.scores).sum(-1),
-                lambda s: global_max(s.scores) / global_max(s.scores).sum(-1),
+            # With minus infinity all hidden ones can meet, and give NaN.
+            "softmax over the heads": (
+                over(1),
+                alone({"mask": hide(value=-1e9), "normalise": over(1)}),
             ),
-            "weights averaged over the heads": lambda s: weigh(s).mean(1, keepdim=True),
-            "softmax over the heads": _over(1),
-            "softmax over the batch": (*_over(0), *_over(0, 1)),
         },
         "blend": {
             "weights returned": {
@@ -152,11 +119,8 @@ MULTI_HEAD = Exercise(
             }
         },
     },
-    mistakes={
-        "batch_first forgotten": (
-            _mask_of_words_across_batch,
-            ACROSS_BATCH,
-            ACROSS_BATCH | NOTHING_HIDDEN,
-        ),
+    names={
+        "no mask": "no causal mask",
+        "softmax over the wrong axis": "softmax over the queries",
     },
 )

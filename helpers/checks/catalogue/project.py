@@ -1,7 +1,6 @@
 """Project: what asks, what is matched, what is blended."""
 
 from ..pipeline import Stage
-from .scale import by, by_root, unscaled
 
 
 def roles(order):
@@ -28,12 +27,6 @@ def _turned(state):
     return tuple(state.inputs @ W.T for W in (state.W_query, state.W_key, state.W_value))
 
 
-def _in_any_scale(order):
-    """d_k can be taken from the inputs or from a matrix here, and has no meaning."""
-    scales = (by_root, by(lambda s: s.W_key.shape[-1] ** 0.5), unscaled)
-    return tuple({"project": roles(order), "scale": scale} for scale in scales)
-
-
 def every_word(state):
     """Every word asks, is matched and is blended as it is."""
     return (state.inputs,) * 3
@@ -56,23 +49,16 @@ PROJECT = Stage(
     roles("qkv"),
     {
         "keys and values swapped": roles("qvk"),
-        "queries and values swapped": roles("vkq"),
-        "roles rotated (k,v,q)": roles("kvq"),
-        "roles rotated (v,q,k)": roles("vqk"),
         "queries and keys swapped": roles("kqv"),
         "queries used as keys": roles("qqv"),
         "keys used as queries": roles("kkv"),
-        "values used as queries": roles("vkv"),
         "values used as keys": roles("qvv"),
         "queries used as values": roles("qkq"),
         "keys used as values": roles("qkk"),
-        "one matrix for all three": (roles("qqq"), roles("kkk"), roles("vvv")),
         "nn.Linear weight copied without .T": _turned,
         "queries not projected": roles("xkv"),
-        "keys not projected": roles("qxv"),
         "values not projected": roles("qkx"),
-        "scores from the raw inputs": _in_any_scale("xxv"),
-        "nothing projected": _in_any_scale("xxx"),
+        "nothing projected": roles("xxx"),
         "values made from the keys": lambda s: (*roles("qk")(s), s.inputs @ s.W_key @ s.W_value),
         "inputs written over": _written_over,
     },

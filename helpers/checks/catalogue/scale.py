@@ -2,7 +2,6 @@
 
 from torch.nn.functional import normalize
 
-from ..exercise import alone
 from ..pipeline import Stage
 from .softmax import weigh
 
@@ -42,10 +41,6 @@ def unscaled(state):
     return state.scores
 
 
-def _blended_smaller(state):
-    return state.weights @ state.values / state.d_k**0.25
-
-
 # --- the stages ---
 
 SCORE = Stage(
@@ -57,14 +52,7 @@ SCORE = Stage(
 )
 # Of queries and keys that are made by matrices.
 SCORE_OF_KEYS = SCORE.plus(
-    {
-        "keys not transposed": lambda s: s.queries @ s.keys,
-        "normalised q and k": ({"score": cosine}, {"score": cosine, "scale": unscaled}),
-        "attention between coordinates": {
-            "score": between_coordinates,
-            "blend": lambda s: s.values @ s.weights,
-        },
-    }
+    {"normalised q and k": ({"score": cosine}, {"score": cosine, "scale": unscaled})}
 )
 SCALE = Stage(
     by_root,
@@ -72,38 +60,18 @@ SCALE = Stage(
         "no scaling": unscaled,
         "divided by d_k itself": by(lambda s: s.d_k),
         "multiplied by sqrt(d_k)": by(lambda s: s.d_k**-0.5),
-        "parentheses forgotten": (
-            by(lambda s: s.d_k / 2),
-            by(lambda s: s.d_k * 2),
-            by(lambda s: 2 / s.d_k),
-        ),
+        "parentheses forgotten": (by(lambda s: s.d_k / 2), by(lambda s: s.d_k * 2)),
         "root taken twice": by(lambda s: s.d_k**0.25),
-        "squared instead of root": by(lambda s: s.d_k**2),
         "always sqrt(2)": by(lambda s: 2**0.5),
         "scaled by the number of words": by_count(lambda s: s.scores.shape[-1]),
         "scaled after softmax": {"scale": unscaled, "normalise": lambda s: weigh(s) / s.d_k**0.5},
-        "values scaled in place of keys": {
-            "scale": by(lambda s: s.d_k**0.25),
-            "blend": _blended_smaller,
-        },
     },
 )
-# Where d_k is seen in several sizes. Never with other mistakes: a number explains too much then.
-CONSTANT = {
-    "scaled by a constant": alone(
-        *(by(lambda s, c=c: c) for c in (2, 3, 4, 5, 6, 8, 10, 64, 100, 0.5, 0.25, 0.1))
-    )
-}
 # Of values with a size of their own.
 SCALE_BESIDE_VALUES = SCALE.plus(
     {"scaled by the size of a value": by(lambda s: s.values.shape[-1] ** 0.5)}
 )
 # Of keys that are made of words.
 SCALE_OF_KEYS = SCALE_BESIDE_VALUES.plus(
-    {
-        "scaled by the embedding size": (
-            by(lambda s: s.inputs.shape[-1] ** 0.5),
-            by(lambda s: 3**0.5),
-        ),
-    }
+    {"scaled by the embedding size": by(lambda s: s.inputs.shape[-1] ** 0.5)}
 )

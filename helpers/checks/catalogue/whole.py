@@ -1,7 +1,7 @@
 """Attention whole: all its stages, for one query, or for all words of the inputs."""
 
 from ..pipeline import Pipeline
-from .blend import BLEND, BLEND_OF_ROLES, blend
+from .blend import BLEND, BLEND_OF_ALL, blend
 from .mask import CAUSAL_MASK, hide, nothing_hidden, the_future
 from .project import PROJECT
 from .scale import SCALE_OF_KEYS, SCORE_OF_KEYS
@@ -32,7 +32,7 @@ ATTENTION = Pipeline(
     mask=nothing_hidden,
     exp=EXP_OF_ROWS,
     normalise=SOFTMAX_OF_ROWS.plus(ROUNDED),
-    blend=BLEND_OF_ROLES,
+    blend=BLEND_OF_ALL,
 )
 # More of its mistakes, where every word may look at every word.
 IN_FORMULA = {

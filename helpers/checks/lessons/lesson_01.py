@@ -1,16 +1,12 @@
 """Lesson 01: scores."""
 
-from itertools import starmap
-
-import torch
-
 from ... import attention
 from ..catalogue.project import ONE_QUERY, every_word
 from ..catalogue.scale import SCORE, between_coordinates, by, cosine, dot, unscaled
-from ..catalogue.softmax import global_max, naive, soft
+from ..catalogue.softmax import naive, soft
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline, Stage
-from ..probes import numbers, of_inputs, of_query, without_last
+from ..probes import numbers, of_inputs, of_query
 from ..results import is_one_row
 
 IN_SCORE = {
@@ -18,16 +14,11 @@ IN_SCORE = {
     "distance instead of similarity": lambda s: (s.queries[:, None] - s.keys).norm(dim=-1),
 }
 IN_SCALE = {
-    "scaled": (by(lambda s: s.d_k**0.5), by(lambda s: 3**0.5)),
-    "softmax already applied": (
-        lambda s: soft(s.scores),
-        lambda s: soft(s.scores, naive),
-        lambda s: soft(s.scores, global_max),
-    ),
+    "scaled": by(lambda s: s.d_k**0.5),
+    "softmax already applied": (lambda s: soft(s.scores), lambda s: soft(s.scores, naive)),
 }
 
 SCORES = Exercise(
-    "scores",
     "scores(inputs, i) -> (n,)",
     "scores",
     attention.scores,
@@ -37,49 +28,27 @@ SCORES = Exercise(
     mistakes={
         "multiplied but did not add up": lambda inputs, i: inputs * inputs[i],
         "summed over the tokens": lambda inputs, i: (inputs * inputs[i]).sum(0),
-        "operands the wrong way round": lambda inputs, i: inputs[i] @ inputs,
-        "loop stops one early": lambda inputs, i: torch.cat(
-            [inputs[:-1] @ inputs[i], inputs.new_zeros(1)]
-        ),
     },
 )
 
 ALL_SCORES = Exercise(
-    "all_scores",
     "all_scores(inputs) -> (n, n)",
     "scores",
     attention.all_scores,
     lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (numbers("square"),))),
     Pipeline("inputs", "scores", project=every_word, score=SCORE, scale=unscaled),
     variants={
-        "score": {
-            **IN_SCORE,
-            "attention between features": between_coordinates,
-            "operands the wrong way round": lambda s: s.queries @ s.keys,
-        },
+        "score": {**IN_SCORE, "attention between features": between_coordinates},
         "scale": IN_SCALE,
     },
     mistakes={
-        "multiplied but did not add up": (
-            lambda inputs: inputs * inputs,
-            lambda inputs: inputs[:, None] * inputs,
-        ),
-        "* in place of @": lambda inputs: inputs * inputs.T,
-        "only the diagonal": (
-            lambda inputs: (inputs * inputs).sum(-1),
-            lambda inputs: (inputs @ inputs.T).diag().diag(),
-        ),
-        "one row copied": detected(
-            lambda seen: seen.always(is_one_row),
-            lambda inputs: (inputs @ inputs[1]).expand(len(inputs), -1),
-        ),
+        "multiplied but did not add up": lambda inputs: inputs * inputs,
+        "only the diagonal": lambda inputs: (inputs @ inputs.T).diag().diag(),
+        "one row copied": detected(lambda seen: seen.always(is_one_row)),
         "half of the table empty": (
-            lambda inputs: (inputs @ inputs.T).tril(),
             lambda inputs: (inputs @ inputs.T).triu(),
             lambda inputs: (inputs @ inputs.T).tril(-1),
-            lambda inputs: (inputs @ inputs.T).triu(1),
         ),
-        "loop stops one early": without_last(attention.all_scores),
     },
 )
 
@@ -95,16 +64,7 @@ def _length(state):
     return state.queries.norm()
 
 
-POWERS = (0, 1), (1, 0), (0, 2), (2, 0), (1, 1), (0, 0.5), (0.5, 0), (0.5, 0.5)
-
-
-def _counts(of_n, of_d):
-    """The count of words and that of their numbers, each to a power."""
-    return by(lambda s: len(s.inputs) ** of_n * s.inputs.shape[1] ** of_d)
-
-
 COSINE = Exercise(
-    "cosine_scores",
     "cosine_scores(inputs, i) -> (n,)",
     "scores",
     attention.cosine_scores,
@@ -123,33 +83,27 @@ COSINE = Exercise(
                 "divided by squared lengths": by(lambda s: (_lengths(s) * _length(s)) ** 2),
                 "divided by the query's squared length": by(lambda s: _length(s) ** 2),
                 "divided by the sum of the lengths": by(lambda s: _lengths(s) + _length(s)),
-                "parentheses forgotten": (
-                    by(lambda s: _lengths(s) / _length(s)),
-                    by(lambda s: _length(s) / _lengths(s)),
+                "parentheses forgotten": by(lambda s: _lengths(s) / _length(s)),
+                "count instead of length": (
+                    by(lambda s: s.d_k),
+                    by(lambda s: s.d_k**2),
+                    by(lambda s: len(s.inputs)),
                 ),
-                "count instead of length": tuple(starmap(_counts, POWERS)),
-                "length of the whole matrix": (
-                    by(lambda s: s.inputs.norm() * _length(s)),
-                    by(lambda s: s.inputs.norm() ** 2),
-                ),
+                "length of the whole matrix": by(lambda s: s.inputs.norm() * _length(s)),
                 "sum of the numbers instead of the length": (
                     by(lambda s: s.keys.sum(-1) * s.queries.sum()),
                     by(lambda s: s.keys.abs().sum(-1) * s.queries.abs().sum()),
                 ),
                 "root taken twice": by(lambda s: (_lengths(s) * _length(s)) ** 0.5),
                 "divided by the words' squared lengths": by(lambda s: _lengths(s) ** 2),
-                "divided by the length of the dot products": (
-                    by(lambda s: s.scores.norm()),
-                    by(lambda s: s.scores.norm() * _length(s)),
-                ),
+                "divided by the length of the dot products": by(lambda s: s.scores.norm()),
                 "cosine distance": lambda s: 1 - s.scores / (_lengths(s) * _length(s)),
             },
         ),
     ),
     mistakes={
-        "length over the wrong axis": (
-            lambda inputs, i: (inputs / inputs.norm(dim=0)) @ (inputs / inputs.norm(dim=0))[i],
-            lambda inputs, i: inputs @ inputs[i] / (inputs.norm(dim=0) * inputs[i].norm()),
+        "length over the wrong axis": lambda inputs, i: (
+            (inputs / inputs.norm(dim=0)) @ (inputs / inputs.norm(dim=0))[i]
         ),
         "distance instead of similarity": lambda inputs, i: (inputs - inputs[i]).norm(dim=-1),
         "multiplied but did not add up": lambda inputs, i: inputs * inputs[i],

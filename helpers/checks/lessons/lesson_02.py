@@ -1,7 +1,5 @@
 """Lesson 02: weights."""
 
-import torch
-
 from ... import attention
 from ..catalogue.scale import by, unscaled
 from ..catalogue.softmax import (
@@ -9,11 +7,9 @@ from ..catalogue.softmax import (
     EXP_OF_ROWS,
     SOFTMAX,
     SOFTMAX_OF_ROWS,
-    divided,
     exp_is,
     naive,
     soft,
-    stable,
     weigh,
 )
 from ..exercise import Exercise
@@ -30,21 +26,12 @@ def _base_2(scores, dim=-1):
     return 2 ** (scores - scores.amax(dim, keepdim=True))
 
 
-def _less_maximum(state):
-    return state.scores - state.scores.amax(-1, keepdim=True)
-
-
 IN_EXP = {
     # One mistake, because the numbers do not tell what it was that was subtracted.
     "subtracted less than the largest": (
         _less(lambda scores: scores.amin(-1, keepdim=True)),
         _less(lambda scores: scores.mean(-1, keepdim=True)),
         _less(lambda scores: scores.median(-1, keepdim=True).values),
-        _less(lambda scores: scores[..., :1]),
-        _less(lambda scores: scores[..., 1:2]),
-        _less(lambda scores: scores[..., -1:]),
-        _less(torch.min),
-        _less(torch.mean),
     ),
     "base 2 instead of e": (exp_is(_base_2), exp_is(lambda scores, dim=-1: 2**scores)),
 }
@@ -52,38 +39,25 @@ IN_SCALE = {
     "sign flipped": lambda s: -s.scores,
     "scaled before softmax": (by(lambda s: 3**0.5), by(lambda s: len(s.scores) ** 0.5)),
 }
-LOGARITHMS = {
-    "log_softmax": (
-        lambda s: soft(s.scores, naive).log(),
-        lambda s: soft(s.scores).log(),
-        lambda s: s.scores - s.scores.exp().sum(-1, keepdim=True).log(),
-    )
+RENAMED = {
+    "rows divided by sum": "divided by the sum",
+    "scores instead of weights": "not normalised",
 }
 
 SOFTMAX_ROW = Exercise(
-    "softmax",
     "softmax(scores) -> (n,)",
     "weights",
     attention.softmax,
     rows,
     Pipeline("scores", "weights", scale=unscaled, exp=EXP, normalise=SOFTMAX),
+    without={"not divided by the sum": "with a maximum it is: divided by the largest exp"},
+    names=RENAMED,
     variants={
         "scale": {**IN_SCALE, "divided by the largest score": lambda s: s.scores / s.scores.max()},
         "exp": IN_EXP,
         "normalise": {
-            **LOGARITHMS,
-            "not normalised": _less_maximum,
             "not divided by the sum": lambda s: naive(s.scores),
-            "divided by the largest exp": (
-                lambda s: s.exp(s.scores) / s.exp(s.scores).max(),
-                lambda s: stable(s.scores),
-            ),
-            "exp missing": lambda s: divided(_less_maximum(s)),
-            "exp missing in the numerator": (
-                lambda s: s.scores / s.exp(s.scores).sum(),
-                lambda s: _less_maximum(s) / stable(s.scores).sum(),
-            ),
-            "sigmoid per score": lambda s: 1 / (1 + (-s.scores).exp()),
+            "divided by the largest exp": lambda s: s.exp(s.scores) / s.exp(s.scores).max(),
         },
     },
 )
@@ -103,7 +77,6 @@ def _maximum_as(maximum):
 
 
 TEMPERATURE = Exercise(
-    "softmax_with_temperature",
     "softmax_with_temperature(scores, temperature) -> (n,)",
     "weights",
     lambda scores, temperature: attention.softmax(scores, temperature),
@@ -126,9 +99,8 @@ TEMPERATURE = Exercise(
                 "divided in the sum only": _undivided(
                     lambda s: s.exp(s.scores) / s.exp(s.scores / s.temperature).sum()
                 ),
-                "temperature as a power of the weights": (
-                    _undivided(lambda s: weigh(s) ** (1 / s.temperature)),
-                    _undivided(lambda s: (s.scores.log_softmax(-1) / s.temperature).exp()),
+                "temperature as a power of the weights": _undivided(
+                    lambda s: weigh(s) ** (1 / s.temperature)
                 ),
                 "softmax twice": _undivided(lambda s: soft(weigh(s) / s.temperature, s.exp)),
             },
@@ -136,6 +108,7 @@ TEMPERATURE = Exercise(
         exp=EXP,
         normalise=SOFTMAX,
     ),
+    names=RENAMED,
     variants={
         "exp": {
             **IN_EXP,
@@ -147,34 +120,31 @@ TEMPERATURE = Exercise(
                 lambda largest, temperature: largest * temperature
             ),
         },
-        "normalise": LOGARITHMS,
     },
 )
 
 # --- attention_weights ---
 
 WEIGHTS = Exercise(
-    "attention_weights",
     "attention_weights(scores) -> (n, n)",
     "weights",
     attention.attention_weights,
     tables,
     Pipeline("scores", "weights", scale=unscaled, exp=EXP_OF_ROWS, normalise=SOFTMAX_OF_ROWS),
+    names={
+        "rows divided by sum": "rows divided by their sum",
+        "scores instead of weights": "not normalised",
+        "not divided by the sum": "not normalised",
+    },
     variants={
         "scale": {
             **IN_SCALE,
-            "divided by the largest score": (
-                lambda s: s.scores / s.scores.amax(-1, keepdim=True),
-                lambda s: s.scores / s.scores.max(),
-            ),
         },
         "exp": IN_EXP,
         "normalise": {
-            "softmax over the wrong axis": lambda s: s.exp(s.scores) / s.exp(s.scores).sum(0),
             "softmax over the whole matrix": lambda s: s.exp(s.scores) / s.exp(s.scores).sum(),
             "transposed the result": lambda s: weigh(s).T,
             "columns normalised, then transposed": lambda s: soft(s.scores, s.exp, dim=0).T,
-            "exp missing": lambda s: divided(_less_maximum(s)),
         },
     },
 )

@@ -7,7 +7,7 @@ from ..catalogue.blend import BLEND_OF_ALL, blend
 from ..catalogue.mask import MASK, hide
 from ..catalogue.project import ONE_QUERY, every_word
 from ..catalogue.scale import SCORE, between_coordinates, by, by_root, unscaled
-from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_ROWS, exp_is, naive, soft, stable
+from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_ROWS, naive
 from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline
@@ -15,10 +15,7 @@ from ..probes import exact, numbers, of_inputs, of_query
 from ..results import close, is_one_row, is_prefix
 
 SCALED_ALREADY = (by_root, by(lambda s: 3**0.5))
-
-
-def _cell_run_twice(code):
-    return detected(lambda seen: seen.adds_up, code)
+NOT_FROM_ZEROS = {"not started from zeros": detected(lambda seen: seen.adds_up)}
 
 
 # --- the context of one word ---
@@ -33,43 +30,14 @@ OF_ONE_WORD = {
 }
 
 
-def _onto_the_query(pipeline, exp):
-    """Contexts, added to what is a view of the inputs: in a loop, or at once."""
-    weights = pipeline.replace({"exp": exp_is(exp)}, gives=lambda s: s.weights[0])
-
-    def in_a_loop(inputs, i):
-        shares = weights(inputs, i)
-        context = inputs[i]
-        for j in range(len(inputs)):
-            context += shares[j] * inputs[j]
-        return context
-
-    def at_once(inputs, i):
-        shares = weights(inputs, i)
-        context = inputs[i]
-        context += shares @ inputs
-        return context
-
-    return in_a_loop, at_once
-
-
-def _of_one_word(pipeline):
-    """Mistakes in the context of one word, whichever words take part."""
-    return {
-        "not started from zeros": _cell_run_twice(lambda inputs, i: 2 * pipeline(inputs, i)),
-        "accumulator is a view of the query": (
-            *_onto_the_query(pipeline, stable),
-            *_onto_the_query(pipeline, naive),
-        ),
-        "the last numbers left out": detected(
-            lambda seen: seen.always(is_prefix) and not seen.always(close),
-            lambda inputs, i: pipeline(inputs, i)[:2],
-        ),
-    }
-
+IN_ONE_CONTEXT = {
+    **NOT_FROM_ZEROS,
+    "the last numbers left out": detected(
+        lambda seen: seen.always(is_prefix) and not seen.always(close)
+    ),
+}
 
 CONTEXT = Exercise(
-    "context_vector",
     "context_vector(inputs, i) -> (d,)",
     "context",
     attention.context_vector,
@@ -80,14 +48,14 @@ CONTEXT = Exercise(
         **OF_ONE_WORD,
         "blend": {**OF_ONE_WORD["blend"], "not blended": lambda s: s.inputs[s.i][None]},
     },
-    mistakes=_of_one_word(CONTEXT_PIPELINE),
+    mistakes=IN_ONE_CONTEXT,
+    names={"rows divided by sum": "divided by the sum"},
 )
 REPAIR_CONTEXT = CONTEXT.called("repair_context")
 
 # --- the contexts of all words ---
 
 SELF = Exercise(
-    "self_attention",
     "self_attention(inputs) -> (n, d)",
     "context",
     attention.self_attention,
@@ -113,14 +81,10 @@ SELF = Exercise(
         "normalise": {"weights transposed": lambda s: naive(s.scores) / naive(s.scores).sum(-1)},
     },
     mistakes={
-        "one context copied": detected(
-            lambda seen: seen.always(is_one_row),
-            lambda inputs: attention.context_vector(inputs, 1).expand_as(inputs),
-        ),
-        "not started from zeros": _cell_run_twice(
-            lambda inputs: 2 * attention.self_attention(inputs)
-        ),
+        "one context copied": detected(lambda seen: seen.always(is_one_row)),
+        **NOT_FROM_ZEROS,
     },
+    names={"softmax over the wrong axis": "weights transposed"},
 )
 
 
@@ -144,20 +108,9 @@ def _only(place):
     return hidden
 
 
-def _query_removed(inputs, i):
-    rest = torch.cat([inputs[:i], inputs[i + 1 :]])
-    return soft(rest @ rest[i]) @ rest
-
-
-def _score_removed(inputs, i):
-    scores = inputs @ inputs[i]
-    return soft(torch.cat([scores[:i], scores[i + 1 :]])) @ inputs
-
-
 OTHERS_PIPELINE = CONTEXT_PIPELINE.replace({"mask": MASK}, hidden=_itself)
 
 OTHERS = Exercise(
-    "context_of_others",
     "context_of_others(inputs, i) -> (d,)",
     "context",
     attention.context_of_others,
@@ -173,18 +126,22 @@ OTHERS = Exercise(
                 hide(_only(lambda s: s.i - 1)),
                 hide(_only(lambda s: 0)),
                 hide(_only(lambda s: 1)),
-                hide(_only(lambda s: -1)),
             ),
             "only itself left": hide(lambda s: ~_itself(s)),
-            "scores instead of weights": {
-                "mask": hide(_itself, 0.0),
-                "normalise": lambda s: s.scores,
-            },
         },
     },
-    mistakes={
-        **_of_one_word(OTHERS_PIPELINE),
-        "score removed, word kept": _score_removed,
-        "query removed too": _query_removed,
+    mistakes=IN_ONE_CONTEXT,
+    # Minus infinity among the scores makes all numbers NaN, infinite or 0.
+    without={
+        "maximum never below 0": "gives NaN",
+        "softmax over one number": "gives NaN",
+        "rows divided by sum": "gives NaN",
+        "exp missing in the sum": "gives 0",
+        "scores instead of weights": "gives infinity: log_softmax",
+    },
+    names={
+        "no mask": "nothing hidden",
+        "a large number instead of a low one": "only itself left",
+        "mask only, scores unused": "all weights equal",
     },
 )

@@ -1,27 +1,14 @@
 """Lesson 04: queries, keys and values."""
 
-from functools import partial
-
 import torch
-from torch import nn
 
 from ... import attention
-from ..catalogue.scale import (
-    CONSTANT,
-    SCALE,
-    SCORE,
-    between_coordinates,
-    by,
-    by_count,
-    cosine,
-    dot,
-    unscaled,
-)
-from ..catalogue.softmax import naive, soft, stable
+from ..catalogue.scale import SCALE, SCORE, cosine, dot, unscaled
+from ..catalogue.softmax import soft
 from ..catalogue.whole import ATTENTION, IN_FORMULA
-from ..exercise import Exercise, Probe, alone, detected
+from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline
-from ..probes import exact, matrix, mixed, seeded, sentence, wide, without_last, words
+from ..probes import exact, matrix, mixed, seeded, sentence, wide, words
 from ..results import is_one_row
 
 # --- scaled_scores ---
@@ -54,12 +41,11 @@ def _score(variant):
     return {"score": variant}, {"score": variant, "scale": unscaled}
 
 
-def _softmax_of(dim, exp, pipeline=SCALED_PIPELINE):
-    return lambda queries, keys: soft(pipeline(queries, keys), exp, dim)
+def _softmax_of(pipeline):
+    return lambda queries, keys: soft(pipeline(queries, keys))
 
 
 SCALED = Exercise(
-    "scaled_scores",
     "scaled_scores(queries, keys) -> (n, m)",
     "scores",
     attention.scaled_scores,
@@ -68,32 +54,20 @@ SCALED = Exercise(
     variants={
         "score": {
             "queries and keys the other way round": _score(lambda s: dot(s).mT),
-            "keys not transposed": _score(lambda s: s.queries @ s.keys),
-            "attention between coordinates": _score(between_coordinates),
             "cosine instead of dot product": _score(cosine),
             "distance instead of similarity": _score(
                 lambda s: (s.queries[:, None] - s.keys).norm(dim=-1)
             ),
             "multiplied but did not add up": _score(lambda s: s.queries[:, None] * s.keys),
         },
-        "scale": {
-            **CONSTANT,
-            "scaled by the number of queries": by_count(lambda s: s.scores.shape[-2]),
-            "scaled by the embedding size": by(lambda s: 3**0.5),
-        },
     },
     mistakes={
-        "softmax already applied": tuple(
-            way
-            for exp in (stable, naive)
-            for way in (
-                _softmax_of(-1, exp),
-                _softmax_of(0, exp),
-                _softmax_of(-1, exp, SCALED_PIPELINE.replace({"scale": unscaled})),
-            )
+        "softmax already applied": (
+            _softmax_of(SCALED_PIPELINE),
+            _softmax_of(SCALED_PIPELINE.replace({"scale": unscaled})),
         ),
-        "loop stops one early": without_last(SCALED_PIPELINE),
     },
+    names={"scaled by the number of words": "scaled by the number of keys"},
 )
 
 # --- qkv_attention ---
@@ -134,76 +108,13 @@ def _inputs_and_matrices():
     ]
 
 
-# Matrices that somebody makes instead of using the given ones.
-
-SIZES = (
-    lambda matrices: [(3, 2)] * 3,
-    lambda matrices: [matrices[0].shape] * 3,
-    lambda matrices: [W.shape for W in matrices],
-)
-
-
-def _drawn(draw, *seeds):
-    """Not the matrices that are given, but others, drawn after a seed.
-
-    draw: takes three sizes, returns three matrices or layers.
-    """
-
-    def projecting(seed, sizes_of):
-        def project(state):
-            sizes = sizes_of((state.W_query, state.W_key, state.W_value))
-            with torch.random.fork_rng(devices=[]):
-                torch.default_generator.manual_seed(seed)
-                made = draw(sizes)
-            x = state.inputs.float()
-            projected = (one(x) if callable(one) else x @ one for one in made)
-            return tuple(one.to(state.inputs.dtype) for one in projected)
-
-        return project
-
-    return alone(*(projecting(seed, sizes_of) for seed in seeds for sizes_of in SIZES))
-
-
-def _in_order(*order):
-    def draw(sizes):
-        made = {k: torch.rand(sizes[k]) for k in order}
-        return [made[k] for k in range(3)]
-
-    return draw
-
-
-def _turned(sizes):
-    return [torch.rand(d_out, d_in).T for d_in, d_out in sizes]
-
-
-def _linear(sizes, bias=False):
-    return [nn.Linear(*size, bias=bias) for size in sizes]
-
-
 QKV = Exercise(
-    "qkv_attention",
     "qkv_attention(inputs, W_query, W_key, W_value) -> (n, d_out)",
     "values",
     attention.qkv_attention,
     _inputs_and_matrices,
     ATTENTION,
-    variants={
-        **IN_FORMULA,
-        "scale": CONSTANT,
-        "project": {
-            "matrices created in another order (k,q,v)": _drawn(_in_order(1, 0, 2), 123),
-            "drawn as (d_out,d_in)": _drawn(_turned, 123),
-            "nn.Linear instead of Parameter(rand)": _drawn(_linear, 123, 789),
-            "bias left on": _drawn(partial(_linear, bias=True), 123, 789),
-            "another seed": _drawn(_in_order(0, 1, 2), 0, 1, 42, 321, 1234),
-            "matrices it was given not used": _drawn(_in_order(0, 1, 2), 123),
-        },
-    },
-    mistakes={
-        "one context copied": detected(
-            lambda seen: seen.always(is_one_row),
-            lambda *args: ATTENTION(*args)[1].expand(len(args[0]), -1),
-        ),
-    },
+    variants=IN_FORMULA,
+    mistakes={"one context copied": detected(lambda seen: seen.always(is_one_row))},
 )
 REPAIR_QKV = QKV.called("repair_qkv")

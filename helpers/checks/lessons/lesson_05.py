@@ -10,10 +10,10 @@ from ... import attention
 from ..catalogue.whole import ATTENTION, IN_FORMULA
 from ..exercise import Exercise, Probe
 from ..modules import (
+    KEEPING,
     drawn_after,
     formula_args,
     keeping,
-    keeping_mistakes,
     module_of,
     outputs_like,
     training,
@@ -46,7 +46,6 @@ def _layers():
 
 
 LINEAR = Exercise(
-    "linear",
     "linear(inputs, weight, bias) -> (n, d_out)",
     "scores",
     _linear,
@@ -57,7 +56,6 @@ LINEAR = Exercise(
         "weight as it is, no bias": lambda x, weight, bias: x @ weight,
         "bias subtracted": lambda x, weight, bias: x @ weight.T - bias,
         "multiplied by the bias": lambda x, weight, bias: x @ weight.T * bias,
-        "bias added to the words": lambda x, weight, bias: (x + bias) @ weight.T,
         "a row for each output": lambda x, weight, bias: _linear(x, weight, bias).T,
     },
 )
@@ -93,29 +91,22 @@ def _at(*columns):
 
 
 LOSS = Exercise(
-    "attention_loss",
     "attention_loss(weights, wanted) -> a number",
     "scores",
     _loss,
     _wishes,
     mistakes={
-        "every row with every wanted column": (
-            lambda weights, wanted: -weights[:, wanted].log().mean(),
-            lambda weights, wanted: -weights[:, wanted].log().mean(-1),
-            lambda weights, wanted: -weights[:, wanted].log(),
+        "every row with every wanted column": lambda weights, wanted: (
+            -weights[:, wanted].log().mean()
         ),
         "sign of the logarithm kept": lambda weights, wanted: -_loss(weights, wanted),
         "added up, not averaged": (
             lambda weights, wanted: len(wanted) * _loss(weights, wanted),
             lambda weights, wanted: -len(wanted) * _loss(weights, wanted),
         ),
-        "a loss for each row": (
-            lambda weights, wanted: -_of_each(weights, wanted).log(),
-            lambda weights, wanted: _of_each(weights, wanted).log(),
-        ),
-        "averaged before the logarithm": (
-            lambda weights, wanted: -_of_each(weights, wanted).mean().log(),
-            lambda weights, wanted: _of_each(weights, wanted).mean().log(),
+        "a loss for each row": lambda weights, wanted: -_of_each(weights, wanted).log(),
+        "averaged before the logarithm": lambda weights, wanted: (
+            -_of_each(weights, wanted).mean().log()
         ),
         "logarithm forgotten": (
             lambda weights, wanted: _of_each(weights, wanted).mean(),
@@ -130,10 +121,6 @@ LOSS = Exercise(
         "softmax of weights": cross_entropy,
         "rows and columns exchanged": (
             lambda weights, wanted: -weights[wanted, torch.arange(len(wanted))].log().mean()
-        ),
-        "each word wants itself": (
-            lambda weights, wanted: -weights.diagonal().log().mean(),
-            lambda weights, wanted: -weights.diagonal().log().sum(),
         ),
         "all weights averaged": lambda weights, wanted: -weights.log().mean(),
         "first wish for all": lambda weights, wanted: -weights[:, wanted[0]].log().mean(),
@@ -161,20 +148,6 @@ class _DrawnTurned(attention.SelfAttention):
 
     def forward(self, inputs):
         return ATTENTION(inputs, self.W_query.T, self.W_key.T, self.W_value.T)
-
-
-class _DrawnAsOne(attention.SelfAttention):
-    def __init__(self, d_in, d_out):
-        nn.Module.__init__(self)
-        self.W = nn.Parameter(torch.rand(d_in, 3 * d_out))
-
-    def forward(self, inputs):
-        return ATTENTION(inputs, *self.W.chunk(3, dim=-1))
-
-
-class _WithBias(attention.SelfAttentionLinear):
-    def __init__(self, d_in, d_out):
-        super().__init__(d_in, d_out, qkv_bias=True)
 
 
 def _built():
@@ -208,7 +181,6 @@ def _built():
 
 
 SELF_CLASS = Exercise(
-    "SelfAttention",
     "SelfAttention(d_in, d_out)",
     "values",
     attention.SelfAttention,
@@ -216,20 +188,18 @@ SELF_CLASS = Exercise(
     ATTENTION,
     variants=IN_FORMULA,
     mistakes={
-        **keeping_mistakes(ATTENTION),
+        **KEEPING,
         "matrices created in another order (k,q,v)": _created("key", "query", "value"),
-        "matrices created in another order": (
-            _created("value", "key", "query"),
-            _created("query", "value", "key"),
-            _created("key", "value", "query"),
-            _created("value", "query", "key"),
-        ),
+        "matrices created in another order": _created("value", "key", "query"),
         "drawn as (d_out,d_in)": _DrawnTurned,
-        "drawn as one matrix": _DrawnAsOne,
         "nn.Linear instead of Parameter(rand)": attention.SelfAttentionLinear,
-        "bias left on": _WithBias,
         "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
     },
+    without={
+        "inputs written over": "raises what values made from the keys raise",
+        "values made from the keys": "raises what inputs written over raise",
+    },
+    names={"nn.Linear weight copied without .T": "d_in and d_out exchanged"},
     makes=partial(module_of, attention.SelfAttention),
     formula_args=formula_args,
 )

@@ -3,10 +3,10 @@
 import torch
 
 from ... import attention
-from ..catalogue.mask import CAUSAL_MASK, as_they_are, future, hide, later, past, the_future
-from ..catalogue.scale import CONSTANT, SCALE
-from ..catalogue.softmax import EXP_OF_ROWS, SOFTMAX_OF_MASKED, soft, weigh
-from ..counterfactual import FillsInPlace, LooksBack
+from ..catalogue.mask import CAUSAL_MASK, future, hide, later, past, the_future
+from ..catalogue.scale import SCALE
+from ..catalogue.softmax import EXP_OF_ROWS, SOFTMAX_OF_MASKED, weigh
+from ..counterfactual import LooksBack
 from ..exercise import Exercise, Probe, cured
 from ..pipeline import Pipeline, Stage
 from ..probes import any_size, numbers, seeded, sentence, wide
@@ -21,7 +21,7 @@ def _weights_of(takes, hidden):
         "weights",
         hidden,
         score=Stage(lambda s: s.scores, {"sign flipped": lambda s: -s.scores}),
-        scale=SCALE.plus(CONSTANT),
+        scale=SCALE,
         mask=CAUSAL_MASK,
         exp=EXP_OF_ROWS,
         normalise=SOFTMAX_OF_MASKED.plus({"weights transposed": lambda s: weigh(s).mT}),
@@ -45,13 +45,18 @@ def _scores():
     return [*probes, *wide(any_size("n", "n"), "d_k")]
 
 
+RENAMED = {
+    "scores instead of weights": "not normalised",
+    "not divided by the sum": "not normalised",
+    "softmax over the wrong axis": "softmax over columns",
+}
 CAUSAL = Exercise(
-    "causal_weights",
     "causal_weights(scores, d_k) -> (n, n)",
     "weights",
     attention.causal_weights,
     _scores,
     _weights_of("scores d_k", the_future),
+    names=RENAMED,
 )
 
 # --- window_weights ---
@@ -76,24 +81,6 @@ def _other_block(state):
     return block[:, None] != block
 
 
-def _last_dropped(state):
-    scores = hide(the_future)(state)
-    scores.masked_fill(_too_old(state), -torch.inf)
-    return scores
-
-
-def _old_with_zero(state):
-    return state.scores.masked_fill(_too_old(state), 0.0).masked_fill(the_future(state), -torch.inf)
-
-
-def _half_later(weights):
-    """The one half hidden before softmax, the other one after."""
-    return (
-        later(weights, hidden=_too_old, before=hide(the_future)),
-        later(weights, hidden=the_future, before=hide(_too_old)),
-    )
-
-
 def _windows():
     (first, *one), (second, *two), (third, *three), (fourth, *four) = _tables()
     return [
@@ -106,15 +93,14 @@ def _windows():
 
 
 WINDOW = Exercise(
-    "window_weights",
     "window_weights(scores, d_k, window) -> (n, n)",
     "weights",
     attention.window_weights,
     _windows,
     _weights_of("scores d_k window", outside),
+    names={**RENAMED, "mask upside down, diagonal kept": "the past hidden instead"},
     variants={
         "mask": {
-            "masked_fill result dropped": cured(FillsInPlace, _last_dropped),
             "sign of the diagonal": cured(LooksBack, _hidden(lambda s, w: future(s) | past(s, w))),
             "the window not applied": hide(the_future),
             "the future not hidden": (
@@ -123,17 +109,8 @@ WINDOW = Exercise(
             ),
             "window one too wide": _hidden(lambda s, w: future(s) | past(s, -w - 1)),
             "window one too narrow": _hidden(lambda s, w: future(s) | past(s, -w + 1)),
-            "the past hidden instead": (
-                _hidden(lambda s, w: past(s, -1) | future(s, w)),
-                _hidden(lambda s, w: past(s, -1)),
-            ),
-            "the window hidden instead": (
-                _hidden(lambda s, w: ~past(s, -w)),
-                hide(lambda s: ~outside(s)),
-            ),
-            "mask after softmax": _half_later(as_they_are),
-            "softmax, mask, softmax": _half_later(soft),
-            "masked with 0": _old_with_zero,
+            "the past hidden instead": _hidden(lambda s, w: past(s, -1) | future(s, w)),
+            "mask after softmax": later(hidden=_too_old, before=hide(the_future)),
             "blocks instead of a window": (
                 hide(lambda s: _other_block(s) | the_future(s)),
                 hide(_other_block),

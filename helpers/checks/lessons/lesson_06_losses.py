@@ -54,7 +54,6 @@ def _texts():
 
 
 LOSSES = Exercise(
-    "next_word_losses",
     "next_word_losses(scores, words) -> (n - 1,)",
     "scores",
     attention.next_word_losses,
@@ -63,23 +62,14 @@ LOSSES = Exercise(
         "each word predicts itself": (
             _at(BUT_LAST, lambda words: words[:-1]),
             _at(BUT_FIRST, lambda words: words[1:]),
-            _at(ALL, lambda words: words),
         ),
         "each word predicts the one before it": _at(BUT_FIRST, lambda words: words[:-1]),
         "the last word predicts the first": _at(ALL, lambda words: words.roll(-1)),
-        "the next number instead of the next word": _at(BUT_LAST, lambda words: words[:-1] + 1),
-        "every row with every next word": (
-            lambda scores, words: _losses(soft(scores)[:-1, words[1:]]),
-            lambda scores, words: _losses(soft(scores)[:-1, words[1:]]).mean(-1),
+        "every row with every next word": lambda scores, words: _losses(
+            soft(scores)[:-1, words[1:]]
         ),
-        "words not used": (
-            lambda scores, words: _losses(soft(scores)[:-1].diagonal(1)),
-            lambda scores, words: _losses(soft(scores).diagonal(1)),
-        ),
-        "the largest chance taken": lambda scores, words: _losses(soft(scores)[:-1].amax(-1)),
         "no logarithm": (_told(lambda chances: chances), _told(lambda chances: -chances)),
         "minus forgotten": _told(torch.log),
-        "1 minus the chance": _told(lambda chances: 1 - chances),
         "another base of the logarithm": (
             _told(lambda chances: -chances.log2()),
             _told(lambda chances: -chances.log10()),

@@ -4,24 +4,22 @@ from dataclasses import replace
 from functools import partial
 
 import torch
-from torch import nn
 
 from ... import attention
-from ..catalogue.softmax import over, soft
+from ..catalogue.softmax import over
 from ..catalogue.whole import CAUSAL_ATTENTION
 from ..counterfactual import TurnsTheLastTwo
 from ..exercise import Exercise, Probe, cured, detected
 from ..modules import (
+    KEEPING,
     build,
     formula_args,
     keeping,
-    keeping_mistakes,
     module_of,
     outputs_like,
     training,
 )
 from ..probes import exact
-from ..results import close
 
 
 class _Right(attention.CausalAttention):
@@ -29,40 +27,6 @@ class _Right(attention.CausalAttention):
 
     def __init__(self, d_in, d_out, context_length):
         super().__init__(d_in, d_out, context_length, dropout=0.0)
-
-
-def _two_sizes(inputs, W_query, W_key, W_value):
-    n, _ = inputs.shape
-    return CAUSAL_ATTENTION(inputs, W_query, W_key, W_value) * n / n
-
-
-class _Unregistered(_Right):
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
-        mask = self.mask
-        del self.mask
-        self.mask = mask
-
-
-class _Long(_Right):
-    def weights(self, inputs):
-        scores = attention.scaled_scores(self.W_query(inputs), self.W_key(inputs))
-        return soft(scores.masked_fill(self.mask, -torch.inf))
-
-
-class _Trained(_Right):
-    """The mask is a Parameter, which is added to the scores."""
-
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
-        hidden = self.mask
-        del self.mask
-        self.mask = nn.Parameter(torch.zeros(hidden.shape).masked_fill(hidden, -torch.inf))
-
-    def weights(self, inputs):
-        n = inputs.shape[-2]
-        scores = attention.scaled_scores(self.W_query(inputs), self.W_key(inputs))
-        return soft(scores + self.mask[:n, :n])
 
 
 _SIZES = (4, 5, 7)
@@ -127,17 +91,6 @@ def class_probes():
     ]
 
 
-def _one_sentence_works(seen):
-    """Is it right for one sentence, where a batch raises?"""
-    k = seen.wrong[0]
-    if seen.mine[k].outcome.error is None or seen.probes[k].args[0].dim() != 3:
-        return False
-    inputs, *rest = seen.probes[k].args
-    alone = seen.ask(k, args=(inputs[-1], *rest)).numbers
-    right = seen.right[k].numbers
-    return alone is not None and right is not None and close(alone, right[-1])
-
-
 def _full_length_works(seen):
     """Is it right if the module is made for as many words as there are?"""
     k = seen.wrong[0]
@@ -147,7 +100,6 @@ def _full_length_works(seen):
 
 
 CAUSAL_CLASS = Exercise(
-    "CausalAttention",
     "CausalAttention(d_in, d_out, context_length)",
     "values",
     _Right,
@@ -155,23 +107,27 @@ CAUSAL_CLASS = Exercise(
     CAUSAL_ATTENTION,
     variants={
         "score": {
-            "keys.T": cured(
-                TurnsTheLastTwo,
-                lambda s: s.queries @ s.keys.T,
-                lambda s: s.queries @ s.keys.t(),
-                lambda s: s.queries @ s.keys.transpose(0, 1),
-            )
+            "keys.T": cured(TurnsTheLastTwo, lambda s: s.queries @ s.keys.transpose(0, 1)),
         },
         "normalise": {"softmax over the batch": over(0)},
     },
     mistakes={
-        "mask to be trained": detected(lambda seen: bool(seen.fact("masks to train")), _Trained),
-        **keeping_mistakes(CAUSAL_ATTENTION),
+        "mask to be trained": detected(lambda seen: bool(seen.fact("masks to train"))),
+        **KEEPING,
         "mask not registered": detected(
-            lambda seen: bool(seen.fact("tensors that .to() leaves behind")), _Unregistered
+            lambda seen: bool(seen.fact("tensors that .to() leaves behind"))
         ),
-        "sequence length fixed": detected(_full_length_works, _Long),
-        "one sentence only": detected(_one_sentence_works, module_of(_Right, _two_sizes)),
+        "sequence length fixed": detected(_full_length_works),
+    },
+    without={
+        "inputs written over": "raises what values made from the keys raise",
+        "values made from the keys": "raises what inputs written over raise",
+    },
+    names={
+        "nn.Linear weight copied without .T": "d_in and d_out exchanged",
+        "scores instead of weights": "not normalised",
+        "not divided by the sum": "not normalised",
+        "softmax over the wrong axis": "softmax over columns",
     },
     makes=partial(module_of, _Right),
     formula_args=formula_args,

@@ -27,13 +27,6 @@ def dropping(fn, weights, p, training, calls=1):
     facts["factor of the others"] = _factor(first[~zero] / before[~zero])
     sums, sums_before = first.sum(-1), before.sum(-1)
     facts["each row sums to what it did"] = torch.allclose(sums, sums_before, atol=1e-3)
-    if training:
-        # Before a softmax, what was dropped is the lowest of its row, if they were weights; the
-        # highest, if they were logarithms of weights.
-        logs = first.log()
-        lowest, highest = logs.amin(-1, keepdim=True), logs.amax(-1, keepdim=True)
-        facts["share of 0 before a softmax"] = _tenth((logs - lowest).abs() < 1e-6)
-        facts["share of 0 as a logarithm before it"] = _tenth((logs - highest).abs() < 1e-6)
     if calls == 2:
         second = numbers_of(fn(before.clone(), p, training)) == 0
         facts["two calls drop the same"] = torch.equal(second, zero) and bool(zero.any())
@@ -109,31 +102,17 @@ def _drop(keep, factor, evaluation=lambda weights, p: weights):
     return code
 
 
-def _coins(*shape):
-    """A coin for each number of this shape, True with probability 1 - p."""
-    return lambda weights, p: torch.rand(*(n or weights.shape[k] for k, n in enumerate(shape))) >= p
-
-
-_keep = _coins(0, 0)
-
-
-def _wrong_coins(weights, p):
-    return torch.rand(weights.shape) < p
+def _keep(weights, p):
+    """A coin for each weight, True with probability 1 - p."""
+    return torch.rand(weights.shape) >= p
 
 
 def _inverse(p):
     return 1 / (1 - p)
 
 
-def _always(code):
-    return lambda weights, p, training: code(weights, p, True)
-
-
-def _softmax_after(dropped, always=False):
-    """Softmax of what a dropout left. dropped: takes weights and p."""
-    return lambda weights, p, training: (
-        dropped(weights, p if training else 0.0).softmax(-1) if training or always else weights
-    )
+def _one(p):
+    return 1
 
 
 def _same_coins(weights, p):
@@ -146,68 +125,42 @@ def _or_minus_infinity(weights, p):
     return torch.where(_keep(weights, p), 1.0, -torch.inf)
 
 
-def _one(p):
-    return 1
-
-
-def _in_evaluation(change):
-    """Other weights in evaluation, after dropout with its factor and without."""
-    return _drop(_keep, _one, change), _drop(_keep, _inverse, change)
-
-
 _dropout = _drop(_keep, _inverse)
 
 DROPOUT = Exercise(
-    "dropout",
     "dropout(weights, p, training) -> same shape",
     "random",
     attention.dropout,
     _dropping,
     mistakes={
         "no rescaling": _drop(_keep, _one),
-        "p taken as keep probability": tuple(
-            _drop(_wrong_coins, factor)
-            for factor in (_inverse, lambda p: 1 / p, _one, lambda p: p, lambda p: 1 - p)
+        "p taken as keep probability": (
+            _drop(lambda weights, p: ~_keep(weights, p), _inverse),
+            _drop(lambda weights, p: ~_keep(weights, p), _one),
         ),
         "rescaled by 1/p": _drop(_keep, lambda p: 1 / p),
         "multiplied by 1 - p": _drop(_keep, lambda p: 1 - p),
-        "multiplied by p": _drop(_keep, lambda p: p),
-        "left on in evaluation": (
-            _always(_dropout),
-            _always(_drop(_keep, _one)),
-            _drop(_keep, _inverse, lambda weights, p: weights * _keep(weights, p)),
-        ),
+        "left on in evaluation": lambda weights, p, training: _dropout(weights, p, True),
         "off in training, on in evaluation": lambda weights, p, training: _dropout(
             weights, p, not training
         ),
         "nothing dropped": lambda weights, p, training: weights * 1,
         "rescaled in evaluation": (
-            *_in_evaluation(lambda weights, p: weights * (1 - p)),
-            *_in_evaluation(lambda weights, p: weights / (1 - p)),
-            *_in_evaluation(lambda weights, p: weights * p),
+            _drop(_keep, _one, lambda weights, p: weights * (1 - p)),
+            _drop(_keep, _inverse, lambda weights, p: weights * (1 - p)),
+            _drop(_keep, _one, lambda weights, p: weights / (1 - p)),
         ),
         "rescaled twice": _drop(_keep, lambda p: _inverse(p) ** 2),
         "p not passed on": lambda weights, p, training: F.dropout(weights, training=training),
-        "filled with minus infinity": (
-            _drop(_or_minus_infinity, _inverse),
-            _drop(_or_minus_infinity, _one),
-        ),
+        "filled with minus infinity": _drop(_or_minus_infinity, _inverse),
         "randn instead of rand": _drop(
             lambda weights, p: torch.randn(weights.shape) >= p, _inverse
         ),
         "rows divided by their sum again": lambda weights, p, training: F.normalize(
             _dropout(weights, p, training), p=1.0, dim=-1
         ),
-        "dropout before softmax": (
-            _softmax_after(lambda w, p: F.dropout(w, p), always=True),
-            _softmax_after(lambda w, p: F.dropout(w, p)),
-            _softmax_after(lambda w, p: w * _keep(w, p), always=True),
-            _softmax_after(lambda w, p: w * _keep(w, p)),
-            _softmax_after(lambda w, p: F.dropout(w.log(), p)),
-            _softmax_after(lambda w, p: w.log() * _keep(w, p)),
-        ),
-        "whole rows dropped": (_drop(_coins(0, 1), _inverse), _drop(_coins(0, 1), _one)),
-        "whole columns dropped": (_drop(_coins(1, 0), _inverse), _drop(_coins(1, 0), _one)),
-        "same mask at each call": (_drop(_same_coins, _inverse), _drop(_same_coins, _one)),
+        "whole rows dropped": _drop(lambda w, p: _keep(w[:, :1], p), _inverse),
+        "whole columns dropped": _drop(lambda w, p: _keep(w[:1], p), _inverse),
+        "same mask at each call": _drop(_same_coins, _inverse),
     },
 )

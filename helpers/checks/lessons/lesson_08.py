@@ -2,7 +2,7 @@
 
 from ... import attention
 from ..catalogue import multi_head
-from ..catalogue.heads import WRONG_MERGES, WRONG_SPLITS, each_way
+from ..catalogue.heads import WRONG_MERGES, WRONG_SPLITS
 from ..exercise import Exercise, Probe
 from ..probes import exact, wide, words
 
@@ -15,7 +15,6 @@ def _different(*shape):
 
 
 SPLITTING = Exercise(
-    "split_heads",
     "split_heads(x, num_heads) -> (b, num_heads, n, head_dim)",
     "scores",
     attention.split_heads,
@@ -28,7 +27,6 @@ SPLITTING = Exercise(
     mistakes=WRONG_SPLITS,
 )
 MERGING = Exercise(
-    "merge_heads",
     "merge_heads(x) -> (b, n, d_out)",
     "scores",
     attention.merge_heads,
@@ -38,7 +36,10 @@ MERGING = Exercise(
         Probe("a batch of 3, 2 heads, 4 words of 3 numbers", (_different(3, 2, 4, 3),)),
         *wide(words("b", "num_heads", "n", "head_dim")),
     ],
-    mistakes=each_way(lambda merge: lambda x: merge(x, len(x), x.shape[2]), WRONG_MERGES),
+    mistakes={
+        name: lambda x, merge=merge: merge(x, len(x), x.shape[2])
+        for name, merge in WRONG_MERGES.items()
+    },
 )
 
 # --- heads_to_repair ---

@@ -1,7 +1,6 @@
 """Lesson 10: learned attention."""
 
 import torch
-from torch.nn.functional import pad
 
 from ... import attention
 from ..catalogue.softmax import divided
@@ -36,7 +35,6 @@ def _read(place, then=lambda found: found):
 
 
 BETWEEN = Exercise(
-    "weight_between",
     "weight_between(weights, queries, keys) -> (b,)",
     "scores",
     attention.weight_between,
@@ -51,46 +49,26 @@ BETWEEN = Exercise(
         "query and key exchanged": _read(lambda k, i, j: (k, j, i)),
         "every sentence with every pair": (
             _read(lambda k, i, j: (ALL, i, j)),
-            _read(lambda k, i, j: (ALL, i, j), torch.t),
             _read(lambda k, i, j: (ALL, j, i)),
-            _read(lambda k, i, j: (ALL, i[:, None], j)),
         ),
-        "positions of the first sentence for all": (
-            _read(lambda k, i, j: (k, i[0], j[0])),
-            _read(lambda k, i, j: (k, i[0], j)),
-            _read(lambda k, i, j: (k, i, j[0])),
-        ),
+        "positions of the first sentence for all": _read(lambda k, i, j: (k, i[0], j[0])),
         "always the first sentence": _read(lambda k, i, j: (0, i, j)),
-        "only the first sentence": (
-            _read(lambda k, i, j: (0, i[0], j[0])),
-            _read(lambda k, i, j: (k[:1], i[:1], j[:1])),
-        ),
         "one number for all sentences": (
             _read(lambda k, i, j: (k, i, j), torch.mean),
             _read(lambda k, i, j: (k, i, j), torch.sum),
         ),
         "the whole row": _read(lambda k, i, j: (k, i)),
-        "the whole column": _read(lambda k, i, j: (k, ALL, j)),
-        "1-based position": tuple(
-            _read(lambda k, i, j, a=a, b=b: (k, i + a, j + b))
-            for a, b in ((-1, -1), (1, 1), (0, 1), (1, 0), (0, -1), (-1, 0))
+        "1-based position": (
+            _read(lambda k, i, j: (k, i - 1, j - 1)),
+            _read(lambda k, i, j: (k, i + 1, j + 1)),
         ),
         "the last word as the query": _read(lambda k, i, j: (k, -1, j)),
         "the largest weight": _read(lambda k, i, j: (k, i), lambda row: row.amax(-1)),
-        "a position instead of a weight": _read(lambda k, i, j: (k, i), lambda row: row.argmax(-1)),
         "one word taken twice": (
             _read(lambda k, i, j: (k, i, i)),
             _read(lambda k, i, j: (k, j, j)),
         ),
-        "no index for the sentence": (
-            _read(lambda k, i, j: (i, j)),
-            _read(lambda k, i, j: (j, i)),
-        ),
         "softmax twice": lambda weights, *at: attention.weight_between(weights.softmax(-1), *at),
-        "loop stops one early": (
-            _read(lambda k, i, j: (k[:-1], i[:-1], j[:-1])),
-            _read(lambda k, i, j: (k, i, j), lambda right: pad(right[:-1], (0, 1))),
-        ),
     },
 )
 
@@ -126,7 +104,6 @@ def _swap_at(change):
 
 
 EXCHANGE = Exercise(
-    "exchange",
     "exchange(weights, queries, first, second) -> (b, n, n)",
     "scores",
     attention.exchange,
@@ -146,48 +123,25 @@ EXCHANGE = Exercise(
         "exchanged in every row": _swap(lambda k, i, one, other: ((k, ALL, one), (k, ALL, other))),
         "two rows exchanged": _swap(lambda k, i, one, other: ((k, one), (k, other))),
         "in the column of the query": _swap(lambda k, i, one, other: ((k, one, i), (k, other, i))),
-        "weights set to 0": (
-            _write(lambda one, other: (0 * one, 0 * other)),
-            _write(lambda one, other: (0 * one, other)),
-            _write(lambda one, other: (one, 0 * other)),
-        ),
-        "moved, not exchanged": (
-            _write(lambda one, other: (other, 0 * one)),
-            _write(lambda one, other: (0 * other, one)),
-        ),
         "only the first sentence": lambda weights, *at: torch.cat(
             [attention.exchange(weights, *at)[:1], weights[1:]]
         ),
-        "positions of the first sentence for all": (
-            _swap_at(lambda i, one, other: (i[0], one[0], other[0])),
-            _swap_at(lambda i, one, other: (i[0], one, other)),
-            _swap_at(lambda i, one, other: (i, one[0], other)),
-            _swap_at(lambda i, one, other: (i, one, other[0])),
-            _swap_at(lambda i, one, other: (i, one[0], other[0])),
+        "positions of the first sentence for all": _swap_at(
+            lambda i, one, other: (i[0], one[0], other[0])
         ),
         "every sentence with every pair": _swap(
             lambda k, i, one, other: ((ALL, i, one), (ALL, i, other))
         ),
         "always the last row": _swap_at(lambda i, one, other: (-1, one, other)),
-        "a key taken for the query": (
-            _swap_at(lambda i, one, other: (one, i, other)),
-            _swap_at(lambda i, one, other: (other, i, one)),
-        ),
-        "1-based position": tuple(
-            _swap_at(lambda i, one, other, a=a, b=b: (i + a, one + b, other + b))
-            for a, b in ((-1, -1), (1, 1), (-1, 0), (1, 0), (0, -1))
-        ),
-        "no index for the sentence": (
-            lambda weights, i, one, other: weights[i, other],
-            lambda weights, i, one, other: weights[i, one],
+        "1-based position": (
+            _swap_at(lambda i, one, other: (i - 1, one - 1, other - 1)),
+            _swap_at(lambda i, one, other: (i + 1, one + 1, other + 1)),
+            _swap_at(lambda i, one, other: (i + 1, one, other)),
         ),
         "only the row of the query": lambda weights, i, *keys: attention.exchange(
             weights, i, *keys
         )[_sentences(weights), i],
         "batch lost": lambda *args: attention.exchange(*args)[0],
-        "loop stops one early": lambda weights, *at: torch.cat(
-            [attention.exchange(weights, *at)[:-1], weights[-1:]]
-        ),
     },
 )
 
@@ -208,12 +162,6 @@ def _here(k, i, j):
     return k, i, j
 
 
-def _softmax_of_hidden(weights, queries, keys):
-    hidden = weights.clone()
-    hidden[_sentences(weights), queries, keys] = -torch.inf
-    return hidden.softmax(-1)
-
-
 def _softmax_of_the_row(weights, queries, keys):
     changed, k = weights.clone(), _sentences(weights)
     changed[k, queries, keys] = 0
@@ -222,7 +170,6 @@ def _softmax_of_the_row(weights, queries, keys):
 
 
 ERASE = Exercise(
-    "erase",
     "erase(weights, queries, keys) -> (b, n, n)",
     "weights",
     attention.erase,
@@ -234,17 +181,11 @@ ERASE = Exercise(
     ],
     mistakes={
         "not divided by the sum": _erased(_here, lambda changed: changed),
-        "softmax twice": (
-            _softmax_of_hidden,
-            _softmax_of_the_row,
-            _erased(_here, lambda changed: changed.softmax(-1)),
-        ),
-        "nothing taken away": lambda weights, queries, keys: weights.clone(),
+        "softmax twice": _softmax_of_the_row,
         "taken away in every row": _erased(lambda k, i, j: (k, ALL, j)),
         "every sentence with every pair": _erased(lambda k, i, j: (ALL, i, j)),
         "query and key exchanged": _erased(lambda k, i, j: (k, j, i)),
         "always the last row": _erased(lambda k, i, j: (k, -1, j)),
-        "columns divided by their sums": _erased(_here, lambda changed: divided(changed, dim=1)),
         "divided by the sum of the whole matrix": _erased(
             _here, lambda changed: divided(changed, dim=(1, 2))
         ),
@@ -254,17 +195,6 @@ ERASE = Exercise(
         "only the first sentence": lambda weights, *at: torch.cat(
             [attention.erase(weights, *at)[:1], weights[1:]]
         ),
-        "positions of the first sentence for all": (
-            _erased(lambda k, i, j: (k, i[0], j[0])),
-            _erased(lambda k, i, j: (k, i[0], j)),
-            _erased(lambda k, i, j: (k, i, j[0])),
-        ),
-        "1-based position": tuple(
-            _erased(lambda k, i, j, a=a, b=b: (k, i + a, j + b))
-            for a, b in ((-1, -1), (1, 1), (0, 1), (1, 0), (0, -1), (-1, 0))
-        ),
-        "loop stops one early": lambda weights, *at: torch.cat(
-            [attention.erase(weights, *at)[:-1], weights[-1:]]
-        ),
+        "positions of the first sentence for all": _erased(lambda k, i, j: (k, i[0], j[0])),
     },
 )

@@ -1,13 +1,12 @@
 """Lesson 11: what weights explain."""
 
 import torch
-from torch.nn.functional import pad
 
 from ... import attention
 from ..catalogue.softmax import divided
-from ..counterfactual import FillsInPlace, ZeroTimesInfinityIsZero, plus_is_minus
+from ..counterfactual import FillsInPlace, ZeroTimesInfinityIsZero, low_is_lowest, plus_is_minus
 from ..exercise import Exercise, Probe, cured
-from ..probes import places, wide, without_last
+from ..probes import places, wide
 
 # --- uniform_causal ---
 
@@ -34,7 +33,6 @@ def _fill_dropped(n):
 
 
 UNIFORM = Exercise(
-    "uniform_causal",
     "uniform_causal(n) -> (n, n)",
     "weights",
     attention.uniform_causal,
@@ -45,47 +43,24 @@ UNIFORM = Exercise(
         "the future not hidden": lambda n: torch.full((n, n), 1 / n),
         "divided by n": _by(lambda i, n: n),
         "not divided": _looks,
-        "later words kept": lambda n: (1 / torch.arange(1, n + 1))[:, None].expand(n, n),
-        "divided by i": (
-            _by(lambda i, n: i),
-            lambda n: torch.tensor([1 / i for i in range(n)]),  # it raises at once
-            lambda n: (1 / torch.arange(n))[:, None].expand(n, n).tril(),
-        ),
-        "divided by i + 2": _by(lambda i, n: i + 2),
         "diagonal masked too": (
             lambda n: divided(_looks(n, -1)),
-            lambda n: divided(_looks(n, -1)).nan_to_num(0.0),
             _by(lambda i, n: i + 1, diagonal=-1),
         ),
-        "one step too generous": (
-            lambda n: divided(_looks(n, 1)),
-            _by(lambda i, n: i + 1, diagonal=1),
-            _by(lambda i, n: i + 2, diagonal=1),
-        ),
-        "the past hidden instead": (
-            lambda n: divided(_looks(n).T),
-            lambda n: _looks(n).T / torch.arange(1, n + 1)[:, None],
-        ),
+        "one step too generous": lambda n: divided(_looks(n, 1)),
+        "the past hidden instead": lambda n: divided(_looks(n).T),
         "weights transposed": lambda n: attention.uniform_causal(n).T,
         "keepdim forgotten": lambda n: _looks(n) / _looks(n).sum(-1),
         "columns divided by their sums": lambda n: divided(_looks(n), dim=0),
         "divided by the sum of the whole matrix": lambda n: divided(_looks(n), dim=(0, 1)),
-        "masked with 0": (
-            lambda n: _looks(n).softmax(-1),
-            lambda n: attention.uniform_causal(n).softmax(-1),
-        ),
-        "a number not low enough": tuple(
-            lambda n, low=low: _scores(n, -low).softmax(-1) for low in (10, *range(2, 10))
-        ),
+        "masked with 0": lambda n: _looks(n).softmax(-1),
         "mask * -inf added": cured(
             ZeroTimesInfinityIsZero,
             lambda n: (torch.ones(n, n).triu(1) * -torch.inf).softmax(-1),
         ),
         "+inf": cured(plus_is_minus, lambda n: _scores(n, torch.inf).softmax(-1)),
-        "still scores": _scores,
-        "each word looks at itself only": torch.eye,
+        "a number not low enough": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
         "cut to whole numbers": lambda n: attention.uniform_causal(n).floor(),
-        "loop stops one early": without_last(attention.uniform_causal),
     },
 )
 
@@ -121,7 +96,6 @@ def _looking(
 
 
 LOOK_BACK = Exercise(
-    "look_back",
     "look_back(words) -> (n,)",
     "positions",
     attention.look_back,
@@ -133,59 +107,31 @@ LOOK_BACK = Exercise(
     mistakes={
         "the copy itself": (
             _looking(found=lambda j, i, words: j),
-            # With another mistake, which is told when this one is mended.
             _looking(found=lambda j, i, words: j, new=lambda i, n: 0),
             _looking(found=lambda j, i, words: j, chosen=0),
-            _looking(found=lambda j, i, words: j, chosen=0, where=lambda j, i: True),  # list.index
         ),
         "the first copy instead of the last": (
             _looking(chosen=0),
-            # argmax of a row without a copy is 0, and one more is 1.
             _looking(chosen=0, new=lambda i, n: 1),
-            _looking(chosen=0, new=lambda i, n: 0),
         ),
-        "counts itself as a copy": (
-            _looking(where=lambda j, i: j <= i),
-            _looking(where=lambda j, i: j <= i, chosen=0),
-        ),
+        "counts itself as a copy": _looking(where=lambda j, i: j <= i),
         "looks at later copies too": (
             _looking(where=lambda j, i: j != i),
-            _looking(where=lambda j, i: j != i, chosen=0),
-            _looking(where=lambda j, i: j != i, new=lambda i, n: 0),
             _looking(where=lambda j, i: True),
-        ),
-        "looks at later copies only": (
-            _looking(where=lambda j, i: j > i),
-            _looking(where=lambda j, i: j > i, chosen=0),
         ),
         "not -1 where a word is new": (
             _looking(new=lambda i, n: 0),
             _looking(new=lambda i, n: i),
             _looking(new=lambda i, n: i + 1),
-            _looking(new=lambda i, n: n),
-            _looking(new=lambda i, n: 1),
         ),
-        "the word before the copy": _looking(found=lambda j, i, words: j - 1),
-        "two words after the copy": _looking(found=lambda j, i, words: j + 2),
         "the word instead of its position": _looking(found=lambda j, i, words: words[j + 1]),
         "a distance instead of a position": (
             _looking(found=lambda j, i, words: i - j - 1),
             _looking(found=lambda j, i, words: i - j),
         ),
-        "copies counted": lambda words: (words[:, None] == words).tril(-1).sum(-1),
         "only the word right before is compared": _looking(where=lambda j, i: j == i - 1),
         "the word right before is left out": _looking(where=lambda j, i: j < i - 1),
         "the copy at position 0 is missed": _looking(where=lambda j, i: 0 < j < i),
         "no copy is ever found": _looking(where=lambda j, i: False),
-        "a copy of the word before": lambda words: pad(
-            attention.look_back(words)[:-1], (1, 0), value=-1
-        ),
-        "maximum over the wrong axis": _looking(
-            where=lambda j, i: j > i, found=lambda j, i, words: i + 1
-        ),
-        "loop stops one early": (
-            lambda words: attention.look_back(words)[:-1],
-            lambda words: pad(attention.look_back(words)[:-1], (0, 1), value=-1),
-        ),
     },
 )

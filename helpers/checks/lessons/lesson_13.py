@@ -1,14 +1,12 @@
 """Lesson 13: writing with a cache."""
 
-from math import prod
-
 import torch
 
 from ... import attention
 from ..catalogue.mask import hide
-from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS, by_count
+from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS
 from ..catalogue.whole import of_one_query
-from ..exercise import Exercise, Probe, alone
+from ..exercise import Exercise, Probe, told
 from ..pipeline import Stage
 from ..probes import exact, matrix, scoring, seeded, sentence, wide, words
 
@@ -32,44 +30,48 @@ def _models():
     ]
 
 
-def _product(factors, sizes):
-    """factors: numbers, or names of sizes."""
-    known = dict(zip(SIZES, sizes, strict=True))
-    return prod(known.get(factor, factor) for factor in factors)
+def times(factor):
+    """One factor too many. factor: a number, or the name of a size."""
+
+    def code(*sizes):
+        known = dict(zip(SIZES, sizes, strict=True))
+        return attention.cache_bytes(*sizes) * known.get(factor, factor)
+
+    return code
 
 
-def times(*factors):
-    """Factors too many."""
-    return lambda *sizes: attention.cache_bytes(*sizes) * _product(factors, sizes)
-
-
-def without(*factors):
-    """Factors are missing."""
-    return lambda *sizes: attention.cache_bytes(*sizes) / _product(factors, sizes)
+def without(size):
+    """This size is missing."""
+    return lambda *sizes: attention.cache_bytes(*sizes) / sizes[SIZES.index(size)]
 
 
 CACHE = Exercise(
-    "cache_bytes",
     "cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch) -> int",
     "positions",
     _bytes,
     _models,
     mistakes={
-        "factor 2 forgotten": without(2),
-        "n squared": (times("n"), times("n", 1 / 2)),
-        "words forgotten": without("n"),
+        "factor 2 forgotten": times(1 / 2),
+        "n squared": times("n"),
         "one layer counted": without("layers"),
         "heads forgotten": without("num_kv_heads"),
-        "head_dim forgotten": without("head_dim"),
         "numbers instead of bytes": without("bytes_per_number"),
         "one text counted": without("batch"),
-        "bits instead of bytes": (times(8), without(8)),
-        "other units than bytes": tuple(map(without, (1024, 2**20, 2**30, 1e3, 1e6, 1e9))),
-        "queries kept too": times(3 / 2),
-        "factor 2 taken twice": times(2),
+        "bits instead of bytes": times(8),
+        "other units than bytes": tuple(times(1 / unit) for unit in (1024, 2**20, 2**30, 1e3, 1e6)),
+        "queries kept too": told(
+            times(3 / 2),
+            why="A query is used once, by its own word, and never again.",
+            advice="Count keys and values only: 2 *.",
+            source="jalammar/jalammar.github.io#36 (queries listed among what is kept)",
+        ),
         "heads counted twice": times("num_kv_heads"),
-        "head_dim divided by the heads": without("num_kv_heads", "num_kv_heads"),
-        "always 4 bytes": lambda *sizes: times(4)(*sizes) / sizes[-2],
+        "always 4 bytes": told(
+            lambda *sizes: times(4)(*sizes) / sizes[-2],
+            why="Numbers of float16 take 2 bytes.",
+            advice="Use bytes_per_number.",
+            source="float32 is the type that PyTorch makes, so 4 is written down",
+        ),
     },
     first_is_tensor=False,
 )
@@ -147,25 +149,6 @@ def _again(rows):
     return torch.cat([rows, rows[-1:]])
 
 
-def _in_one_row(query, keys, values):
-    """The formula without a batch of one query."""
-    return torch.softmax(keys @ query / keys.shape[-1] ** 0.5, dim=0) @ values
-
-
-def _misfit(change):
-    """What raises where sizes do not fit: with a batch of one query, and without, which is
-    another error. change: as in _taking."""
-    in_batch = alone({"project": _taking(change)})
-    return in_batch, lambda *args: _in_one_row(*change(*_with_new(*args)))
-
-
-def _written_after(rows, new):
-    """Raises: there is no row at len(rows)."""
-    rows = rows.clone()
-    rows[len(rows)] = new
-    return rows
-
-
 IN_CACHE = Stage(
     _taking(),
     {
@@ -186,7 +169,6 @@ IN_CACHE = Stage(
 )
 
 NEXT = Exercise(
-    "next_context",
     "next_context(query, key, value, keys, values) -> (d_v,)",
     "values",
     attention.next_context,
@@ -194,17 +176,12 @@ NEXT = Exercise(
     of_one_query("query key value keys values", IN_CACHE, SCORE_OF_KEYS, SCALE_BESIDE_VALUES),
     variants={
         "mask": {"is_causal with one query": hide(lambda s: torch.arange(s.scores.shape[-1]) > 0)},
-        "scale": {"scaled by the number of words": by_count(lambda s: s.scores.shape[-1] - 1)},
+        "scale": {},
     },
     mistakes={
-        "keys and values swapped": _misfit(lambda q, k, v: (q, v, k)),
-        "own value not added": _misfit(lambda q, k, v: (q, k, v[:-1])),
-        "own key not added": _misfit(lambda q, k, v: (q, k[:-1], v)),
-        "written after the last row": lambda q, k, v, K, V: _written_after(K, k),
         "concatenated along the numbers": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
         "key not made a row": (
             lambda q, k, v, K, V: torch.cat([K, k]),
-            lambda q, k, v, K, V: torch.stack([K, k]),
             lambda q, k, v, K, V: torch.cat([K, k], dim=-1),
         ),
     },
@@ -229,7 +206,6 @@ def _past(rows, columns):
 
 
 MASK = Exercise(
-    "cache_mask",
     "cache_mask(cached, new) -> (new, cached + new)",
     "positions",
     lambda cached, new: attention.cache_mask(cached, new).int(),
@@ -247,8 +223,6 @@ MASK = Exercise(
         "the future not hidden": lambda cached, new: torch.ones(new, cached + new),
         "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
         "one step too generous": lambda cached, new: _sees(cached, new, 1),
-        "always 4 words in the cache": lambda cached, new: _sees(cached, new, 4 - cached),
-        "new in place of cached": lambda cached, new: _sees(cached, new, new - cached),
         "the past hidden instead": (
             _blocks(torch.ones, lambda *sizes: torch.ones(*sizes).triu()),
             lambda cached, new: torch.ones(new, cached + new).triu(cached),
