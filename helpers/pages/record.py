@@ -126,11 +126,11 @@ class Recorder:
 
     def asked(self, state):
         """The values of the widget's controls in a state, by name."""
-        asked = {}
-        for (name, values), k, spec in zip(
-            self.full.items(), state, self.widget.controls, strict=True
-        ):
-            asked[name] = self.controls[len(asked)]["labels"][k] if _is_text(spec) else values[k]
+        every = zip(self.full.items(), state, strict=True)
+        asked = {name: values[k] for (name, values), k in every}
+        for spec, on_page in zip(self.widget.controls, self.controls, strict=True):
+            if _is_text(spec):
+                asked[spec["name"]] = on_page["labels"][asked[spec["name"]]]
         return asked
 
     def picture(self, state):
