@@ -68,11 +68,6 @@ def _between(state):
     return soft(weigh(state).masked_fill(state.hidden(state), -torch.inf))
 
 
-def _columns_later(state):
-    """Softmax over columns, hidden after."""
-    return soft(state.scores, state.exp, dim=-2).masked_fill(state.hidden(state), 0)
-
-
 def _exps_divided(state):
     return divided(naive(state.scores).masked_fill(state.hidden(state), 0))
 
@@ -126,6 +121,5 @@ CAUSAL_MASK = MASK.plus(
         "mask as a row vector of queries": hide(
             lambda s: (torch.arange(s.scores.shape[-2]) > 0)[:, None]
         ),
-        "softmax over the wrong axis": {"mask": nothing_hidden, "normalise": _columns_later},
     }
 )
