@@ -102,8 +102,6 @@ class Mistake:
     alone: are they never looked for together with other mistakes?
     detect: takes the evidence.Evidence, returns a bool; for what no single code can say.
     counterfactual: a world (see counterfactual.py) in which this mistake does no harm.
-    on: takes a Probe, returns another one; this mistake is found there only, because on the
-        probes themselves it raises what others raise too.
     """
 
     ways: tuple
@@ -112,7 +110,6 @@ class Mistake:
     alone: bool = False
     detect: Callable | None = None
     counterfactual: Callable | None = None
-    on: Callable | None = None
 
     @property
     def choices(self):
