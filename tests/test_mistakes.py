@@ -13,10 +13,10 @@ from rates import answers, fault
 
 from helpers import guard
 from helpers.checks import check, exercises, lessons
+from helpers.checks.code import variables_of
 from helpers.checks.exercise import Mistake
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours, same
-from helpers.checks.session import variables_of
 from helpers.checks.texts import contents, text_of
 from helpers.checks.verdict import forget
 from helpers.errors import InputError

@@ -7,14 +7,15 @@ counterfactual shows it; else facts.py says what can be seen without knowing the
 import time
 
 from .. import guard
+from ..session import untouched
 from . import message
+from .code import named_by
 from .diagnose import established, is_gone
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, call_ours, same, was_stopped
-from .session import untouched
 from .unnamed import fingerprint, named
 from .verdict import Verdict, not_written, refusal, remember, right, show, told_before
 
@@ -34,7 +35,7 @@ def check(name, fn=None):
         verdict = refusal(*looked.value)
     else:
         try:
-            with untouched(fn) as call:
+            with untouched(named_by(fn)) as call:
                 verdict = _examine(CHECKED[name], fn, call)
             remember(name, verdict)
         except Exception as error:  # data/ is damaged, or fn is like nothing that we know

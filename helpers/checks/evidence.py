@@ -10,6 +10,7 @@ from functools import cached_property
 
 import torch
 
+from .code import code_of, own_functions
 from .counterfactual import EmptyIsZero
 from .exercise import returned
 from .results import (
@@ -23,7 +24,6 @@ from .results import (
     same,
 )
 from .search import Search
-from .session import code_of, own_functions
 from .texts import text_of
 
 

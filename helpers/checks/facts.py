@@ -3,7 +3,8 @@ mistake is established."""
 
 from itertools import chain
 
-from .hints import after_error, fixed, reads
+from .code import reads
+from .hints import after_error, fixed
 from .message import number
 from .results import factor
 from .slips import mended
@@ -114,7 +115,7 @@ def _arguments(seen, k):
         )
     if not seen.exercise.is_class and (name := seen.ignored()):
         why = f"With other values of {name} it gives the same numbers."
-        if reads(seen, name):
+        if reads(seen.answer, name):
             advice = f"print each step for two values of {name}: where are they still different?"
             yield Fact(f"other values of {name} change nothing.", advice)
         yield Fact(f"it ignores {name}.", f"use {name} as each call gives it.", why)

@@ -1,36 +1,12 @@
-"""What to try where no cause is known: what the error says, and what the code shows as it is."""
+"""What to try where no cause is known: what the error says, and sizes that the code has fixed."""
 
-import dis
 import linecache
 import re
-from itertools import chain
-from types import ModuleType
 
 import torch
 
-from .session import own_functions
+from .code import all_codes, data_from_above
 from .texts import contents
-
-# --- what the code says ---
-
-
-def _codes(seen):
-    """The code objects of the answer, and of what stands inside."""
-    todo = [f.__code__ for f in own_functions(seen.answer)]
-    for code in todo:
-        todo += [x for x in code.co_consts if hasattr(x, "co_consts")]
-    return todo
-
-
-def data_from_above(seen):
-    """The names in the student's code under which cells keep data."""
-    spaces = [f.__globals__ for f in own_functions(seen.answer)]
-    names = dict.fromkeys(name for code in _codes(seen) for name in code.co_names)
-    found = {name: space[name] for space in spaces for name in names if name in space}
-    return [k for k, x in found.items() if not callable(x) and not isinstance(x, ModuleType)]
-
-
-# --- what the error says ---
 
 
 def after_error(error, seen):
@@ -48,7 +24,7 @@ def after_error(error, seen):
         return f"the last index there is {last}: let the loop count what it reads from."
     if seen.exercise.is_class and isinstance(error, NameError):
         return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
-    if "shapes cannot be multiplied" in text and (names := data_from_above(seen)):
+    if "shapes cannot be multiplied" in text and (names := data_from_above(seen.answer)):
         missing = "is self. missing? " if seen.exercise.is_class else ""
         return f"{missing}{names[0]} is a name from a cell above, not what is given."
     if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, seen)):
@@ -58,7 +34,7 @@ def after_error(error, seen):
 
 def _shapes(error, seen):
     """Such as "a is (6, 3), b is (2, 3)": the tensors of the line that raised."""
-    files = {code.co_filename for code in _codes(seen)}
+    files = {code.co_filename for code in all_codes(seen.answer)}
     step, last = error.__traceback__, None
     while step:
         last = step if step.tb_frame.f_code.co_filename in files else last
@@ -79,19 +55,13 @@ def fixed(seen):
         return ""
     first = seen.probes[0].args
     sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
-    written = {x for code in _codes(seen) for x in code.co_consts if type(x) is int and x > 1}
+    written = {
+        x for code in all_codes(seen.answer) for x in code.co_consts if type(x) is int and x > 1
+    }
     if numbers := sorted(sizes & written):
         said = " and ".join(map(str, numbers))
         return f"see whether {said} in your function is a size: take sizes from the arguments."
-    if names := data_from_above(seen):
+    if names := data_from_above(seen.answer):
         said = " and ".join(names)
         return f"your function uses {said} of a cell above, the same whatever it is given."
     return ""
-
-
-def reads(seen, name):
-    """Does the student's code read the argument of this name, as far as that is known?"""
-    codes = _codes(seen)
-    steps = chain.from_iterable(map(dis.get_instructions, codes))
-    loaded = {step.argval for step in steps if step.opname.startswith("LOAD")}
-    return name in loaded or not any(name in code.co_varnames for code in codes)

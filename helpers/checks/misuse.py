@@ -6,10 +6,10 @@ import inspect
 
 from torch import nn
 
+from .code import own_functions, unwrapped
 from .exercises import CHECKED
 from .message import shorten
 from .results import kind
-from .session import own_functions, unwrapped
 
 # --- not written yet ---
 

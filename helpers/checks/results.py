@@ -9,7 +9,7 @@ import numpy
 import torch
 
 from .. import guard
-from .session import plain
+from ..session import plain
 
 MOST = 10**6  # numbers that are read
 # Those of torch that can be compared; others are read as float64.

@@ -12,8 +12,7 @@ from itertools import chain, combinations, islice, product
 
 import torch
 
-from .hints import data_from_above
-from .session import own_functions
+from .code import data_from_above, own_functions
 from .texts import Fact, contents
 
 MOST, SECONDS = 250, 1.0  # so many changes are tried, and so long a processor works on them
@@ -227,7 +226,7 @@ def _wrong_name(tree, seen):
 
 
 def _names_from_above(tree, seen):
-    for (function, args), name in product(_functions(tree), data_from_above(seen)):
+    for (function, args), name in product(_functions(tree), data_from_above(seen.answer)):
         for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
             pairs = [(n, _code(value)) for n in _all(function, ast.Name) if n.id == name]
             what = f"{name} is a name from a cell above, not what the function is given."

@@ -1,38 +1,34 @@
 """Leaves the student's session as it was: a check may be run at any time, any number of times."""
 
-import ast
-import inspect
-import os
 import random
 import sys
-import textwrap
 import warnings
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from types import FunctionType, MethodType
 
 import numpy
 import torch
 from torch import nn
 
-from .. import guard
+from . import guard
 
 
 @contextmanager
-def untouched(answer):
-    """Leave what a function or class changes outside of itself as it was: the notebook's
-    variables that it names (of these the contents of lists, dicts, sets, tensors, arrays and
-    modules), random numbers, warnings, and the settings of torch below. What objects of the
-    student's own classes hold, default arguments and the process (os, sys) are not put back.
+def untouched(named):
+    """Leave what student code changes outside of itself as it was: the notebook's variables that
+    it names (of these the contents of lists, dicts, sets, tensors, arrays and modules), random
+    numbers, warnings, and the settings of torch below. What objects of the student's own classes
+    hold, default arguments and the process (os, sys) are not put back.
+
+    named: pairs of global variables, a dict, and names in it.
 
     Inside, random numbers and the default type are the same in every check, and torch.empty gives
     NaN instead of whatever the memory held. Yields guard.call.
     """
     with ExitStack() as stack:  # undone from the last to the first
-        for function in own_functions(answer):
-            names = {name for code in codes_of(function) for name in code.co_names}
-            stack.callback(remember(function.__globals__, names))
+        for space, names in named:
+            stack.callback(remember(space, names))
         stack.callback(random.setstate, random.getstate())
         stack.callback(numpy.random.set_state, numpy.random.get_state())
         stack.callback(_set, _settings())
@@ -81,61 +77,6 @@ def _settings():
 def _set(values):
     for (_, set_), value in zip(SETTINGS, values, strict=True):
         set_(value)
-
-
-# --- variables ---
-
-
-def own_functions(answer):
-    """The functions that belong to it and are not a library's: itself, or the methods of a
-    class and of those that it is made from."""
-    found = [answer]
-    if inspect.isclass(answer):
-        found = [f for cls in answer.__mro__ for f in vars(cls).values()]
-    found = [unwrapped(f) for f in found if callable(f)]
-    found = [f for f in found if type(f) in (FunctionType, MethodType)]
-    return [f for f in found if "site-packages" not in f.__code__.co_filename]
-
-
-def unwrapped(function):
-    """Without what decorators put around it."""
-    try:
-        return inspect.unwrap(function)
-    except Exception:  # a circle, or attributes of the student's own making
-        return function
-
-
-def code_of(answer):
-    """What cells of the notebook say of an answer, and of the functions of other cells that it
-    names: see Evidence.code. What stands in a file is not the student's."""
-    todo, seen, texts = own_functions(answer), set(), []
-    while todo:
-        function = todo.pop()
-        code = function.__code__
-        if code in seen or os.path.exists(code.co_filename):
-            continue
-        seen.add(code)
-        try:
-            texts.append(ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(code)))))
-        except (OSError, SyntaxError, ValueError):
-            return ""  # a part of it would prove nothing
-        todo += filter(inspect.isfunction, variables_of(function))
-    return "\n".join(texts)
-
-
-def codes_of(function):
-    """Its code, and that of comprehensions and functions inside."""
-    codes = [function.__code__]
-    for code in codes:  # those inside are found on the way
-        codes += filter(inspect.iscode, code.co_consts)
-    return codes
-
-
-def variables_of(function):
-    """The values of the variables of its notebook that a function names."""
-    known = function.__globals__
-    names = {name for code in codes_of(function) for name in code.co_names}
-    return [known[name] for name in sorted(names) if name in known]
 
 
 # --- what variables hold: `+=`, append and the like change it in place ---
