@@ -8,7 +8,8 @@ models     the small models of the lessons, the reader's own model, and the tria
 pages      makes the course's pages
 classroom  the teacher's command
 
-guard calls the reader's code so that it does no harm; errors has the error for bad input.
+guard calls the reader's code so that it does no harm, session leaves the notebook as it was;
+errors has the error for bad input.
 Imports run one way: attention knows no other room; the checks need no picture.
 """
 

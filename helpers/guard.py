@@ -1,8 +1,5 @@
-"""What stands between the reader's code and ours: bad input becomes one sentence,
-and a function that the reader wrote is called so that it can do no harm.
-
-The live views call it like this. The checks go further: session leaves all that the function could
-reach as it was (snapshot: the variables, genuine: what was replaced in torch and Python)."""
+"""Calls a function that the reader wrote so that it can do no harm: in a thread of its own, for a
+limited time, with what it prints kept apart. The live views and the checks call it like this."""
 
 import builtins
 import ctypes
