@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import torch
+from making import every_way, made
 from rates import answers, fault
 
 from helpers import guard
@@ -91,7 +92,7 @@ def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k):
     comes before it: then that one is told."""
     mistake = exercise.all_mistakes[k]
     of_stage = mistake.name in {exercise.names.get(n, n) for n in offered(exercise)}
-    for answer in exercise.answers(mistake):
+    for answer in every_way(exercise, mistake):
         verdict = check(exercise.name, student(answer))
         if of_stage and verdict.passed:
             continue
@@ -100,7 +101,7 @@ def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k):
         assert max(map(len, verdict.message.splitlines())) <= 100
         if verdict.mistakes != (mistake.name,):
             first = [m for m in exercise.all_mistakes[:k] if (m.name,) == verdict.mistakes]
-            ways = [way for m in first for way in exercise.answers(m)]
+            ways = [way for m in first for way in every_way(exercise, m)]
             assert of_stage and any(give_the_same(exercise, answer, way) for way in ways)
 
 
@@ -119,7 +120,7 @@ def ways_of_stages():
 @pytest.mark.parametrize("offers", ways_of_stages())
 def test_every_way_that_a_stage_offers_is_told_in_an_exercise_at_least(offers):
     for exercise, name, choice in offers:
-        answer = exercise.makes(exercise.pipeline.replace(choice))
+        answer = made(exercise, choice)
         if check(exercise.name, student(answer)).mistakes == (name,):
             return
     pytest.fail(f"{offers[0][1]} is told in none of {[e.name for e, *_ in offers]}")
@@ -148,7 +149,7 @@ def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercis
     for mistake in exercise.all_mistakes:
         if mistake.detect or mistake.counterfactual:
             continue  # not found by these numbers
-        for answer in exercise.answers(mistake):
+        for answer in every_way(exercise, mistake):
             results = [attempt(answer, p, call_ours) for p in exercise.probes()]
             for error in (result.outcome.error for result in results):
                 slip = isinstance(error, NameError | AttributeError | TypeError | KeyError)

@@ -15,6 +15,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from making import every_way, made
+
 from helpers.checks import check
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours, same
@@ -64,13 +66,9 @@ def in_stages(exercise):
     ]
 
 
-def answer(exercise, choices):
-    return exercise.makes(exercise.pipeline.replace(*choices))
-
-
 def as_student(exercise, choices):
     """That answer, which shows nothing of where it comes from."""
-    code = answer(exercise, choices)
+    code = made(exercise, *choices)
     return type("Student", (code,), {}) if exercise.is_class else lambda *args: code(*args)
 
 
@@ -97,7 +95,7 @@ def explains(exercise, names, code):
     """Can mistakes of these names together give what this code gives, on every probe?"""
     named = [[m for m in exercise.all_mistakes if m.name == name] for name in names]
     if len(names) == 1:
-        ways = (way for mistake in named[0] for way in exercise.answers(mistake))
+        ways = (way for mistake in named[0] for way in every_way(exercise, mistake))
         # One that is established by an experiment has no single way.
         if any(m.detect for m in named[0]) or any(
             give_the_same(exercise, way, code) for way in ways
@@ -105,7 +103,7 @@ def explains(exercise, names, code):
             return True
     choices = [[choice for mistake in some for choice in mistake.choices] for some in named]
     return any(
-        apart(*chosen) and give_the_same(exercise, answer(exercise, chosen), code)
+        apart(*chosen) and give_the_same(exercise, made(exercise, *chosen), code)
         for chosen in product(*choices)
     )
 
@@ -132,10 +130,10 @@ def assert_explained(exercise, mistakes, choices):
         assert is_right_elsewhere(exercise, choices), names
     elif not verdict.mistakes:
         # NaN has many causes: none is claimed that is not established.
-        assert tells_nothing(exercise, answer(exercise, choices)), names
+        assert tells_nothing(exercise, made(exercise, *choices)), names
     elif set(verdict.mistakes) != set(names):
         assert 0 < len(verdict.mistakes) <= len(names), (names, verdict.mistakes)
-        code = answer(exercise, choices)
+        code = made(exercise, *choices)
         assert explains(exercise, verdict.mistakes, code), (names, verdict.mistakes)
 
 

@@ -172,8 +172,8 @@ class Exercise:
     variants: more of them, a table for each stage.  mistakes: a table of whole answers.
     without: of the wrong variants of its stages those that are not told here, with the reason.
     names: those that have another name here.
-    makes: makes of a pipeline what is checked.  formula_args: takes a Probe, returns the
-    arguments of the pipeline there, or None where something else is looked at.
+    formula_args: takes a Probe, returns the arguments of the pipeline there, or None where
+    something else is looked at.
     first_is_tensor: is the first argument one, so that it can be changed in place?
     """
 
@@ -186,7 +186,6 @@ class Exercise:
     mistakes: Mapping = field(default_factory=dict)
     without: Mapping = field(default_factory=dict)
     names: Mapping = field(default_factory=dict)
-    makes: Callable = lambda formula: formula
     formula_args: Callable = lambda probe: probe.args
     first_is_tensor: bool = True
     texts: str = ""
@@ -220,11 +219,6 @@ class Exercise:
                     continue
                 name = self.names.get(mistake.name, mistake.name)
                 yield replace(mistake, name=name, ways=ways)
-
-    def answers(self, mistake):
-        """Every answer that makes this mistake here."""
-        for way in mistake.ways:
-            yield self.makes(self.pipeline.replace(way)) if isinstance(way, dict) else way
 
     @property
     def is_class(self):

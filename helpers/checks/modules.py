@@ -288,19 +288,6 @@ def _gradients(output, parameters):
 # --- mistakes ---
 
 
-def module_of(reference, formula):
-    """A class like the reference with another formula, which takes the inputs and the three
-    matrices, as qkv_attention does."""
-
-    class Module(reference):
-        def forward(self, inputs):
-            layers = (self.W_query, self.W_key, self.W_value)
-            return formula(inputs, *(W.weight.T if isinstance(W, nn.Linear) else W for W in layers))
-
-    Module.formula = staticmethod(formula)
-    return Module
-
-
 def _differs_in_training(seen):
     """Without dropout, too?"""
     return seen.fact(LIKE_TRAINING) is False and any(

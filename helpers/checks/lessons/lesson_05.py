@@ -1,7 +1,5 @@
 """Lesson 05: the self-attention module."""
 
-from functools import partial
-
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -14,7 +12,6 @@ from ..modules import (
     drawn_after,
     formula_args,
     keeping,
-    module_of,
     outputs_like,
     training,
 )
@@ -200,6 +197,5 @@ SELF_CLASS = Exercise(
         "values made from the keys": "raises what inputs written over raise",
     },
     names={"nn.Linear weight copied without .T": "d_in and d_out exchanged"},
-    makes=partial(module_of, attention.SelfAttention),
     formula_args=formula_args,
 )

@@ -1,7 +1,6 @@
 """Lesson 07: causal attention as a module."""
 
 from dataclasses import replace
-from functools import partial
 
 import torch
 
@@ -15,7 +14,6 @@ from ..modules import (
     build,
     formula_args,
     keeping,
-    module_of,
     outputs_like,
     training,
 )
@@ -129,7 +127,6 @@ CAUSAL_CLASS = Exercise(
         "not divided by the sum": "not normalised",
         "softmax over the wrong axis": "softmax over columns",
     },
-    makes=partial(module_of, _Right),
     formula_args=formula_args,
 )
 
