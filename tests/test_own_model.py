@@ -15,7 +15,8 @@ from replay import code_cells, markdown_cells
 
 from helpers import InputError
 from helpers.models import own_model
-from helpers.models.inside import GAP, NEXT, Look, OwnModel
+from helpers.models.inside import GAP, NEXT, OwnModel
+from helpers.models.look import Look
 from helpers.models.training import Adam
 from helpers.models.trial import Claim, trial
 
@@ -568,29 +569,14 @@ def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
     assert first == f"Before: {tiny.likeliest(old)}." and second == f"After: {tiny.likeliest(new)}."
     best = new.argmax().item()
     assert (
-        f"After: {tiny.pieces[best]} {new[best].exp():.2f}, " in second and second.count(",") == 4
+        f"After: {tiny._names([best])[0]} {new[best].exp():.2f}, " in second
+        and second.count(",") == 4
     )
     assert third.startswith(f"{(new.exp() - old.exp()).abs().sum() / 2:.2f} of the probability")
     assert view.explain(4, 3).endswith(f"in the model itself it is {before[4, 3]:.2f}")
     assert "keep has the shape (2, 2); (5, 5) is expected" in complaint(
         tiny.without, TEXT, 1, 1, keep[:2, :2]
     )
-
-
-def test_an_interrupted_map_shows_what_it_has(tiny, monkeypatch):
-    whole, once, runs = tiny.effects(TEXT), tiny.answers, []
-
-    def interrupted(text, change=None):
-        runs.append(change)
-        if len(runs) == 10:  # the first one changes nothing
-            raise KeyboardInterrupt
-        return once(text, change)
-
-    monkeypatch.setattr(tiny, "answers", interrupted)
-    view = tiny.effects(TEXT)
-    assert view.shown[:2].all() and not view.shown[2].any()
-    assert (view.matrix[:2] == whole.matrix[:2]).all()
-    assert "Stopped after 8 of 12 heads." in view.caption and "Stopped" not in whole.caption
 
 
 def test_a_gap_is_needed_where_a_model_fills_gaps(built):
@@ -651,9 +637,13 @@ def test_a_claim_is_tried_on_the_sentences_that_it_names(tiny):
     assert "8 of 8" in str(trial(claim, tiny))
     cat = list(tiny.cases(replace(claim, looks="the", at="the", answer="{}")))[1]
     assert (cat.query, cat.key) == (3, 0), "the last that looks, the first that is looked at"
-    assert (tiny.pieces[cat.answer], tiny.pieces[cat.turns]) == ("cat", "fox")
+    assert (tiny._names([cat.answer])[0], tiny._names([cat.turns])[0]) == ("cat", "fox")
     on_it = list(tiny.cases(replace(claim, answer="{}", instead="on")))[1]
-    assert (on_it.other.split()[4], tiny.pieces[on_it.turns], on_it.content) == ("on", "on", "on")
+    assert (on_it.other.split()[4], tiny._names([on_it.turns])[0], on_it.content) == (
+        "on",
+        "on",
+        "on",
+    )
     for wrong, said in (
         (dict(sentence="the cat took it"), "needs words to choose from"),
         (dict(sentence=None), "needs words to choose from"),

@@ -100,7 +100,9 @@ def test_a_model_made_by_hand_is_judged_as_it_is_known(name, monkeypatch):
     found = by_hand(name, seed=1)
     assert (found["outcome"], found["sentences"]) == (KINDS[name][2], 16), found
     together = "needed only together with layer"
-    assert (together in found["why"]) == (name in ("one of twins", "a reader with a backup"))
+    assert (together in found["why"]) == ("twins" in name or name == "a reader with a backup")
+    if name in ("a reader", "one of twins"):  # its rival idles, or does the same
+        assert found["rival"]["read"] == (16 if name == "one of twins" else 0)
 
 
 @pytest.mark.parametrize(
@@ -241,6 +243,14 @@ def test_the_number_of_sentences_is_fixed_and_too_few_cannot_tell():
     assert "8 would do" in found["why"]
     same = judge.judge(model, 0, 0, 20 * [*numbered(1)])
     assert same["sentences"] == 1, "each sentence counts once"
+
+
+def test_answers_that_are_not_given_cannot_be_told():
+    model = ByHand([[READER]], 0)
+    for wrong in ("answer", "turns"):
+        cases = [replace(case, **{wrong: (case.answer + 2) % 8}) for case in numbered(16)]
+        found = judge.judge(model, 0, 0, cases)
+        assert (found["outcome"], found["as_claimed"]) == (CANNOT, 0)
 
 
 @pytest.mark.parametrize("yes, said", [(6, r"about (\d+) sentences would"), (4, "in some sent")])

@@ -79,6 +79,11 @@ def constant(x):
     return -5 * torch.eye(N)[SINK][:, None] * torch.eye(8)[7]
 
 
+def noisy(x):
+    """One filler brings a lot of answer 7."""
+    return own(x) + 9 * torch.eye(N)[4][:, None] * torch.eye(8)[7]
+
+
 def where_nothing_is_written(x):
     return A if x[LAST, 1].max() < 0.5 else SINK
 
@@ -101,6 +106,7 @@ KINDS = {
     "a reader of one of two": ([[READER, IDLE]], (0, 0, LAST, A), NEEDED, dict(k=2)),
     "an idle head beside it": ([[READER, IDLE]], (0, 1, LAST, 4), UNREAD, {}),
     "one of twins": ([[READER, READER]], (0, 0, LAST, A), UNNEEDED, {}),
+    "one of twins, beside noise": ([[(LAST, A, noisy), READER]], (0, 0, LAST, A), UNNEEDED, {}),
     "a reader with a backup": (BACKUP, (0, 0, LAST, A), UNNEEDED, {}),
     "the backup": (BACKUP, (1, 0, LAST, SINK), UNREAD, {}),
     "a sink with a constant": (

@@ -1,105 +1,25 @@
-"""A model of transformers from inside: the weights of its attention as Views, and what it answers
-when they are changed."""
+"""A model of transformers from inside: its attention, and what it answers when that is changed."""
 
 import inspect
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import lru_cache
 
-import numpy as np
 import torch
 
 from ..errors import InputError
-from ..pictures.view import MAX_HEADS, MAX_SIDE, View
+from ..pictures.view import MAX_SIDE
 from . import intervene
+from .look import Look
 from .subject import Case
 from .training import counted
 
-SHORT = "a b c"
 # what a model is tried with as soon as it is loaded: reaches beyond a small window
 LONGER = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
 NEXT, GAP = "what comes next", "what stands in the gap"
 LIKELIEST = 5
 KINDS = "choose a decoder such as distilgpt2, or a masked model such as distilbert-base-uncased"
-
-
-@dataclass
-class Look:
-    """What a model did with a text.
-
-    layers: a list of tensors (heads, pieces, pieces), one for each layer of the model; rows sum
-    to 1.  rows: the pieces of the text.  about: the model.  note: what was cut off; often empty.
-    """
-
-    layers: list
-    rows: list
-    about: str
-    note: str = ""
-
-    def view(self, layer=1, head=1):
-        """A View of one head, with others of its layer beside it, up to sixteen.
-
-        layer, head: counted from 1; where there are fewer, the last one.
-        """
-        layer, head = self.place(layer, head)
-        heads = self.layers[layer]
-        first = head // MAX_HEADS * MAX_HEADS
-        small = heads[first : first + MAX_HEADS]
-        which = f"Layer {layer + 1} of {len(self.layers)}, head {head + 1} of {len(heads)}"
-        if len(heads) > MAX_HEADS:
-            which += f" (beside it heads {first + 1} to {first + len(small)})"
-        weights, rows = heads[head], self.rows
-
-        def explain(i, j):
-            larger = int((weights[i] > weights[i, j]).sum())
-            rank = f"{larger} in its row are larger" if larger else "the largest of its row"
-            return f"the weight from “{rows[i]}” to “{rows[j]}”, {rank}"
-
-        caption = f"{which}; {len(rows)} pieces. Model: {self.about}. {self.note}".strip()
-        beside = dict(heads=small, head=head - first)
-        return View(weights, rows, keys=rows, caption=caption, explain=explain, **beside)
-
-    def place(self, layer, head):
-        """(layer, head) from 0, of what view() shows."""
-        layer = min(max(layer, 1), len(self.layers)) - 1
-        return layer, min(max(head, 1), len(self.layers[layer])) - 1
-
-    def per_head(self, number):
-        """A View of layers by heads: number(weights) of each, weights (pieces, pieces).
-
-        The largest is outlined; the caption says what weights would give that are even over
-        all that any head of the layer looks at: from, to, where layers look at different pieces.
-        Raises InputError if number has no value for any head (nan).
-        """
-        found = [[float(number(head)) for head in layer] for layer in self.layers]
-        if np.isnan(sum(found, [])).all():
-            raise InputError(
-                f"a text of {len(self.rows)} pieces has no such number; type a longer one."
-            )
-        even = sorted(float(number(intervene.even(layer)[0])) for layer in self.layers)
-        ends = " to ".join(dict.fromkeys(f"{x:.2f}" for x in (even[0], even[-1])))
-        return self.by_heads(found, f"Even weights would give {ends}.")
-
-    def by_heads(self, found, caption):
-        """A View of layers by heads, the largest outlined.
-
-        found: for each layer a list of a number for each head; nan, or fewer than in other
-        layers: nothing is shown.
-        """
-        table = np.full((len(found), max(map(len, found))), np.nan)
-        for row, numbers in zip(table, found, strict=True):
-            row[: len(numbers)] = numbers
-        lit = []
-        if not np.isnan(table).all():
-            i, j = np.unravel_index(np.nanargmax(table), table.shape)
-            caption = f"Largest: {table[i, j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"
-            lit = [(i, j)]
-        return View(
-            table, [f"layer {k + 1}" for k in range(len(table))], shown=~np.isnan(table),
-            keys=[f"head {j + 1}" for j in range(len(table[0]))], axes=("Layer", "Head"),
-            highlights=lit, caption=f"{caption} Model: {self.about}. {self.note}".strip(),
-        )  # fmt: skip
 
 
 class OwnModel:
@@ -172,13 +92,8 @@ class OwnModel:
         """A list by layer of tensors (heads, pieces, pieces), of your own."""
         return [layer.clone() for layer in self.look(text).layers]
 
-    @cached_property
-    def pieces(self):
-        """The names of all possible answers, a list."""
-        return self._names(range(self.answers(f"{SHORT} ___").numel()))
-
     def answers(self, text, change=None):
-        """How likely each answer is: log-probabilities (pieces,), named by self.pieces.
+        """How likely each answer is: log-probabilities (pieces,).
 
         text: a model that says what stands in the gap needs one, typed as ___.
         change(layer, weights, values) -> weights, values: called in every layer while the model
@@ -295,22 +210,17 @@ class OwnModel:
 
         The head's weights are made even over all that its layer looks at. The change is the
         total variation: the share of the probability that moves to other answers, from 0 to 1.
-        A bar grows meanwhile; interrupted, it shows what was computed by then.
+        A bar grows meanwhile.
         """
         look, before = self.look(text), self.answers(text)
-        found = [[np.nan] * len(layer) for layer in look.layers]
-        heads = [(k, head) for k, layer in enumerate(found) for head in range(len(layer))]
-        note = ""
-        try:
-            for k in counted(len(heads), "heads made even"):
-                at, head = heads[k]
-                after = self.answers(text, _made_even(at, head))
-                found[at][head] = _variation(before, after)
-        except KeyboardInterrupt:
-            print()
-            note = f"Stopped after {k} of {len(heads)} heads. "
-        caption = f"{note}The share of the probability that moves when the head is made even."
-        return look.by_heads(found, caption)
+        heads = [(at, head) for at, layer in enumerate(look.layers) for head in range(len(layer))]
+        found = [[] for _ in look.layers]
+        for k in counted(len(heads), "heads made even"):
+            after = self.answers(text, _made_even(*heads[k]))
+            found[heads[k][0]].append(_variation(before, after))
+        return look.by_heads(
+            found, "The share of the probability that moves when the head is made even."
+        )
 
     def _said(self, output, inputs):
         """Log-probabilities (pieces,) of the answer; None if there is none."""
@@ -409,18 +319,17 @@ class OwnModel:
 
 def _fitting(changed, weights, values):
     """What change returned, if it can be used."""
-    fits = isinstance(changed, (tuple, list)) and len(changed) == 2
-    if not fits or not all(torch.is_tensor(x) and x.ndim == 3 for x in changed):
+    try:
+        contexts = changed[0] @ changed[1]
+        fits = contexts.shape == values.shape
+    except Exception:  # it can be anything
+        fits = False
+    if not fits:
         raise InputError(
             "change returned something else; two tensors are expected: weights "
             f"{tuple(weights.shape)}, heads by rows by columns, and values {tuple(values.shape)}."
         )
-    (heads, n, m), (_, _, width) = changed[0].shape, values.shape
-    if (heads, n) != weights.shape[:2] or changed[1].shape != (heads, m, width):
-        shapes = " and ".join(str(tuple(x.shape)) for x in changed)
-        wanted = f"{tuple(weights.shape)} and {tuple(values.shape)}"
-        raise InputError(f"change returned tensors {shapes}; {wanted} are expected.")
-    if not all(x.isfinite().all() for x in changed):
+    if not contexts.isfinite().all():
         raise InputError("change returned numbers that are not finite; was a row divided by 0?")
     return changed
 
