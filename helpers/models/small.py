@@ -5,7 +5,6 @@ where in them: claims are about these names, because "its noun" is now the secon
 fifth.
 """
 
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -97,17 +96,6 @@ class Task:
         return deepcopy(self._known(seed))
 
 
-@contextmanager
-def single():
-    """Numbers of 32 bits, whatever the reader has made the default: others draw other models."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
-
-
 def train(build, draw, seed, steps, rate):
     """A model of lessons 10 and 11: Adam, at a rate that falls to 0. Other random draws of this
     process go on as if nothing had been trained."""
@@ -115,7 +103,6 @@ def train(build, draw, seed, steps, rate):
         torch.random.fork_rng(devices=[]),
         torch.inference_mode(False),
         torch.enable_grad(),
-        single(),
     ):
         torch.manual_seed(seed)
         model, draws = build(), torch.Generator().manual_seed(seed)

@@ -13,7 +13,7 @@ import torch
 
 from ..errors import InputError
 from . import intervene, judge, small, subject
-from .small import course, single
+from .small import course
 from .subject import Case, Subject
 from .training import counted
 
@@ -109,17 +109,16 @@ def trial(claim, models=None):
     if not claim.seeds or models is not None and not isinstance(models, dict):
         raise InputError("seeds of models are expected, as in trial(claim, {0: model}).")
     task, found = course()[claim.model], {}
-    with single():
-        cases = list(islice(_cases(claim, task), judge.SENTENCES))
-        # while they are trained a bar grows
-        several = counted(len(claim.seeds), "models tried") if not models else claim.seeds
-        for seed, _ in zip(claim.seeds, several, strict=True):
-            if models is not None and seed not in models:
-                known = ", ".join(map(repr, models)) or "none"
-                raise InputError(f"there is no model of seed {seed}; models has {known}.")
-            model = task.trained(seed) if models is None else models[seed]
-            _expect_fit(model, cases[0], len(task.answers), seed)
-            found[f"seed {seed}"] = judge.judge(Subject(model), *place, cases)
+    cases = list(islice(_cases(claim, task), judge.SENTENCES))
+    # while they are trained a bar grows
+    several = counted(len(claim.seeds), "models tried") if models is None else claim.seeds
+    for seed, _ in zip(claim.seeds, several, strict=True):
+        if models is not None and seed not in models:
+            known = ", ".join(map(repr, models)) or "none"
+            raise InputError(f"there is no model of seed {seed}; models has {known}.")
+        model = task.trained(seed) if models is None else models[seed]
+        _expect_fit(model, cases[0], len(task.answers), seed)
+        found[f"seed {seed}"] = judge.judge(Subject(model), *place, cases)
     return Card(claim, found)
 
 
