@@ -218,10 +218,11 @@ def test_invented_weights_and_answers_that_are_no_numbers():
     model.read = lambda x: x[1] / 0
     with pytest.raises(InputError, match="answers are not finite"):
         judge.judge(model, 0, 0, [case])
-    model = ByHand([[READER]], 0)
-    model.weights = lambda words: [torch.full((1, 6, 6), 1 / 6)]
-    with pytest.raises(InputError, match="are not those of weights"):
-        judge.judge(model, 0, 0, [case])
+    for invented, said in (((1, 6, 6), "are not those of weights"), ((6, 6), "should be a list")):
+        model = ByHand([[READER]], 0)
+        model.weights = lambda words, shape=invented: [torch.full(shape, 1 / 6)]
+        with pytest.raises(InputError, match=said):
+            judge.judge(model, 0, 0, [case])
 
 
 # --- how many sentences ---

@@ -63,16 +63,16 @@ def judge(subject, layer, head, cases):
 
 
 def _different(cases):
+    """The first 64 different cases; of many that are alike not more than 640 are drawn."""
+    if not hasattr(cases, "__iter__"):
+        raise InputError(f"the cases are {repr(cases)[:40]}; Cases are expected.")
     found = {}
-    try:
-        for case in islice(cases, 10 * SENTENCES):
-            if not isinstance(case, Case):
-                raise InputError(f"a case is {repr(case)[:40]}; a Case is expected.")
-            found.setdefault(str(_plain(case)[0]), case)
-            if len(found) == SENTENCES:
-                break
-    except TypeError:
-        raise InputError(f"the cases are {repr(cases)[:40]}; Cases are expected.") from None
+    for case in islice(cases, 10 * SENTENCES):
+        if not isinstance(case, Case):
+            raise InputError(f"a case is {repr(case)[:40]}; a Case is expected.")
+        found.setdefault(str(_plain(case)[0]), case)
+        if len(found) == SENTENCES:
+            break
     return list(found.values())
 
 
@@ -86,6 +86,8 @@ def _hash(things):
 
 
 def _heads(weights, layer, head):
+    if not all(torch.is_tensor(w) and w.ndim == 3 for w in weights):
+        raise InputError("weights(words) should be a list by layer of tensors (heads, n, n).")
     having = [k for k, w in enumerate(weights) if len(w)]
     if layer not in having:
         listed = ", ".join(str(k + 1) for k in having)
@@ -118,18 +120,16 @@ def _controlled(subject, case):
         raise InputError("the model's answers are not finite: there is nothing to compare.")
     if not torch.allclose(same, before, atol=1e-4):
         raise InputError("the model answers otherwise when change returns what it was given.")
-    for what, factors in (("weights", (0, 1)), ("values", (1, 0))):
-        gone = subject.answers(case.words, lambda _, *both, by=factors: _times(both, by))
-        if torch.allclose(gone, before, atol=1e-6):
+    for what, gone in (
+        ("weights", lambda _, weights, values: (0 * weights, values)),
+        ("values", lambda _, weights, values: (weights, 0 * values)),
+    ):
+        if torch.allclose(subject.answers(case.words, gone), before, atol=1e-6):
             raise InputError(
                 f"the model answers the same when change sets all {what} to 0: it does not use "
                 "what change returns."
             )
     return weights
-
-
-def _times(tensors, factors):
-    return [x * by for x, by in zip(tensors, factors, strict=True)]
 
 
 def _expect_fit(case, answers, n, others):
