@@ -162,6 +162,9 @@ def test_a_model_whose_weights_cannot_be_changed_is_shown_and_says_why(built, na
     assert len(model.look(ASKED).layers[0]) == 4 and "cannot be changed" in repr(model)
     for attempt in (model.answers, lambda *a: model.effects(a[0])):
         assert re.search(said, complaint(attempt, ASKED, lambda layer, *both: both))
+    sentence = "the {cat dog} took it and ___ it"
+    claim = Claim("own", 1, "it", "{}", answer="{}", sentence=sentence)
+    assert re.search(said, complaint(trial, claim, model))
 
 
 @pytest.mark.parametrize("name", ["squeezebert", "bamba"])

@@ -101,6 +101,7 @@ def test_a_model_made_by_hand_is_judged_as_it_is_known(name, monkeypatch):
     assert (found["outcome"], found["sentences"]) == (KINDS[name][2], 16), found
     together = "needed only together with layer"
     assert (together in found["why"]) == ("twins" in name or name == "a reader with a backup")
+    assert found["chance"] == (0.5 if "of two" in name else 1 / 8)
     if name in ("a reader", "one of twins"):  # its rival idles, or does the same
         assert found["rival"]["read"] == (16 if name == "one of twins" else 0)
 

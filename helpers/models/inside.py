@@ -136,8 +136,8 @@ class OwnModel:
         words, said = form[2].split(), {}
         for word in dict.fromkeys([*words, claim.instead or words[0]]):
             text = form[1] + word + form[3]
-            answers = self.answers(text)
-            said[word] = text, int(answers.argmax()) if "l" in claim.answer else self._number(word)
+            likeliest = int(self.answers(text).argmax())
+            said[word] = text, self._number(word) if claim.answer == "{}" else likeliest
         for k, word in enumerate(words):
             text, answer = said[word]
             others = [claim.instead] if claim.instead else words[k + 1 :] + words[:k]

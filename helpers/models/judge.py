@@ -47,6 +47,10 @@ def judge(subject, layer, head, cases):
 
     layer, head: from 0; head None for all heads of the layer together.  cases: an iterable of
     Case, of which the first 64 are taken.
+    It has the outcome and why; how many sentences there were, as_claimed of them, and in how many of
+    these the answer follows, is read, is lost when the row is even, the weight zero, or both (lost);
+    means of the weight and of the way that is moved; the interval of read; the rival with how often
+    it is read, is needed (zero), or only_both together are; the chance of a guess; hashes.
     Raises InputError if a case does not fit, or a control shows that the subject is broken.
     """
     cases, rows, told = _different(cases), [], hashlib.sha256()
@@ -236,7 +240,7 @@ def _tried(subject, case, edge, whole):
     weight = float(got[edge.layer][0][edge.heads, edge.query, edge.key].mean())
     return dict(
         weight=weight, follows=follows, moved=moved, read=follows or moved >= READ,
-        even=even, zero=zero, lost=even and zero, rivals=rivals,
+        even=even, zero=zero, lost=even and zero, rivals=rivals, chance=1 / len(before),
     )  # fmt: skip
 
 
@@ -290,7 +294,7 @@ def _decide(rows, content):
         return out | dict(outcome=CANNOT, why=why)
     for what in ("follows", "read", "even", "zero", "lost"):
         out[what] = sum(row[what] for row in tried)
-    for what in ("weight", "moved"):
+    for what in ("weight", "moved", "chance"):
         out[what] = round(sum(row[what] for row in tried) / n, 4)
     out["interval"] = [round(x, 4) for x in _interval(out["read"], n)]
     out["rival"] = rival = _strongest([row["rivals"] for row in tried])
