@@ -47,10 +47,10 @@ def judge(subject, layer, head, cases):
 
     layer, head: from 0; head None for all heads of the layer together.  cases: an iterable of
     Case, of which the first 64 are taken.
-    It has the outcome and why; how many sentences there were, as_claimed of them, and in how many of
-    these the answer follows, is read, is lost when the row is even, the weight zero, or both (lost);
-    means of the weight and of the way that is moved; the interval of read; the rival with how often
-    it is read, is needed (zero), or only_both together are; the chance of a guess; hashes.
+    It holds the outcome and why; how many sentences there were, as_claimed of them, and in how
+    many of these the answer follows, is read, is lost when the row is even, the weight zero, or
+    both (lost); means of the weight and of the way that is moved; the interval of read; the rival,
+    and how often it is read, needed (zero), or only_both together; the chance of a guess; hashes.
     Raises InputError if a case does not fit, or a control shows that the subject is broken.
     """
     cases, rows, told = _different(cases), [], hashlib.sha256()
