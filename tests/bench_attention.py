@@ -30,6 +30,26 @@ WRITTEN = (32, 64, 128, 256, 512)
 WIDTH = cost.HEADS * cost.HEAD_DIM
 
 
+def one_head(queries, keys, values):
+    """The first head alone, with 2 dims, as the lessons write it."""
+    return cost.fused(*(x[0, 0] for x in (queries, keys, values)))
+
+
+def dropping(queries, keys, values):
+    """fused with dropout on its weights."""
+    options = dict(is_causal=True, dropout_p=0.1)
+    return F.scaled_dot_product_attention(queries, keys, values, **options)
+
+
+# What is measured of memory: (heads, call).
+CALLS = {
+    "naive": (cost.HEADS, cost.naive),
+    "4 dims": (cost.HEADS, cost.fused),
+    "4 dims, dropout": (cost.HEADS, dropping),
+    "2 dims": (1, one_head),
+}
+
+
 def peak_mib(attend, n):
     """What one call takes at its peak, in MiB, in a process that has done nothing else; None
     where the system does not say."""
@@ -104,7 +124,7 @@ def measure():
 
 
 def measure_peaks():
-    for call, (heads, attend) in cost.CALLS.items():
+    for call, (heads, attend) in CALLS.items():
         with get_context("spawn").Pool(1) as alone:
             yield cost.Peak(call, heads, LONG, alone.apply(peak_mib, (attend, LONG)))
 

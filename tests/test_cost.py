@@ -53,7 +53,7 @@ def test_the_recorded_memory_bears_out_what_the_lesson_says():
     """It says: in blocks a small part of a matrix of scores; on the plain path more than three,
     and more than the naive way."""
     peaks = {peak.call: peak.matrices for peak in cost.load_peaks()}
-    assert list(peaks) == list(cost.CALLS)
+    assert list(peaks) == list(bench_attention.CALLS)
     assert peaks["4 dims"] < 0.1 and 2 < peaks["naive"] < 2.5
     assert min(peaks["4 dims, dropout"], peaks["2 dims"]) > 3
     assert {peak.n for peak in cost.load_peaks()} == {2048}
@@ -67,7 +67,7 @@ def test_every_call_whose_memory_is_measured_takes_the_path_that_it_is_named_for
     assert not cost.stays_fused(*qkv, is_causal=True, dropout_p=0.1)
     assert not cost.stays_fused(*(x[0, 0] for x in qkv), is_causal=True)
     expected = cost.naive(*qkv)
-    for call, (heads, attend) in cost.CALLS.items():
+    for call, (heads, attend) in bench_attention.CALLS.items():
         assert heads == attend(*qkv).shape[:-2].numel()
         if "dropout" not in call:
             torch.testing.assert_close(attend(*qkv).view(heads, 20, -1), expected[0, :heads])
@@ -124,7 +124,7 @@ def test_the_picture_of_memory_shows_a_bar_for_each_call():
     still, peaks = cost.draw_peaks(cost.load_peaks()), cost.load_peaks()
     (plane,) = still.figure.axes
     assert [bar.get_width() for bar in plane.patches] == [peak.matrices for peak in peaks]
-    assert [label.get_text() for label in plane.get_yticklabels()] == list(cost.CALLS)
+    assert [label.get_text() for label in plane.get_yticklabels()] == list(bench_attention.CALLS)
     assert [peak.call for peak in peaks if peak.matrices < 1] == ["4 dims"]  # says its text
 
 

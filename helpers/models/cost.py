@@ -46,7 +46,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Peak:
-    """Recorded memory of one call. call: a key of CALLS.  heads: how many.  n: words.
+    """Recorded memory of one call. call: how, see tests/bench_attention.py.  heads, n: how many.
     mib: what it took at its peak, in MiB."""
 
     call: str
@@ -96,9 +96,6 @@ def _value(text, kind):
     return number
 
 
-# --- what is timed ---
-
-
 def naive(queries, keys, values):
     """Causal attention as in lesson 12, with a whole matrix of scores for each head.
 
@@ -135,26 +132,6 @@ def stays_fused(queries, keys, values, **options):
     return True
 
 
-def one_head(queries, keys, values):
-    """The first head alone, with 2 dims, as the lessons write it."""
-    return fused(*(x[0, 0] for x in (queries, keys, values)))
-
-
-def dropping(queries, keys, values):
-    """fused with dropout on its weights."""
-    options = dict(is_causal=True, dropout_p=0.1)
-    return F.scaled_dot_product_attention(queries, keys, values, **options)
-
-
-# What is measured of memory: (heads, call).
-CALLS = {
-    "naive": (HEADS, naive),
-    "4 dims": (HEADS, fused),
-    "4 dims, dropout": (HEADS, dropping),
-    "2 dims": (1, one_head),
-}
-
-
 def heads_of(n):
     """Random queries, keys and values of n words, each (1, HEADS, n, HEAD_DIM)."""
     generator = torch.Generator().manual_seed(0)
@@ -179,8 +156,6 @@ def own_times(lengths=(128, 256, 512, 1024)):
             timed.append(Timed("attention", way, n, shortest(attend, *qkv), None))
     return draw_times(timed, ("ms",), "on this computer")
 
-
-# --- pictures ---
 
 LABELS = {"ms": ("time", "milliseconds"), "mib": ("memory", "MiB at the peak")}
 MARKS = ("o-", "s--")

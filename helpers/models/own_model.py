@@ -12,7 +12,7 @@ import torch
 
 from ..errors import InputError
 from . import intervene
-from .inside import GAP, NEXT, OwnModel, first_line
+from .inside import GAP, KINDS, NEXT, OwnModel, first_line
 
 PIP = ".venv/bin/python -m pip install"  # as the README says it, for Linux and macOS
 INSTALL = f"{PIP} -r notebooks/your_own_model.txt"
@@ -101,6 +101,8 @@ def _load(transformers, name, place, only_here):
         if not only_here:  # one question: each file that is asked for in vain takes half a minute
             huggingface_hub.model_info(name, timeout=10)
         config = transformers.AutoConfig.from_pretrained(place, **how)
+        if getattr(config, "is_encoder_decoder", False):
+            raise InputError(f"it has an encoder and a decoder, which are not tried here; {KINDS}.")
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
         for kind, asks in _heads(transformers, config):  # noqa: B007, the last one is told
             # last, because they are large; only "eager" keeps the weights of attention
@@ -111,7 +113,8 @@ def _load(transformers, name, place, only_here):
             if not report["missing_keys"]:
                 break
     except Exception as error:
-        raise InputError(f"{name} was not loaded: {_cause(error)}") from None
+        why = str(error) if isinstance(error, InputError) else _cause(error)
+        raise InputError(f"{name} was not loaded: {why}") from None
     if model.main_input_name != "input_ids":
         raise InputError(f"{name} reads {model.main_input_name}, not text; choose a model of text.")
     missing = [key for key in report["missing_keys"] if "pooler" not in key]  # of no use here
@@ -132,16 +135,10 @@ def _load(transformers, name, place, only_here):
 def _heads(transformers, config):
     """The classes to try, each with what it answers; the last one has no head for answers."""
     both = [(transformers.AutoModelForCausalLM, NEXT), (transformers.AutoModelForMaskedLM, GAP)]
-    if getattr(config, "is_encoder_decoder", False):
-        both = [(transformers.AutoModelForSeq2SeqLM, NEXT)]
+    known = [(kind, asks) for kind, asks in both if type(config) in kind._model_mapping]
     # those that can do both were saved as one of them
-    named = [
-        (kind, answers)
-        for kind, answers in both
-        if type(config) in kind._model_mapping
-        and kind._model_mapping[type(config)].__name__ in (config.architectures or ())
-    ]
-    known = [(kind, answers) for kind, answers in both if type(config) in kind._model_mapping]
+    saved = config.architectures or ()
+    named = [one for one in known if one[0]._model_mapping[type(config)].__name__ in saved]
     return [*(named or known[-1:]), (transformers.AutoModel, "")]
 
 

@@ -1,0 +1,257 @@
+"""A claim in words, its trial over several seeds, and the card: what came out, as data."""
+
+import hashlib
+import json
+import platform
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from textwrap import fill
+
+import torch
+
+from ..errors import InputError
+from . import intervene, judge, small, subject
+from .small import course
+from .subject import Case, Subject
+from .training import counted
+
+BY_SEED = "depends on the seed"
+MOST_SEEDS = 5
+WIDE, FIRST, COLUMN = 88, 33, 11  # letters of a line, and of the columns of a card
+DRAWN, AT_ONCE = 1600, 64  # sentences
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Claim("two layers", layer=2, looks="pronoun", at="its colour"): what is claimed.
+
+    model: one of the course's, see course(); of another model its name.
+    layer: from 1.  looks, at: what looks, and what it looks at: the name of a place in the
+    sentences of this model, or a word of the sentence.
+    head: from 1, or "all" heads of the layer together.
+    answer: what the model answers because of it; of the course's models "right".
+    instead: what is different in the other sentence; None: the usual content of this model.
+    sentence: the words stand in it, and sentences of its form are drawn for the trial; None:
+    sentences of all forms that the model knows.
+    seeds: of the models that are tried, at most 5; a model of your own has none.
+    draw: seed of the sentences.
+    """
+
+    model: str
+    layer: int
+    looks: str
+    at: str
+    head: int | str = "all"
+    answer: str = "right"
+    instead: str | None = None
+    sentence: str | None = None
+    seeds: tuple = (0, 1, 2, 3, 4)
+    draw: int = 0
+
+    def __post_init__(self):
+        for name in ("model", "looks", "at", "answer", "instead", "sentence"):
+            given = getattr(self, name)
+            if given is None and name in ("instead", "sentence"):
+                continue
+            if not isinstance(given, str) or not given.strip():
+                raise InputError(f"{name} is {repr(given)[:40]}; a word is expected.")
+        for name, low in (("layer", 1), ("head", 1), ("draw", 0)):
+            given = getattr(self, name)
+            if not _whole(given, low) and (name, given) != ("head", "all"):
+                other = ', or "all"' * (name == "head")
+                raise InputError(
+                    f"{name} is {repr(given)[:40]}; a whole number from {low} on is "
+                    f"expected{other}."
+                )
+        seeds = (self.seeds,) if _whole(self.seeds, 0) else self.seeds
+        fits = isinstance(seeds, (list, tuple, range)) and len(seeds) <= MOST_SEEDS
+        if not fits or not all(_whole(seed, 0) for seed in seeds):
+            raise InputError(
+                f"seeds is {repr(self.seeds)[:40]}; up to {MOST_SEEDS} whole numbers from 0 on, "
+                "such as (0, 1, 2), are expected."
+            )
+        object.__setattr__(self, "seeds", tuple(dict.fromkeys(seeds)))
+
+    def __str__(self):
+        head = "" if self.head == "all" else f", head {self.head}"
+        return (
+            f"“{self.model}”, layer {self.layer}{head}: the answer is {self.answer} because "
+            f"{self.looks} reads {self.at}."
+        )
+
+
+def _whole(x, low):
+    return type(x) is int and low <= x < 2**31
+
+
+def trial(claim, models=None):
+    """trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")): a Card.
+
+    models: {seed: model}, as they were trained in lesson 11; by default the course's, which are
+    trained for it, each once. Of a model that is not the course's: a subject (see subject.py),
+    with cases(claim), an iterable of Case.
+    Raises InputError if the claim does not fit the model or its sentences, or the model is broken.
+    """
+    if not isinstance(claim, Claim):
+        raise InputError(f"the claim is {repr(claim)[:40]}; a Claim is expected.")
+    place = claim.layer - 1, None if claim.head == "all" else claim.head - 1
+    if hasattr(models, "cases"):
+        if claim.model in course():
+            raise InputError(f"{claim.model!r} is a model of the course; give yours another name.")
+        cases = _honoured(claim, models.cases(claim))
+        return Card(replace(claim, seeds=()), {"as given": judge.judge(models, *place, cases)})
+    if claim.model not in course():
+        raise InputError(
+            f"there is no model {claim.model[:40]!r}; the course has {', '.join(course())}."
+        )
+    if not claim.seeds or models is not None and not isinstance(models, dict):
+        raise InputError("seeds of models are expected, as in trial(claim, {0: model}).")
+    task, found = course()[claim.model], {}
+    cases = list(islice(_cases(claim, task), judge.SENTENCES))
+    # while they are trained a bar grows
+    several = counted(len(claim.seeds), "models tried") if models is None else claim.seeds
+    for seed, _ in zip(claim.seeds, several, strict=True):
+        if models is not None and seed not in models:
+            known = ", ".join(map(repr, models)) or "none"
+            raise InputError(f"there is no model of seed {seed}; models has {known}.")
+        model = task.trained(seed) if models is None else models[seed]
+        _expect_fit(model, cases[0], len(task.answers), seed)
+        found[f"seed {seed}"] = judge.judge(Subject(model), *place, cases)
+    return Card(claim, found)
+
+
+def _expect_fit(model, case, answers, seed):
+    try:
+        fits = Subject(model).answers(case.words, lambda layer, *both: both).shape == (answers,)
+    except Exception:  # of the reader's own code
+        fits = False
+    if not fits:
+        raise InputError(
+            f"the model of seed {seed} is of another kind: as in lesson 11, model(words, change) "
+            "-> (scores, weights) is expected, for the words and answers of the claim's model."
+        )
+
+
+def _honoured(claim, cases):
+    """The cases, if each has the content that is claimed; or the card would say what was not."""
+    for case in cases:
+        if claim.instead and isinstance(case, Case) and case.content != claim.instead:
+            raise InputError(
+                f"instead is {claim.instead[:40]!r}, but the other sentence has {case.content!r}."
+            )
+        yield case
+
+
+def _cases(claim, task):
+    """Sentences of the form of the claim."""
+    if claim.answer != "right":
+        raise InputError(f"the answer is {claim.answer[:40]!r}; 'right' is expected.")
+    content = claim.instead or task.contents[0]
+    if content not in task.contents:
+        raise InputError(
+            f"instead is {content[:40]!r}; these sentences can have: {', '.join(task.contents)}."
+        )
+    draws = torch.Generator().manual_seed(claim.draw)
+    one = task.read(claim.sentence) if claim.sentence else task.sentences(draws, 1, content)[0]
+    looks, at = (_place(word, one, claim.sentence) for word in (claim.looks, claim.at))
+    for _ in range(DRAWN // AT_ONCE):
+        for s in task.sentences(draws, AT_ONCE, content):
+            if not claim.sentence or s.form == one.form:
+                ends = s.places[looks], s.places[at]
+                yield Case(s.words, *ends, s.answer, s.other, s.turns, content)
+
+
+def _place(word, one, typed):
+    """The name of the place that is claimed, or of that where a word stands in what was typed."""
+    if word in one.places:
+        return word
+    at = [k for k, name in enumerate(one.names) if word in (name, name.split()[-1])]
+    named = [name for name, place in one.places.items() if place in at[:1]]
+    if not typed or not named:
+        where = f"“{' '.join(one.names)}”" if typed else "a sentence of this model"
+        raise InputError(f"{word[:40]!r} is not in {where}; it has {', '.join(one.places)}.")
+    if len(at) > 1:
+        places = ", ".join(one.places)
+        raise InputError(f"{word!r} stands {len(at)} times there; name the place: {places}.")
+    return named[0]
+
+
+class Card:
+    """What was claimed and what came out. data: all of it, as JSON takes it, with hashes of what
+    the models gave, of the sentences and of the code; print(card) shows ten lines.
+
+    To repeat it: trial(Claim(**card.data["claim"])).
+    """
+
+    def __init__(self, claim, models):
+        self.claim = claim
+        self.outcome, self.why = _together(models)
+        self.data = {
+            "outcome": self.outcome, "why": self.why, "claim": asdict(claim), "models": models,
+            "code": _code(), "torch": torch.__version__, "python": platform.python_version(),
+        }  # fmt: skip
+        self.data["claim"]["seeds"] = list(claim.seeds)
+
+    def __str__(self):
+        models = self.data["models"]
+        lines = [f"A claim on trial: {self.outcome}", str(self.claim), f"Because: {self.why}"]
+        cells = [_cells(one) for one in models.values()]
+        table = [("", *models), *zip(ROWS, *cells, strict=True)]
+        for first, *rest in table:
+            lines.append(f"{first:{FIRST}}{''.join(f'{cell:{COLUMN}}' for cell in rest)}".rstrip())
+        return "\n".join([fill(line, WIDE) if k < 3 else line for k, line in enumerate(lines)])
+
+    __repr__ = __str__
+
+    def save(self, path):
+        """Write the data as JSON. No file is replaced."""
+        path = Path(path).expanduser()
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                json.dump(self.data, file, indent=1, ensure_ascii=False)
+        except FileExistsError:
+            raise InputError(f"{path.name!r} is there already; choose another name.") from None
+        except OSError as error:
+            raise InputError(f"{path.name!r} cannot be written: {error.strerror}.") from None
+
+
+ROWS = (
+    "weight", "sentences answered so", "read: the answer follows it", "  share, with 95 %",
+    "needed: lost without it", "  lost only without a rival too",
+)  # fmt: skip
+
+
+def _cells(one):
+    answered = f"{one['as_claimed']} of {one['sentences']}"
+    if "read" not in one:
+        return "-", answered, "-", "-", "-", "-"
+    low, high = one["interval"]
+    rival, both = one["rival"], "-"
+    if rival:
+        heads = f".{rival['heads'][0]}" * (len(rival["heads"]) == 1)
+        both = f"{rival['only_both']} ({rival['layer']}{heads})"
+    weight, share = f"{one['weight']:.2f}", f"{low:.2f}-{high:.2f}"
+    return weight, answered, str(one["read"]), share, str(one["lost"]), both
+
+
+def _code():
+    """A hash of the code that judges."""
+    told = hashlib.sha256()
+    for module in (intervene, judge, small, subject):
+        told.update(Path(module.__file__).read_text(encoding="utf-8").encode())
+    return told.hexdigest()
+
+
+def _together(models):
+    """(outcome, why) over all seeds."""
+    counts = Counter(one["outcome"] for one in models.values())
+    if len(counts) == 1:
+        whys = list(dict.fromkeys(one["why"] for one in models.values()))
+        return [*counts][0], whys[0] if len(whys) == 1 else "for more than one reason; see data."
+    told = [
+        f"{outcome} in {', '.join(k for k, one in models.items() if one['outcome'] == outcome)}"
+        for outcome in counts
+    ]
+    return BY_SEED, f"{'; '.join(told)}."

@@ -1,0 +1,323 @@
+"""Interventions in models of transformers: equal to hooks written by hand, shown, put on trial."""
+# ruff: noqa: F401, F811 (fixtures are imported)
+
+import copy
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+from own_models import TEXT, built, complaint, tiny
+
+from helpers.models.inside import GAP, NEXT, OwnModel
+from helpers.models.training import Adam
+from helpers.models.trial import Claim, trial
+
+ASKED = "the man took the hat and ___ it on a fox"
+# Its attention, its output matrix, and the values of head 3 from what its attention is given:
+CHANGED = {
+    # the values of GPT-2 are the last third of one matrix
+    "gpt2": ("transformer.h.1.attn", "c_proj", lambda a, x: a.c_attn(x)[..., 64 + 16 : 64 + 24]),
+    # of grouped ones heads 3 and 4 share the second key and value
+    "llama": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
+    "mistral": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
+    "gemma2": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
+    # GPT-NeoX has query, key and value of each head side by side
+    "gpt_neox": ("gpt_neox.layers.1.attention", "dense",
+                 lambda a, x: a.query_key_value(x)[..., 2 * 24 + 16 : 2 * 24 + 24]),
+    "bert": ("bert.encoder.layer.1.attention", "output.dense",
+             lambda a, x: a.self.value(x)[..., 16:24]),
+    "roberta": ("roberta.encoder.layer.1.attention", "output.dense",
+                lambda a, x: a.self.value(x)[..., 16:24]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_weights_that_are_replaced_by_themselves_change_nothing(built, name):
+    import transformers as hf
+
+    model, calls = built(name), []
+    assert model.silent == ""
+
+    def itself(layer, weights, values):
+        calls.append(layer)
+        return weights, values
+
+    plain = direct_answers(hf, model)
+    torch.testing.assert_close(model.answers(ASKED), plain, rtol=0, atol=1e-6)
+    torch.testing.assert_close(model.answers(ASKED, itself), plain, rtol=0, atol=1e-6)
+    assert calls == [0, 1]
+
+
+def direct_answers(hf, model):
+    """The same parameters in a model of transformers that knows nothing of our function."""
+    inner = model.model
+    own = type(inner)._from_config(copy.deepcopy(inner.config), attn_implementation="eager").eval()
+    own.load_state_dict(inner.state_dict())
+    inputs, *_ = model._inputs(ASKED)
+    with torch.no_grad():
+        logits = own(**inputs).logits[0]
+    ids = inputs["input_ids"][0].tolist()
+    gap = model.tokenizer.mask_token_id
+    return logits[ids.index(gap) if model.asks == GAP else -1].log_softmax(-1)
+
+
+def test_each_number_of_the_map_is_that_of_one_intervention(built, capsys):
+    model = built("gemma2")  # every other layer of it has a window
+    view, before = model.effects(ASKED), model.answers(ASKED)
+    for at, head in [(k, h) for k in range(2) for h in range(4)]:
+
+        def made_even(layer, weights, values, at=at, head=head):
+            if layer == at:
+                seen = (weights > 0).any(0).float()
+                weights[head] = seen / seen.sum(-1, keepdim=True)
+            return weights, values
+
+        after = model.answers(ASKED, made_even)
+        moved = (after.exp() - before.exp()).abs().sum() / 2
+        assert abs(view.matrix[at, head] - moved) < 2e-5
+    assert view.matrix.max() > 1e-4, "nothing moved: the test would see nothing"
+    assert "■" * 20 in capsys.readouterr().out
+
+
+def by_hand(name, model, weights, times):
+    """The answers when the output of head 3 is put in by hand, at the input of the output matrix:
+    weights (n, n) times its values, which are computed here, times a number."""
+    place, out, values = CHANGED[name]
+    attention, found = model.model.get_submodule(place), {}
+
+    def keep(_, args, kwargs):
+        found.update(x=(args or tuple(kwargs.values()))[0])
+
+    def put(_, args):
+        (x,) = args
+        x = x.clone()
+        x[0, :, 16:24] = times * weights @ values(attention, found["x"])[0]
+        return (x,)
+
+    hooks = [
+        attention.register_forward_pre_hook(keep, with_kwargs=True),
+        attention.get_submodule(out).register_forward_pre_hook(put),
+    ]
+    try:
+        return model._said(model._forward(inputs := model._inputs(ASKED)[0]), inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_an_intervention_equals_hooks_written_by_hand(built, name):
+    """The weights of head 3 of the last layer turned round, and its values three times as large."""
+    model = built(name)
+    weights = model.weights(ASKED)[1][2]
+
+    def turn(layer, weights, values):
+        if layer == 1:
+            weights[2], values[2] = weights[2].flip(0), 3 * values[2]
+        return weights, values
+
+    mine, before = model.answers(ASKED, turn), model.answers(ASKED)
+    theirs = by_hand(name, model, weights.flip(0), 3)
+    torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-5)
+    assert (mine - before).abs().max() > 1e-3
+    same = by_hand(name, model, weights, 1)
+    torch.testing.assert_close(same, before, rtol=0, atol=1e-5)
+
+
+def test_a_value_from_another_text_is_one_more_key(built):
+    """As a trial changes it; of grouped heads, only the one that is asked."""
+    model, found = built("llama"), []
+    other = ASKED.replace("man", "cat")
+    model.answers(other, lambda k, w, v: (w, found.append(v) or v))
+    theirs = found[1][:, 1:2]
+
+    def one_more(layer, weights, values):
+        if layer != 1:
+            return weights, values
+        moved = torch.zeros_like(weights[..., :1])
+        moved[2, -1, 0], weights[2, -1, 1] = weights[2, -1, 1].clone(), 0
+        return torch.cat([weights, moved], -1), torch.cat([values, theirs], -2)
+
+    def by_value(layer, weights, values):
+        contexts = weights @ values
+        if layer == 1:
+            contexts[2, -1] += weights[2, -1, 1] * (theirs - values[:, 1:2])[2, 0]
+        return torch.eye(len(contexts[0])).expand(4, -1, -1), contexts
+
+    mine, expected = model.answers(ASKED, one_more), model.answers(ASKED, by_value)
+    torch.testing.assert_close(mine, expected, rtol=0, atol=1e-5)
+    assert (mine - model.answers(ASKED)).abs().max() > 1e-5
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("deberta", "cannot be changed: it does not compute attention once in each layer"),
+        ("granite_swa", "cannot be changed: its attention gives more than its weights times"),
+    ],
+)
+def test_a_model_whose_weights_cannot_be_changed_is_shown_and_says_why(built, name, said):
+    model = built(name)
+    assert len(model.look(ASKED).layers[0]) == 4 and "cannot be changed" in repr(model)
+    for attempt in (model.answers, lambda *a: model.effects(a[0])):
+        assert re.search(said, complaint(attempt, ASKED, lambda layer, *both: both))
+    sentence = "the {cat dog} took it and ___ it"
+    claim = Claim("own", 1, "it", "{}", answer="{}", sentence=sentence)
+    assert re.search(said, complaint(trial, claim, model))
+
+
+@pytest.mark.parametrize("name", ["squeezebert", "bamba"])
+def test_what_is_no_weight_for_each_pair_in_each_layer_is_refused(built, name):
+    """It returns scores, or weights of some layers."""
+    assert "did not return weights of attention in each of its layers" in complaint(built, name)
+
+
+def test_a_model_of_texts_and_pictures_needs_both(tiny):
+    import transformers as hf
+
+    of_text = dict(vocab_size=80, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    of_pictures = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=32)
+    config = hf.CLIPConfig(text_config=of_text, vision_config=of_pictures)
+    text = complaint(OwnModel, "clip", hf.CLIPModel(config), tiny.tokenizer, "")
+    assert "clip could not be run on a text of 26 pieces" in text and "choose a decoder" in text
+
+
+def test_a_model_with_damaged_weights_does_not_answer(tiny):
+    model = copy.deepcopy(tiny.model)
+    model.transformer.h[1].mlp.c_fc.weight.data[0] = float("nan")
+    text = complaint(OwnModel, "damaged", model, tiny.tokenizer, NEXT)
+    assert "no number (nan): its weights may be damaged" in text
+
+
+def test_a_gap_that_cannot_be_is_told(built, tiny):
+    """The tokenizer has no piece for it, or the text is cut before it."""
+    bert = built("bert")
+    model = OwnModel("bert", bert.model, tiny.tokenizer, GAP)
+    assert len(model.look(ASKED).layers) == 2
+    assert "its tokenizer has no piece for a gap" in complaint(model.answers, ASKED)
+    text = complaint(bert.answers, "hat " * 600 + "___")
+    assert text.endswith(
+        "piece that is missing. Only the first 512 of 601 pieces: no more can be drawn."
+    )
+
+
+def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
+    look, keep = tiny.look(TEXT), torch.ones(5, 5, dtype=torch.bool)
+    keep[4, 1] = keep[4, 2] = keep[0, 0] = keep[0, 4] = False
+    view = tiny.without(TEXT, 3, 2, keep)
+    before = look.layers[2][1]
+    expected = before.clone()
+    expected[4, 1] = expected[4, 2] = expected[0, 0] = 0
+    expected[4] /= expected[4].sum()
+    torch.testing.assert_close(torch.tensor(view.matrix).float(), expected)
+    assert view.mark(4, 1) == view.mark(0, 0) == "out" and view.mark(0, 4) == view.mark(4, 0) == ""
+
+    def change(layer, weights, values):
+        if layer == 2:
+            weights[1] = expected
+        return weights, values
+
+    old, new = tiny.answers(TEXT), tiny.answers(TEXT, change)
+    first, second, third, _ = view.caption.split("\n", 3) + [""]
+    assert first == f"Before: {tiny.likeliest(old)}." and second == f"After: {tiny.likeliest(new)}."
+    best = new.argmax().item()
+    assert (
+        f"After: {tiny._names([best])[0]} {new[best].exp():.2f}, " in second
+        and second.count(",") == 4
+    )
+    assert third.startswith(f"{(new.exp() - old.exp()).abs().sum() / 2:.2f} of the probability")
+    assert view.explain(4, 3).endswith(f"in the model itself it is {before[4, 3]:.2f}")
+    assert "keep has the shape (2, 2); (5, 5) is expected" in complaint(
+        tiny.without, TEXT, 1, 1, keep[:2, :2]
+    )
+
+
+def test_a_gap_is_needed_where_a_model_fills_gaps(built):
+    bert = built("bert")
+    assert bert.look(TEXT).rows == TEXT.split(), "a text without a gap can be looked at"
+    for text in (TEXT, "the ___ took the ___"):
+        assert "type ___ once" in complaint(bert.answers, text)
+    assert torch.equal(bert.answers("the ___ took it"), bert.answers("the [MASK] took it"))
+    assert bert.look("the _____ took it").rows[1] == "[MASK]"
+
+
+def test_a_change_that_returns_something_else_is_told(tiny):
+    wide = torch.ones(4, 5, 6)
+    for wrong in (None, torch.ones(5, 5), (torch.ones(5, 5), wide), (wide, wide)):
+        assert "change returned" in complaint(tiny.answers, TEXT, lambda *_, wrong=wrong: wrong)
+    assert "not finite" in complaint(tiny.answers, TEXT, lambda layer, w, v: (w / 0, v))
+    with pytest.raises(ZeroDivisionError):
+        tiny.answers(TEXT, lambda *_: 1 // 0)
+    before = tiny.answers(TEXT)
+    assert torch.isfinite(before).all(), "and it goes on"
+    tiny.answers(TEXT).zero_()
+    tiny.answers(TEXT, lambda layer, w, v: (w.zero_(), v.zero_()))
+    tiny.weights(TEXT)[0].zero_()
+    assert torch.equal(tiny.answers(TEXT), before) and tiny.weights(TEXT)[0].sum() > 0
+
+
+def test_one_piece_has_no_piece_before_it(tiny):
+    look = tiny.look("hat")
+    assert look.per_head(lambda weights: weights[0, 0]).matrix.min() == 1
+    said = complaint(look.per_head, lambda weights: weights.diagonal(-1).mean())
+    assert "1 pieces has no such number; type a longer one" in said
+
+
+FORM = "the man took the {dog cat fox hat one brown quick saw} it"
+
+
+def test_a_claim_is_tried_on_the_sentences_that_it_names(tiny):
+    claim = Claim("tiny", 3, "it", "{}", head=1, answer="likeliest", sentence=FORM)
+    cases = list(tiny.cases(claim))
+    assert [case.words.split()[4] for case in cases] == FORM[18:-4].split()
+    for case in cases:
+        assert (case.query, case.key) == (5, 4)
+        assert case.answer == tiny.answers(case.words).argmax() != case.turns
+        assert case.turns == tiny.answers(case.other).argmax()
+    assert "8 of 8" in str(trial(claim, tiny))
+    cat = list(tiny.cases(replace(claim, looks="the", at="the", answer="{}")))[1]
+    assert (cat.query, cat.key) == (3, 0), "the last that looks, the first that is looked at"
+    assert (tiny._names([cat.answer])[0], tiny._names([cat.turns])[0]) == ("cat", "fox")
+    on_it = list(tiny.cases(replace(claim, answer="{}", instead="on")))[1]
+    assert (on_it.other.split()[4], tiny._names([on_it.turns])[0], on_it.content) == (
+        "on",
+        "on",
+        "on",
+    )
+    for wrong, said in (
+        (dict(sentence="the cat took it"), "needs words to choose from"),
+        (dict(sentence=None), "needs words to choose from"),
+        (dict(answer="hat"), "the answer is '{}', that word, or 'likeliest'"),
+        (dict(sentence=FORM.replace("cat", "dogs")), "'dogs' is no piece of this text"),
+        (dict(answer="{}", instead="dogs"), "'dogs' is not one piece"),
+        (dict(layer=4), "there is no layer 4 with attention; it has: 1, 2, 3"),
+    ):
+        assert said in complaint(trial, replace(claim, **wrong), tiny)
+
+
+NOUNS = "hat man cat dog fox one brown quick she saw was is in on of has and"
+
+
+def test_what_a_model_learned_to_read_is_read_and_needed(tiny):
+    """A GPT-2 of one layer learns to name the first noun of two."""
+    import transformers as hf
+
+    config = copy.deepcopy(tiny.model.config)
+    config.update(dict(n_layer=1, n_head=1, initializer_range=0.2))
+    numbers = torch.tensor(tiny.tokenizer(NOUNS)["input_ids"])
+    frame = torch.tensor(tiny.tokenizer("the cat took the hat and took it")["input_ids"])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = hf.GPT2LMHeadModel._from_config(config, attn_implementation="eager").eval()
+        adam = Adam(model)
+        for _ in range(200):
+            words = frame.repeat(64, 1)
+            words[:, [1, 4]] = numbers[torch.randint(len(numbers), (64, 2))]
+            said = model(words, use_cache=False).logits[:, -1]
+            adam.step(torch.nn.functional.cross_entropy(said, words[:, 1]), 0.01)
+    learned = OwnModel("learned", model, tiny.tokenizer, NEXT)
+    sentence = f"the {{{NOUNS.removeprefix('hat ')}}} took the hat and took it"
+    claim = Claim("learned", 1, "it", "{}", answer="{}", sentence=sentence)
+    assert trial(claim, learned).outcome == "read and needed"
+    assert trial(replace(claim, at="hat"), learned).outcome == "not read"
