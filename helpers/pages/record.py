@@ -59,7 +59,7 @@ def record(widget, texts=()):
 
 
 class Recorder:
-    """What is recorded of a widget. A state is, for each control, the place of its value in full."""
+    """A widget's recording. A state is, for each control, the place of its value in full."""
 
     def __init__(self, widget, texts, dice):
         self.widget, self.dice, self.title = widget, dice, widget.title

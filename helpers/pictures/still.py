@@ -4,14 +4,13 @@ import base64
 import html
 import io
 import warnings
-from dataclasses import fields
 
 import numpy as np
 import torch
 
 from ..errors import InputError
 from .given import as_array, as_text, wide
-from .view import MAX_SIDE, MAX_TEXT, NONE, View, palette, side_by_side
+from .view import MAX_TEXT, NONE, View, palette, side_by_side
 
 NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet, under its stripes
 # (colour, hatch, colour of the hatch): of those, and of each kind of marked cells, as on the page
@@ -85,11 +84,6 @@ def heatmap(weights, tokens=None, *, keys=None, title="", **options):
     Raises InputError if the shapes or the names do not fit.
     """
     title = as_text(title)
-    unknown = set(options) - ({field.name for field in fields(View)} - {"matrix"})
-    if unknown:
-        raise InputError(
-            f"heatmap has no option {min(unknown)!r}; it takes title and those of View."
-        )
     options |= {"tokens": tokens, "keys": keys}
     if isinstance(weights, View):
         if any(value is not None for value in options.values()):
@@ -111,20 +105,14 @@ def _layers(weights):
     """Whatever heatmap takes, as a list of layers, each a list of matrices, one for each head."""
     first = weights[0] if isinstance(weights, (tuple, list)) and len(weights) else None
     if torch.is_tensor(first) and first.ndim >= 3:
-        layers = [_layers(layer)[0] for layer in weights]
-        if len({(len(layer), *layer[0].shape) for layer in layers}) != 1:
-            raise InputError(
-                "the layers differ in their shape, (heads, queries, keys); draw one at a time."
-            )
-        return layers
+        return [_layers(layer)[0] for layer in weights]
     array = as_array(weights, "weights")
     while array.ndim > 3 and len(array) == 1:
         array = array[0]
-    has = f"weights has the shape {array.shape}"
     if array.ndim > 3:
-        raise InputError(f"{has}: a batch of {len(array)}. Choose one: weights[0].")
-    if not array.size:
-        raise InputError(f"there is nothing to show: {has}, 0 tokens.")
+        raise InputError(
+            f"weights has the shape {array.shape}: a batch of {len(array)}. Choose one: weights[0]."
+        )
     return [list(array) if array.ndim == 3 else [array]]
 
 
@@ -141,12 +129,6 @@ def draw(views, across=None, title=""):
 
     across = across or len(views)
     down, first = len(views) // across, views[0][1]
-    too_many = InputError(
-        f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
-        "draw a part, for instance weights[..., :64, :64]."
-    )
-    if max(first.matrix.shape) > MAX_SIDE:
-        raise too_many
     many = len(views) > MANY
     tables = [_seen(view, many) for _, view in views]
     rows, columns, numbers = tables[0]
@@ -158,13 +140,13 @@ def draw(views, across=None, title=""):
     height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # such names stand upright
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
     if len(words) > len(MARKS):
-        raise InputError(
-            f"cells are marked as {', '.join(words)}; "
-            f"up to {len(MARKS)} words for all views of one picture are expected."
-        )
+        raise InputError(f"up to {len(MARKS)} words can mark cells; there are {', '.join(words)}.")
     height = height * down + 0.35 * bool(title) + 0.3 * bool(words)
     if width * height > MAX_AREA:
-        raise too_many
+        raise InputError(
+            f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
+            "draw a part, for instance weights[..., :64, :64]."
+        )
     figure = place = Figure(layout="constrained")
     if small := first.small():
         in_a_row = min(len(small), 4)
