@@ -28,7 +28,7 @@ def control(name, short, fn):
     is missing or has a default that the control cannot have.
     """
     default, short = bare(_default(name, fn)), bare(short)
-    array = _array(short)
+    array = _array(short, name)
     if isinstance(short, bool):
         made = Switch(name, short)
     elif isinstance(short, str):
@@ -180,7 +180,7 @@ class Choice(Control):
     def start_at(self, default):
         labels = self.spec["labels"]
         for k, option in enumerate(self.options):
-            if option is default or labels[k] == str(default):
+            if option is default or str(default) == labels[k] or repr(default) == repr(option):
                 return k
         raise InputError(
             f"{self.name} starts at {brief(default)}, which is not in {brief(labels)}."
@@ -241,13 +241,13 @@ def _is_of_switches(x):
     return getattr(x, "dtype", type(x)) in (bool, torch.bool)
 
 
-def _array(x):
+def _array(x, name):
     """x as an array if it is a matrix of True and False, or (n, 2) numbers of numpy or torch
     (lists of those are choices); otherwise None."""
     rows = isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
     if not (rows and _is_of_switches(x) or isinstance(x, (torch.Tensor, np.ndarray))):
         return None
-    array = as_array(x, "the control")
+    array = as_array(x, name)
     if array.ndim != 2 or not array.size:
         return None
     if _is_of_switches(x):
