@@ -123,6 +123,7 @@ class View:
         self._fit_heads()
         self.scale = self._ends(self.scale)
         self.caption = as_text(self.caption)
+        self.number(0.0)  # fails now, and not in the picture, if digits cannot be used
 
     def _cells(self, what, given):
         """Which cells are meant, as an array of bool."""
@@ -276,12 +277,12 @@ class View:
 def side_by_side(matrices, **options):
     """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
 
-    matrices: {title: matrix or View}; a View is copied, the others get these options.
+    matrices: {title: matrix or View}; a View stays as it is, the others get these options.
     Plain matrices share one scale.
     Raises InputError if they differ in shape.
     """
     views = [
-        (as_text(title), replace(one) if isinstance(one, View) else View(one, **options))
+        (as_text(title), one if isinstance(one, View) else View(one, **options))
         for title, one in matrices.items()
     ]
     if len({view.matrix.shape for _, view in views}) != 1:
