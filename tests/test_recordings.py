@@ -329,23 +329,6 @@ def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, tmp_path, mo
     assert [(one.name, one.read_text()) for one in pages.iterdir()] == [("index.html", "as it was")]
 
 
-def test_an_interrupted_run_leaves_the_old_pages(tmp_path, monkeypatch):
-    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
-    path = notebook_of("1 + 1", tmp_path / "1.ipynb")
-    pages = tmp_path / "pages"
-    assert command.main([str(pages), str(path)]) == 0
-    old = {one: one.read_bytes() for one in pages.rglob("*") if one.is_file()}
-    notebook_of("2 + 2", path)
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(command, "index", stop)
-    with pytest.raises(KeyboardInterrupt):
-        command.main([str(pages), str(path)])
-    assert {one: one.read_bytes() for one in pages.rglob("*") if one.is_file()} == old
-
-
 def test_a_recorded_widget_and_what_draws_numbers_are_as_they_were():
     def dice():
         return torch.rand(1).item(), random.random(), np.random.rand()

@@ -90,6 +90,11 @@ class Lesson:
             why = strip_ansi(str(error))
             raise CannotMake(f"{self.name} does not run to its end.\n{why}") from None
         del self.notebook.cells[0]
+        for cell in self.notebook.cells:
+            for output in cell.get("outputs", ()):
+                if "cannot" in output.get("data", {}).get(MIME, ()):
+                    why = output.data[MIME]["cannot"]
+                    raise CannotMake(f"{self.name}, cell {cell.id}: {why}")
 
     def write(self, folder, before=None, after=None):
         """Write the page, and its pictures beside it. before, after: lessons, or None."""
@@ -113,8 +118,6 @@ class Lesson:
             data.pop("image/png", None)
         recorded = data.pop(MIME, None)
         if recorded is not None:
-            if "cannot" in recorded:
-                raise CannotMake(f"{self.name}, cell {cell.id}: {recorded['cannot']}")
             packed = zlib.compress(json.dumps(recorded, separators=(",", ":")).encode(), 9)
             data["text/html"] = (
                 f'<div class="live"><div class="saved">{data["text/html"]}</div>'

@@ -105,11 +105,11 @@ class Recorder:
 
     def asked(self, state):
         """The values of the widget's controls in a state, by name."""
-        every = zip(self.full.items(), state, strict=True)
-        asked = {name: values[k] for (name, values), k in every}
-        for spec, on_page in zip(self.widget.controls, self.controls, strict=True):
-            if _is_text(spec):
-                asked[spec["name"]] = on_page["labels"][asked[spec["name"]]]
+        asked = {}
+        for spec, on_page, k in zip(self.widget.controls, self.controls, state, strict=True):
+            # a text box is a choice on the page
+            values = on_page["labels"] if spec["kind"] == "text" else self.full[spec["name"]]
+            asked[spec["name"]] = values[k]
         return asked
 
     def picture(self, state):
@@ -147,13 +147,9 @@ class Recorder:
             elif spec["kind"] == "plane":
                 by = on_page["by"]
                 parts.append(f"one of the {name} can be moved at a time, in steps of {by:g}")
-            elif _is_text(spec):
+            elif spec["kind"] == "text":
                 parts.append(f"{name} is chosen from {len(on_page['labels'])}, not typed")
         return f"On this page {'; '.join(parts)}. The notebook has no such limits." if parts else ""
-
-
-def _is_text(spec):
-    return spec["kind"] == "text"
 
 
 def _on_page(spec, texts):

@@ -62,10 +62,7 @@ class Control:
         self.spec = {"name": name, "kind": self.kind, "value": value, **spec}
 
     def plain(self, value, verb="is"):
-        """A value of the page, which is not trusted, as JSON can hold it.
-
-        Raises InputError if the control cannot have it.
-        """
+        """The value as JSON can hold it. Raises InputError if the control cannot have it."""
         value = bare(value)
         if not self.accepts(value):
             raise InputError(f"{self.name} {verb} {brief(value)}; {self.expected} expected.")
@@ -197,16 +194,15 @@ class Matrix(Control):
         self.shape, self.cells = array.shape, array.dtype == bool
         self.kind = "cells" if self.cells else "plane"
         rows, columns = self.shape
-        what, most, spec = "switches", MAX_SWITCHES, {}
-        self.expected = f"{rows} x {columns} of True and False are"
+        if max(self.shape) > MAX_SWITCHES:
+            raise InputError(f"{name} has {rows} rows of {columns}; at most {MAX_SWITCHES} fit.")
+        self.expected, spec = f"{rows} x {columns} of True and False are", {}
         if not self.cells:
             # round limits, with room to drag beyond the longest
             limit = self.limit = max(1, math.ceil(1.25 * float(np.abs(array).max())))
-            what, most, spec = "numbers", 2, {"limit": limit}
-            self.expected = f"{rows} x 2 numbers from {-limit} to {limit} are"
-        if max(self.shape) > MAX_SWITCHES:
-            raise InputError(
-                f"{name} has {rows} x {columns} {what}; at most {MAX_SWITCHES} x {most} fit."
+            self.expected, spec = (
+                f"{rows} x 2 numbers from {-limit} to {limit} are",
+                {"limit": limit},
             )
         super().__init__(name, array.tolist(), **spec)
 

@@ -26,12 +26,8 @@ MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 def _label(text):
     """A name as it stands beside the picture: cut if it is long."""
-    if wide(text) <= MAX_LABEL:
-        return text
-    text = text[: 2 * MAX_LABEL]  # a name may have 10,000 letters
-    while wide(text) >= MAX_LABEL:
-        text = text[:-1]
-    return text + "…"
+    room = MAX_LABEL * len(text) // max(1, wide(text))
+    return text if len(text) <= room else text[: room - 1] + "…"
 
 
 class Still:
@@ -71,22 +67,22 @@ class Still:
         return bundle, {"image/png": {"width": width, "alt": self.alt}}
 
 
-def heatmap(weights, tokens=None, *, keys=None, title="", **options):
+def heatmap(weights, tokens=None, *, title="", **options):
     """heatmap(weights, tokens): a picture, row 0 on top, on one fixed colour scale.
 
     weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
         lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
         (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A dict,
         {title: matrix}, draws its matrices side by side. A View is drawn as it is.
-    tokens, keys: names of the rows and of the columns, as for View.
-    options: the other fields of View, for instance scale, digits, caption, row_sums.
+    tokens: names of the rows, and of as many columns.
+    options: the other fields of View, for instance keys, scale, digits, caption, row_sums.
     Returns a Still; several panels share one colour scale.
     Raises InputError if the shapes or the names do not fit.
     """
     title = as_text(title)
-    options |= {"tokens": tokens, "keys": keys}
+    options |= {"tokens": tokens}
     if isinstance(weights, View):
-        if any(value is not None for value in options.values()):
+        if options != {"tokens": None}:
             raise InputError("a View is drawn as it is; give its options to View(...) instead.")
         return draw([("", weights)], title=title)
     if isinstance(weights, dict):
