@@ -19,11 +19,6 @@ def show(x=0):
 # --- functions and their arguments ---
 
 
-def test_what_is_no_function_is_refused():
-    with pytest.raises(InputError, match="needs your function first"):
-        explore([[1.0]], x=(0, 1))
-
-
 @pytest.mark.parametrize("short, kind", [([[True]], "cells"), (torch.ones(1, 2), "plane")])
 def test_two_matrices_cannot_be_the_same_thing_of_the_picture(short, kind):
     with pytest.raises(InputError, match=f"x and y cannot both be the {kind}"):

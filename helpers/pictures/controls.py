@@ -96,9 +96,6 @@ class Text(Control):
 
     kind, expected, type = "text", "a text is", str
 
-    def own(self, value):
-        return sendable(value)
-
 
 class Slider(Control):
     """x=(0, 5) or x=(0.0, 1.0, 0.05): a number within limits, a whole one if they are."""

@@ -64,11 +64,6 @@ class Explore(anywidget.AnyWidget):
     picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self._sent)
 
     def __init__(self, fn, controls):
-        if not callable(fn):
-            raise InputError(
-                f"explore needs your function first, as in explore(fn, query=tokens); "
-                f"it got {type(fn).__name__}."
-            )
         self._fn = fn
         self._controls = {name: control(name, short, fn) for name, short in controls.items()}
         for kind in ("cells", "plane"):
@@ -94,7 +89,7 @@ class Explore(anywidget.AnyWidget):
         # ipykernel 7.4 sends the first message of a page to the shell that opened the comm,
         # the main one, where it waits for a cell that runs; without this to the page's own.
         vars(self.comm).pop("_reply_subshell_id", None)
-        self.on_msg(self._hear)
+        self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)
 
     def compute(self, values):
@@ -175,9 +170,6 @@ class Explore(anywidget.AnyWidget):
         self._most = {n: sliders[n].at_most(x) for n, x in most.items() if n in sliders}
         for name, high in self._most.items():
             self._values[name] = min(self._values[name], high)
-
-    def _hear(self, _, content, buffers):
-        self._desk.do(lambda: self._answer(content))
 
     def _answer(self, content):
         with self._lock:

@@ -146,13 +146,11 @@ class View:
     def _fit_heads(self):
         self.head, count = bare(self.head), 0
         if self.heads is not None:
-            self.heads, (rows, columns) = as_array(self.heads, "heads"), self.matrix.shape
+            self.heads, size = as_array(self.heads, "heads"), self.matrix.shape
             count = len(self.heads)
-            if self.heads.shape[1:] != (rows, columns) or count > MAX_HEADS:
-                raise InputError(
-                    f"heads has the shape {self.heads.shape}; up to {MAX_HEADS} heads of "
-                    f"({rows}, {columns}) are expected."
-                )
+            if self.heads.shape[1:] != size or count > MAX_HEADS:
+                got = self.heads.shape
+                raise InputError(f"heads has the shape {got}, not up to {MAX_HEADS} of {size}.")
         if self.head not in (None, *range(count)):
             raise InputError(f"head is {self.head}; one of {count} heads, counted from 0, or None.")
 
