@@ -149,7 +149,6 @@ def test_the_text_holds_tokens_numbers_heads_and_caption():
 def test_the_alternative_says_how_many_heads_there_are():
     alone = "Query by Key, 2 by 3 numbers; the largest is 5.50 in row b, column z"
     assert headed().alt() == f"{alone}; this is head 2 of 3 heads, shown small beside it."
-    assert headed(head=None).alt() == f"{alone}; 3 heads, shown small beside it."
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (65, 3), (1, 600)])

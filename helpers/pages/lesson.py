@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 COVER = "l02-27"  # the cell whose view stands on the first page
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml"
-SECONDS = 170  # that a cell may take
+SECONDS = 600  # that a cell may take, also on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a tag of a cell: another text for its text box
 SET_UP = """
@@ -92,8 +92,7 @@ class Lesson:
         del self.notebook.cells[0]
         for cell in self.notebook.cells:
             for output in cell.get("outputs", ()):
-                if "cannot" in output.get("data", {}).get(MIME, ()):
-                    why = output.data[MIME]["cannot"]
+                if why := output.get("data", {}).get(MIME, {}).get("cannot"):
                     raise CannotMake(f"{self.name}, cell {cell.id}: {why}")
 
     def write(self, folder, before=None, after=None):

@@ -22,7 +22,7 @@ MOST = 2000  # states with all combinations; places of all vectors in a plane
 AGAIN = 25  # states that are computed once more
 
 
-class CannotRecord(Exception):
+class CannotRecord(InputError):
     """Why a view cannot be recorded, and what to do."""
 
 
@@ -37,7 +37,7 @@ def start(texts):
         source = get_ipython().history_manager.input_hist_raw[-1]  # of the cell that runs
         try:
             return {MIME: record(widget, texts.get(source, ()))}
-        except CannotRecord as error:
+        except InputError as error:
             return {MIME: {"cannot": str(error)}}
 
     Explore.recorder = recorder
@@ -116,10 +116,7 @@ class Recorder:
         """What is shown in a state, after an error without panels."""
         asked = self.asked(state)
         _put(self.dice)  # each state as if it were the first
-        try:
-            shown = self.widget.snapshot(asked)
-        except InputError as error:
-            raise CannotRecord(f"{self.title} cannot explain its cells: {error}") from None
+        shown = self.widget.snapshot(asked)
         picture = {key: shown[key] for key in ("error", "printed")}
         if shown["error"]:
             return picture

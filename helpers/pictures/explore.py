@@ -126,10 +126,7 @@ class Explore(anywidget.AnyWidget):
             }
 
     def _drawn(self, arguments):
-        """The views for these arguments, and their panels.
-
-        Reading the result is part of the call: it too may fail or take for ever.
-        """
+        """(views, panels): reading what fn returned may fail or take for ever, too."""
         views = _views(self._fn(**arguments))
         return views, _panels(views)
 
@@ -143,10 +140,9 @@ class Explore(anywidget.AnyWidget):
             self._values, self._views, self._panels, self._most = held
 
     def snapshot(self, values):
-        """All that can be seen for these values: compute(values), whose panels also have "told",
-        how each number came about.
+        """compute(values), whose panels also have "told", how each number came about.
 
-        Raises InputError if the function that tells it takes too long.
+        Raises InputError if that takes too long.
         """
         picture = self.compute(values)
         outcome = call(lambda: [p | {"told": self._told(k, p)} for k, p in enumerate(self._panels)])
