@@ -57,10 +57,7 @@ class Lesson:
 
     def __init__(self, path):
         self.path, self.name = path, path.stem
-        try:
-            self.notebook = nbformat.read(path, as_version=4)
-        except Exception:
-            raise CannotMake(f"{path} is no notebook.") from None
+        self.notebook = nbformat.read(path, as_version=4)
 
     @property
     def title(self):

@@ -36,7 +36,7 @@ def control(name, short, fn):
     elif array is not None:
         made = Matrix(name, array)
     elif isinstance(short, tuple) and len(short) in (2, 3) and all(map(_is_number, short)):
-        made = Slider(name, *map(_own, short))
+        made = Slider(name, *(int(x) if isinstance(bare(x), Integral) else float(x) for x in short))
     elif isinstance(short, (list, tuple, dict)) and len(short):
         made = Choice(name, short)
     else:
@@ -260,11 +260,6 @@ def _default(name, fn):
 
 def _is_number(x):
     return isinstance(bare(x), Real) and not isinstance(bare(x), bool)
-
-
-def _own(x):
-    """A number of any library as one that JSON can hold."""
-    return int(x) if isinstance(bare(x), Integral) else float(x)
 
 
 def sendable(text):

@@ -3,8 +3,7 @@
 The page (explore.js) draws controls, tables and canvases. A change of a control travels as
 {"changes": {name: value}, "turn"}; the answer is {"picture"}, all that is shown, and the bytes of
 its colours. The page has at most one question under way and keeps only the newest values while it
-waits, so a drag cannot pile up. A new page gets the trait `picture`.
-What is saved with the notebook is a still picture.
+waits, so a drag cannot pile up. A new page gets the trait `picture`; a still picture is saved.
 """
 
 import html
@@ -107,7 +106,7 @@ class Explore(anywidget.AnyWidget):
                 plain = {name: self._controls[name].plain(x) for name, x in values.items()}
                 self._values = self._values | plain
                 arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
-                outcome = self._worker.call(lambda: self._drawn(arguments))
+                outcome = self._worker.call(lambda: _drawn(self._fn(**arguments)))
                 printed = outcome.printed
                 if outcome.error is None:
                     self._views, self._panels = outcome.value
@@ -124,11 +123,6 @@ class Explore(anywidget.AnyWidget):
                 "caption": "\n".join(view.caption for _, view in self._views if view.caption),
                 "panels": self._panels,
             }
-
-    def _drawn(self, arguments):
-        """(views, panels): reading what fn returned may fail or take for ever, too."""
-        views = _views(self._fn(**arguments))
-        return views, _panels(views)
 
     @contextmanager
     def recording(self):
@@ -293,12 +287,16 @@ def _close_earlier(widget):
     _shown[cell] = run, [*widgets, widget]
 
 
-def _views(result):
-    """What the function returned, as [(title, View)]."""
+def _drawn(result):
+    """([(title, View)], panels) of what the function returned.
+
+    A part of its call: reading this may fail or take for ever, too.
+    """
     if result is None:
         raise InputError("it returned None: is `return` missing?")
     several = side_by_side(result if isinstance(result, dict) and result else {"": result})
-    return [(title, view.part(MAX_SIDE)) for title, view in several]
+    views = [(title, view.part(MAX_SIDE)) for title, view in several]
+    return views, _panels(views)
 
 
 def _panels(views):

@@ -276,8 +276,7 @@ def side_by_side(matrices, **options):
     """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
 
     matrices: {title: matrix or View}; a View stays as it is, the others get these options.
-    Plain matrices share one scale.
-    Raises InputError if they differ in shape.
+    Plain matrices share one scale. Raises InputError if they differ in shape.
     """
     views = [
         (as_text(title), one if isinstance(one, View) else View(one, **options))
