@@ -1,17 +1,13 @@
 """How long from a key press to the painted picture: python tests/bench_explore.py
 
 Two things in one notebook, in JupyterLab in a real browser, each pressed some times in a row, as
-one steps through values, and each dragged:
+one steps through values:
   explore    the live picture of a softmax matrix (n, n): up to 16 a table with numbers in all
              cells, from 64 a canvas
   floor      a bare number sent to the kernel and back by the same kind of message, with
              nothing to compute and nothing to draw
-In a drag a value that the kernel has not answered yet would wait behind all those before it;
-so floor queues as explore does, or it could be beaten by a picture: at most one question is
-under way, and of the values that come meanwhile only the newest waits. What is counted is
-not answers but painted frames that show another value than the frame before.
-Ends with code 1 if a promise does not hold: MOST, RATE, LAG below. That nothing moves in a drag,
-and that the picture is the right one, test_live.py holds.
+A drag is a row of such trips, since at most one question is under way. Ends with code 1 if explore
+takes longer than MOST says. That the picture is the right one, test_live.py holds.
 """
 
 import os
@@ -23,19 +19,13 @@ from statistics import median, quantiles
 
 from lab import chromium, jupyterlab, open_notebook, run_all, write
 
-# The promises, by n where they differ.
-MOST = {6: 1.4, 16: 1.4, 64: 1.5, 256: 3, 512: 3}  # explore takes at most so many floors
-RATE = 0.8  # of the floor's updates per second while dragging, up to 256
-LAG = 150, 1.5  # ms from the last input of a drag to its picture, or so many floors
-
+MOST = {6: 1.4, 16: 1.4, 64: 1.5, 512: 3}  # explore takes at most so many floors, by n
 # Some answers of the server wait 40 ms for the browser's delayed acknowledgement, also the bare
 # number's, and all wait up to 17 ms for the next frame.
 SERIES = 14  # of each thing, in random order
 # Pressed in turn, each press would follow a change of the active cell, on which JupyterLab works
 # as long as on a bare number. So many are counted of each series, after a first one that is not.
 IN_A_ROW = 10
-DRAGS = 4  # of each thing
-LAST = 150  # highest value of all sliders
 TURN = 140  # up to here go the presses, and down again
 
 
@@ -63,20 +53,9 @@ class Floor(anywidget.AnyWidget):
       el.innerHTML = '<input type="range" max="150" value="0"><output>0</output>';
       el.classList.add("floor");
       const [input, output] = el.children;
-      let waiting = null, asked = false;
-      function ask() {
-        if (asked || waiting === null) return;
-        asked = true;
-        model.send({ value: waiting });
-        waiting = null;
-      }
       el.addEventListener("keydown", (event) => event.stopPropagation());
-      input.addEventListener("input", () => { waiting = Number(input.value); ask(); });
-      model.on("msg:custom", ({ value }) => {
-        output.textContent = value;
-        asked = false;
-        ask();
-      });
+      input.addEventListener("input", () => model.send({ value: Number(input.value) }));
+      model.on("msg:custom", ({ value }) => { output.textContent = value; });
     } };
     """
 
@@ -125,37 +104,12 @@ window.bench = {
     const arrived = bench.until(kind, value);
     bench.result = Promise.all([pressed, arrived]).then(([from, to]) => to - from);
   },
-  // Inputs every 8 ms for three seconds, up and down below the last value, which is new
-  // when it comes: updates a second, and how long after the last input its picture came.
-  async drag([kind, last]) {
-    const slider = bench.slider(kind);
-    const put = (value) => { slider.value = value; slider.dispatchEvent(new Event('input')); };
-    let inputs = 0, updates = 0, old = bench.now(kind), frame = null;
-    const observer = bench.observe(kind, () => {
-      frame ??= requestAnimationFrame(() => {
-        frame = null;
-        if (bench.now(kind) !== old) updates += 1;
-        old = bench.now(kind);
-      });
-    });
-    const start = performance.now();
-    const timer = setInterval(() => {
-      inputs += 1;
-      put(Math.abs((inputs + last - 10) % (2 * last - 20) - (last - 10)));
-    }, 8);
-    await new Promise((resolve) => setTimeout(resolve, 3000));
-    clearInterval(timer);
-    observer.disconnect();
-    const from = performance.now(), arrived = bench.until(kind, last);
-    put(last);
-    return { rate: updates / (from - start) * 1000, lag: await arrived - from };
-  },
 };
 """
 
 
 def measure(page, address, path, n):
-    """({kind: milliseconds of every press}, {kind: what each drag gave})."""
+    """Return {kind: milliseconds of every press}."""
     kinds = [*CELLS]
     write(path, "\n---\n".join([f"N = {n}\n{WEIGHTS}", *CELLS.values()]))
     open_notebook(page, address, path.name)
@@ -176,11 +130,7 @@ def measure(page, address, path, n):
                 if series >= 0 and press >= 0:
                     times[kind].append(took)
                 page.wait_for_timeout(random.uniform(100, 150))  # not in step with the frames
-    drags = {kind: [] for kind in kinds}
-    for _ in range(DRAGS):
-        for kind in random.sample(kinds, len(kinds)):
-            drags[kind].append(page.evaluate("bench.drag", [kind, LAST]))
-    return times, drags
+    return times
 
 
 def main():
@@ -198,33 +148,15 @@ def main():
 def report(results):
     """Print what was measured and which promises hold; True if one does not."""
     print("\nkey press to painted frame, ms     n   median     90 %  samples")
-    for n, (times, _) in results.items():
+    broken = 0
+    for n, times in results.items():
         for kind, x in times.items():
             high = quantiles(x, n=10, method="inclusive")[-1]
             print(f"{kind:<32}{n:>4}{median(x):>9.0f}{high:>9.0f}{len(x):>9}")
-    print(f"\n{'promise':<40}{'measured':>9}")
-    broken = 0
-    for what, measured, way, bound in promises(results):
-        holds = measured <= bound if way == "at most" else measured >= bound
-        broken += not holds
-        print(f"{what:<40}{measured:>9.2f}   {way:<8} {bound:<5.4g}{'' if holds else '  BROKEN'}")
-    print(f"\n{f'{broken} broken.' if broken else 'All promises hold.'}")
+        floors = median(times["explore"]) / median(times["floor"])
+        broken += floors > MOST[n]
+        print(f"explore / floor: {floors:.2f}, at most {MOST[n]}{' BROKEN' * (floors > MOST[n])}")
     return bool(broken)
-
-
-def promises(results):
-    """Yields (what, measured, "at most" or "at least", bound)."""
-    for n, (times, drags) in results.items():
-        middle = {kind: median(values) for kind, values in times.items()}
-        yield f"n = {n}: explore / floor", middle["explore"] / middle["floor"], "at most", MOST[n]
-        if n > 256:
-            continue
-        rate = {kind: median(one["rate"] for one in drags[kind]) for kind in drags}
-        part = rate["explore"] / rate["floor"]
-        yield f"n = {n}: updates in a drag, explore / floor", part, "at least", RATE
-        most = max(LAG[0], LAG[1] * middle["floor"])
-        worst = max(one["lag"] for one in drags["explore"])
-        yield f"n = {n}: last painted after, ms", worst, "at most", most
 
 
 if __name__ == "__main__":

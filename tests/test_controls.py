@@ -41,10 +41,6 @@ ABBREVIATIONS = [
     ([[1, 0], [2]], dict(kind="choice", labels=["[1, 0]", "[2]"], value=0)),
     (np.array([[1, 0], [0.5, 2]]), dict(kind="plane", value=[[1, 0], [0.5, 2]], limit=3)),
     (torch.zeros(3, 2), dict(kind="plane", value=[[0.0, 0.0]] * 3, limit=1)),
-    *(
-        (kind(torch.ones(1, 2)), dict(kind="plane", value=[[1.0, 1.0]], limit=2))
-        for kind in (torch.Tensor.bfloat16, torch.Tensor.to_sparse, torch.nn.Parameter)
-    ),
 ]
 
 
@@ -109,7 +105,7 @@ def test_a_slider_can_be_limited(short, wanted, most):
         (0.3, (0.0, 1.0), 0.3),
         (0.77, (-3.0, 3.0, 0.01), 0.77),
         ("b", ["a", "b"], 1),
-        (int("2000"), {"one": 1000, "two": int("2000")}, 1),
+        (int("2000"), {"one": 1000, "two": int("2000")}, 1),  # another object
         ("two", {"one": 1, "two": 2}, 1),
         (None, ["a", None], 1),
         (False, True, False),
@@ -126,37 +122,28 @@ def test_the_default_of_the_parameter_is_the_start(default, short, value):
 
 
 @pytest.mark.parametrize(
-    "short, defaults",
+    "short, default",
     [
-        ((0, 5), [9, -1, 2.5, NAN, None, True, "a"]),
-        ((0.0, 1.0), [0.25]),
-        ((1, 527, 44), [17]),
-        (["a", "b"], ["c"]),
-        ({"a": torch.ones(2), "b": torch.zeros(2)}, [torch.ones(2)]),
-        (True, ["no", torch.ones(2)]),
-        ("text", [5]),
-        (SWITCHES, [True, None, [[1], [0]], [[True, True]], torch.ones(1, 2).bool()]),
-        (VECTORS, [None, torch.ones(1, 2), torch.ones(2, 2) * 3, VECTORS.bool(), [[1], [2]]]),
+        *(((0, 5), x) for x in (9, 2.5, NAN, None, True)),
+        ((0.0, 1.0), 0.25),
+        (["a", "b"], "c"),
+        (True, "no"),
+        ("text", 5),
+        (SWITCHES, [[1], [0]]),
+        (SWITCHES, torch.ones(1, 2).bool()),
+        (VECTORS, VECTORS * 3),
+        (VECTORS, torch.ones(1, 2)),
     ],
 )
-def test_a_default_that_the_control_cannot_have_is_refused(short, defaults):
-    for default in defaults:
-        with pytest.raises(InputError, match="^x starts at "):
-            pytest.fail(f"{made(short, default).spec}")
+def test_a_default_that_the_control_cannot_have_is_refused(short, default):
+    with pytest.raises(InputError, match="^x starts at "):
+        pytest.fail(f"{made(short, default).spec}")
 
 
 NO_CONTROL = [
-    *[(1, 1), (5, 1), (0, 5, 0), (0, 5, -1), (0, NAN), (0, INF), (0, 10**400), (-1.7e308, 1.7e308)],
-    *[(), [], {}, None, NAN, 5, 1.5, {1, 2}, range(3), object()],
-    *[np.arange(3), torch.rand(100, 100), torch.rand(2, 3), torch.rand(0, 2)],
-    *[torch.tensor([[1.0, NAN]]), torch.tensor([[1.0, INF]]), np.array([[1e300, 1]])],
-    *[
-        np.array([["a", "b"]]),
-        torch.ones(2, 2, dtype=torch.cfloat),
-        torch.ones(2, 2, device="meta"),
-    ],
-    *[torch.ones(n, dtype=torch.bool) for n in [(3,), (2, 2, 2), (0, 2)]],
-    torch.ones(2, 2, dtype=torch.uint8),
+    *[(1, 1), (5, 1), (0, 5, 0), (0, NAN), (0, INF), [], {}, None, 5, {1, 2}, range(3)],
+    *[np.arange(3), torch.rand(2, 3), torch.rand(0, 2), torch.tensor([[1.0, NAN]])],
+    torch.ones(3).bool(),
 ]
 
 
@@ -170,9 +157,8 @@ def test_what_is_no_control_is_refused(short):
 @pytest.mark.parametrize(
     "short, sentence",
     [
-        ([[True], [True, False]], "the rows of x differ in length"),
-        (torch.ones(65, 2).bool(), "x has 65 x 2 switches; at most 64 x 64 fit"),
-        (torch.ones(65, 2), "x has 65 x 2 numbers; at most 64 x 2 fit"),
+        (torch.ones(2, 65).bool(), "x has 2 rows of 65; at most 64 fit"),
+        (torch.ones(65, 2), "x has 65 rows of 2; at most 64 fit"),
     ],
 )
 def test_a_matrix_that_does_not_fit_the_picture_is_refused(short, sentence):
@@ -186,24 +172,20 @@ def test_a_control_without_a_parameter_is_refused(fn):
         control("y", (0, 1), fn)
 
 
-HUGE = 10**5000  # more digits than Python prints
 BAD = [
-    ((0, 5), [6, -1, 2.5, None, True, "2", [2], {}, NAN, INF, -(10**400)]),
-    ((0.0, 5.0), [5.1, None, False, "2", NAN, HUGE]),
-    *((several, [3, -1, 0.5, None, True, "a", HUGE]) for several in (["a", "b"], [1, 2, 3])),
-    (True, [1, 0, None, "True"]),
-    ("text", [1, None, True, ["a"]]),
-    (SWITCHES, [True, None, "on", [], [True, True], [[True]], [[True, True]], {}, VECTORS, HUGE]),
-    (SWITCHES, [[[True], [True, True]], [[1], [0]], [[None], [True]]]),
-    (VECTORS, [True, None, "on", [], [1, 1], [[1, 1]], [[1, 1], [1]], [[1, 1], [1, 1, 1]], {}]),
-    (VECTORS, [[[1, x], [1, 1]] for x in (3, -2.1, NAN, None, "1", True, [1], 10**400)]),
+    ((0, 5), [6, -1, 2.5, None, True, "2", [2], NAN]),
+    *((several, [3, -1, 0.5, None, True, "a"]) for several in (["a", "b"], [1, 2, 3])),
+    (True, [1, None]),
+    ("text", [1, None]),
+    (SWITCHES, [True, [True, True], [[True]], [[1], [0]], VECTORS, [[True], [True, True]]]),
+    (VECTORS, [True, [[1, 1]], [[1, 3], [1, 1]], [[1, NAN], [1, 1]], [[1, None], [1, 1]]]),
 ]
 
 
 @pytest.mark.parametrize("short, values", BAD)
 def test_a_value_that_the_control_cannot_have_is_refused_in_one_sentence(short, values):
     for value in values:
-        with pytest.raises(InputError, match="^(x is .* expected.|the rows of x )") as caught:
+        with pytest.raises(InputError, match="^x is .* expected.") as caught:
             pytest.fail(f"taken: {made(short).plain(value)!r}")
         assert len(str(caught.value)) < 150
 

@@ -19,6 +19,8 @@ from lab import jupyterlab, open_notebook, run_all
 from replay import replay
 from views import LIVE, expected
 
+from helpers.pages.record import _values
+
 LESSONS = {path.stem[:2]: path for path in lessons()}
 # with a query, a step, a temperature, an axis, a switch, and a switch in each cell
 ON_PAGES = ["02", "03", "06"]
@@ -53,12 +55,6 @@ hands.move = ([number, k, value]) => {
     }
 };
 hands.take = ([number, k]) => hands.row(number, k).querySelector('input').focus();
-// how the style underlines it
-hands.lines = ([number, which]) => live.all(live.find(number), which).map((node) => {
-    const style = getComputedStyle(node), line = style.textDecorationLine;
-    const kind = `${style.textDecorationStyle} ${style.textDecorationThickness}`;
-    return [node.textContent, line === 'underline' ? kind : line];
-});
 """
 
 
@@ -118,12 +114,12 @@ class LiveView:
         self.page.evaluate("live.useColours", self.widget.palette[0])
         moved = 0
         for k, control in enumerate(self.controls):
-            for value in sample(control):
+            values = _values(control)
+            for value in (values[0], values[-1], values[len(values) // 2]):
                 self.page.evaluate("hands.reset", self.number)
                 before = self.shows(self.start)
                 self.ask("move", k, value)
                 now = self.shows(self.start | {control["name"]: value})
-                self.is_marked(before, now, **{control["name"]: value})
                 moved += numbers(before) != numbers(now)
             if control["kind"] == "slider":
                 self.ask("take", k)
@@ -131,46 +127,9 @@ class LiveView:
                 self.shows(self.start | {control["name"]: value + control["by"]})
         return moved
 
-    def is_marked(self, before, now, query=None, **_):
-        """Underlined are the numbers that changed, and no others; and the word that was chosen."""
-        old, new = numbers(before), numbers(now)
-        if len(old) == len(new):
-            changed = (x != y for x, y in zip(old, new, strict=True))
-            lines = [line for _, line in self.ask("lines", "td")]
-            assert lines == ["solid 2px" if x else "none" for x in changed], self.widget.title
-        words = next((c["labels"] for c in self.controls if c["name"] == "query"), [])
-        if query is not None and words[query] in now[0]["rows"]:
-            lines = dict(self.ask("lines", "th button:enabled"))
-            assert lines.pop(words[query]) == "solid 3px"
-            assert {line.split()[0] for line in lines.values()} == {"dotted"}
-
 
 def numbers(panels):
     return [text for panel in panels for text in panel["cells"]]
-
-
-def sample(control):
-    """The first, the last and a middle value; of switches in cells each of three alone."""
-    start = control["value"]
-    match control["kind"]:
-        case "slider":
-            low, high, by = (control[name] for name in ("low", "high", "by"))
-            return low, high, low + (high - low) // by // 2 * by
-        case "stops" | "choice":
-            end = len(control["labels"]) - 1
-            return 0, end, end // 2
-        case "switch":
-            return not start, start
-        case "cells":
-            n, m = len(start), len(start[0])
-            places = (0, m - 1), (n - 1, 0), (n // 2, m // 2)
-            return [
-                [
-                    [on ^ ((i, j) == place) for j, on in enumerate(row)]
-                    for i, row in enumerate(start)
-                ]
-                for place in places
-            ]
 
 
 def views(page, number):

@@ -19,12 +19,6 @@ def show(x=0):
 # --- functions and their arguments ---
 
 
-@pytest.mark.parametrize("fn", [None, "f", [[1.0]], 5])
-def test_what_is_no_function_is_refused(fn):
-    with pytest.raises(InputError, match="needs your function first"):
-        explore(fn, x=(0, 1))
-
-
 @pytest.mark.parametrize("short, kind", [([[True]], "cells"), (torch.ones(1, 2), "plane")])
 def test_two_matrices_cannot_be_the_same_thing_of_the_picture(short, kind):
     with pytest.raises(InputError, match=f"x and y cannot both be the {kind}"):
@@ -64,7 +58,6 @@ def test_every_kind_of_control_gives_its_value():
         ({"word": 2, "y": 1}, "word is 2; "),
         ({"on": [[1]], "y": 1}, "on is "),
         ({"spot": [[1, 0, 2]], "y": 1}, "spot is "),
-        *((other, "values for ['x', 'y', ") for other in ({"z": 1}, {"": 1}, None, [], "x", 5)),
     ],
 )
 def test_what_the_controls_cannot_have_keeps_all_values_and_the_picture(changes, said):
@@ -77,8 +70,6 @@ def test_what_the_controls_cannot_have_keeps_all_values_and_the_picture(changes,
     error = state(widget)["error"]
     assert error.startswith(said) and repr(widget).splitlines()[1] == error
     assert state(widget) == before | {"error": error}
-    if not isinstance(changes, dict) or "y" not in changes:
-        assert widget.compute(changes)["error"] == error
 
 
 def test_an_argument_changed_in_place_is_as_new_the_next_time():
@@ -90,20 +81,6 @@ def test_an_argument_changed_in_place_is_as_new_the_next_time():
     widget = explore(f, x={"a": torch.zeros(2), "b": torch.ones(2), "c": with_history})
     for index, number in [(0, "1.00"), (1, "2.00"), (0, "1.00"), (2, "2.00"), (2, "2.00")]:
         assert cells(widget.compute({"x": index})) == [[number, number]]
-
-
-def test_a_view_that_the_function_keeps_and_changes_leaves_the_last_picture():
-    kept = View([[0.25]])
-
-    def f(x):
-        kept.matrix[:] = x / 4
-        if x == 4:
-            raise ValueError
-        return kept
-
-    widget = explore(f, x=(0, 4))
-    for x in (1, 4):
-        assert cells(widget.compute({"x": x})) == [["0.25"]]
 
 
 # --- what goes wrong ---
@@ -118,11 +95,6 @@ def forever():
         pass
 
 
-class Unreadable:
-    def __array__(self, *args, **kwargs):
-        raise RuntimeError("no")
-
-
 @pytest.mark.parametrize(
     "what, error",
     [
@@ -130,8 +102,8 @@ class Unreadable:
         (lambda: None, "it returned None: is `return` missing?"),
         (lambda: View([[1, 2]], ["a", "b", "c"]), "tokens has 3 names; 1 are needed. (line "),
         (recurse, "RecursionError"),
+        (lambda: View([[1]], digits="two"), "ValueError"),
         (sys.exit, "SystemExit"),
-        (Unreadable, "the numbers of the matrix cannot be read: no"),
         (forever, "it did not return within 0.2 seconds"),
         (lambda: View([[1]], itertools.count()), "it did not return within 0.2 seconds"),
     ],

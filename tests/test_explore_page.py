@@ -7,7 +7,6 @@ import itertools
 import json
 import sys
 import threading
-import time
 import weakref
 from types import SimpleNamespace
 
@@ -64,28 +63,6 @@ def test_a_slow_function_does_not_hold_up_the_messages():
     assert cells(told[0]["picture"]) == [["1.00"]]
 
 
-def test_two_questions_at_once_are_answered_one_after_the_other():
-    gate, running = threading.Event(), []
-
-    def f(x):
-        if x:
-            running.append(x)
-            gate.wait(8)
-        return [[x]]
-
-    widget = explore(f, x=(0, 2, 2))
-    told = listen(widget)
-    for turn, x in [("a 1", 2), ("b 1", 2)]:
-        arrive(widget, {"changes": {"x": x}, "turn": turn})
-    wait_for(lambda: running)
-    time.sleep(0.1)  # for the second to start, if it could
-    assert running == [2]
-    gate.set()
-    wait_for(lambda: len(told) == 2)
-    assert running == [2, 2]
-    assert [answer["picture"]["turn"] for answer in told] == ["a 1", "b 1"]
-
-
 def test_a_cell_is_explained(capsys):
     def explain(i, j):
         print("printed")
@@ -108,41 +85,25 @@ def test_a_cell_is_explained(capsys):
     assert [ask(several, {"cell": [k, 0, 0]})["text"] for k in (0, 1)] == ["", "so"]
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        *([0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0.5, 0], [0, None, 0]),
-        *([0, 0, 0, 0], None, "abc", {"a": 1}, [0, 10**30, 0], [[0], 0, 0]),
-    ],
-)
-def test_a_malformed_cell_has_no_texts(cell):
+@pytest.mark.parametrize("cell", [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+def test_a_sum_and_what_is_gone_have_no_texts(cell):
     widget = explore(lambda: View([[1]], explain=lambda i, j: "here", row_sums=True))
     assert ask(widget, {"cell": cell}) == {"cell": cell, "number": "", "text": ""}
-
-
-@pytest.mark.parametrize("content", [None, "values", {}, {"other": 1}])
-def test_a_message_that_is_none_of_ours_changes_nothing(content, caplog):
-    widget = explore(show, x=(0, 5))
-    told, old = listen(widget), state(widget)
-    for message in (content, {"whole": 1}):
-        arrive(widget, message)
-    wait_for(lambda: told)
-    assert told == [{"picture": old}] and not caplog.records
 
 
 def test_half_a_pair_of_surrogates_is_sent_as_text():
     half = "\ud800"  # which no encoding can hold
 
-    def f(x, text=""):
+    def f(x):
         print(half)
         if x == 1:
             raise ValueError(half)
-        return View([[1]], [half], caption=half + text, explain=lambda i, j: half)
+        return View([[1]], [half], caption=half, explain=lambda i, j: half)
 
-    widget = explore(f, x=[0, 1], text="")
+    widget = explore(f, x=[0, 1])
     assert r"\ud800" in change(widget, x=1)["error"]
-    picture = change(widget, x=0, text=half)
-    assert (picture["printed"], picture["caption"]) == ("\\ud800\n", r"\ud800\ud800")
+    picture = change(widget, x=0)
+    assert (picture["printed"], picture["caption"]) == ("\\ud800\n", r"\ud800")
     assert ask(widget, {"cell": [0, 0, 0]})["text"] == r"\ud800"
 
 
@@ -259,26 +220,11 @@ def test_a_cell_that_runs_again_closes_what_it_made_before(cell):
     again = [explore(show, x=(0, 5)) for _ in range(2)]
     assert not any(map(is_open, first))
     assert all(map(is_open, [*again, other]))
-    made = [weakref.ref(widget) for widget in first]
-    for _ in range(20):
-        cell("two")
-        other = explore(show, x=(0, 5))
+    closed = weakref.ref(first.pop())
     del first
     gc.collect()
-    assert not any(one() for one in made), "nobody keeps what is closed"
+    assert not closed(), "nobody keeps it"
     assert len(set(registry._instances) - before) == 2 * 3, "and the layout of each"
-
-
-def test_the_first_cell_that_shows_something_says_how_to_read_it(cell):
-    cell("one")
-    first, also = explore(show, x=(0, 5)), explore(show, x=(0, 5))
-    cell("two")
-    second = explore(show, x=(0, 5))
-    cell("one")
-    again = explore(show, x=(0, 5))
-    for words in ("your last move changed", "Tab", "reset"):
-        assert all(words in widget.help for widget in (first, also, again))
-    assert second.help == ""
 
 
 def test_a_widget_that_is_closed_while_it_computes_answers_nobody_and_breaks_nothing(monkeypatch):

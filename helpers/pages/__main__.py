@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,31 +25,20 @@ def main(arguments=None):
     paths = options.lessons or sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
     try:
         lessons = [Lesson(path) for path in paths]
-        options.folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(2) as pool:  # of kernels: each is a process
             list(pool.map(Lesson.run, lessons))
-        # first beside the pages that are there: an interrupted run leaves those as they were
-        with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=options.folder) as name:
-            unfinished = Path(name)
-            befores, afters = [None, *lessons[:-1]], [*lessons[1:], None]
-            for lesson, before, after in zip(lessons, befores, afters, strict=True):
-                lesson.write(unfinished, before, after)
-            write_common(unfinished)
-            index(unfinished, lessons)
-            _move(unfinished, options.folder)
+        # not before all have run: until then the pages that are there stay as they are
+        options.folder.mkdir(parents=True, exist_ok=True)
+        befores, afters = [None, *lessons[:-1]], [*lessons[1:], None]
+        for lesson, before, after in zip(lessons, befores, afters, strict=True):
+            lesson.write(options.folder, before, after)
+        write_common(options.folder)
+        index(options.folder, lessons)
     except CannotMake as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{len(lessons)} lessons: open {options.folder / 'index.html'}")
     return 0
-
-
-def _move(source, target):
-    """All files into another folder of the same disk, in place of those that have their names."""
-    for path in filter(Path.is_file, source.rglob("*")):
-        place = target / path.relative_to(source)
-        place.parent.mkdir(exist_ok=True)
-        path.replace(place)
 
 
 if __name__ == "__main__":

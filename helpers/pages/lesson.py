@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 COVER = "l02-27"  # the cell whose view stands on the first page
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml"
-SECONDS = 170  # that a cell may take
+SECONDS = 600  # that a cell may take, also on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a tag of a cell: another text for its text box
 SET_UP = """
@@ -57,10 +57,7 @@ class Lesson:
 
     def __init__(self, path):
         self.path, self.name = path, path.stem
-        try:
-            self.notebook = nbformat.read(path, as_version=4)
-        except Exception:
-            raise CannotMake(f"{path} is no notebook.") from None
+        self.notebook = nbformat.read(path, as_version=4)
 
     @property
     def title(self):
@@ -90,6 +87,10 @@ class Lesson:
             why = strip_ansi(str(error))
             raise CannotMake(f"{self.name} does not run to its end.\n{why}") from None
         del self.notebook.cells[0]
+        for cell in self.notebook.cells:
+            for output in cell.get("outputs", ()):
+                if why := output.get("data", {}).get(MIME, {}).get("cannot"):
+                    raise CannotMake(f"{self.name}, cell {cell.id}: {why}")
 
     def write(self, folder, before=None, after=None):
         """Write the page, and its pictures beside it. before, after: lessons, or None."""
@@ -113,8 +114,6 @@ class Lesson:
             data.pop("image/png", None)
         recorded = data.pop(MIME, None)
         if recorded is not None:
-            if "cannot" in recorded:
-                raise CannotMake(f"{self.name}, cell {cell.id}: {recorded['cannot']}")
             packed = zlib.compress(json.dumps(recorded, separators=(",", ":")).encode(), 9)
             data["text/html"] = (
                 f'<div class="live"><div class="saved">{data["text/html"]}</div>'

@@ -19,17 +19,13 @@ const MATRICES = ["cells", "plane"];
 // A state is, for each control, the place of its value among those that were recorded.
 class Recording {
   constructor(recorded, tell) {
-    Object.assign(this, { recorded, tell, isDragged: false, hear: () => {}, states: new Map() });
-    this.controls = recorded.controls.map((control) => ({
-      ...control, full: recorded.full[control.name], together: recorded.together[control.name],
-      every: recorded.full[control.name].map((_, place) => place),
-    }));
-    const start = this.controls.map(({ value, full }) => full.findIndex((x) => isSame(x, value)));
-    const add = (state) => { if (!this.states.has(String(state))) this.states.set(String(state), this.states.size); };
-    product(this.controls.map(({ together }) => together)).forEach(add);
-    this.controls.forEach(({ full }, k) => full.forEach((_, place) => add(put(start, k, place))));
-    this.start = start;
-    this.go(start);
+    Object.assign(this, { recorded, tell, hear: () => {} });
+    this.controls = recorded.controls.map((control) => ({ ...control, full: recorded.full[control.name] }));
+    this.start = this.controls.map(({ value, full }) => full.findIndex((x) => isSame(x, value)));
+    const every = this.controls.map(({ full }) => full.map((_, place) => place));
+    const states = recorded.alone ? every.flatMap((places, k) => places.map((place) => put(this.start, k, place))) : product(every);
+    this.states = new Map([...new Set(states.map(String))].map((state, n) => [state, n]));
+    this.go(this.start);
   }
   get(name) {
     return name === "picture" ? this.shown("") : this.recorded[name];
@@ -50,42 +46,28 @@ class Recording {
     this.asked = this.controls.map(({ full }, k) => full[state[k]]);
     const shown = this.recorded.pictures[this.states.get(String(state))];
     // after an error the last picture stays
-    this.picture = shown.error ? { ...this.picture, error: shown.error, printed: shown.printed } : { ...shown, from: this.asked };
+    this.picture = shown.error ? { ...this.picture, error: shown.error, printed: shown.printed } : shown;
     this.values = this.controls.map(({ name }, k) => (shown.error ? undefined : shown.limited[name]) ?? this.asked[k]);
   }
-  // To what is asked for, or what comes nearest: with the other controls as they are, or else
-  // at their start.
+  // To what is asked for, or what comes nearest: with the other controls as they are, or, where
+  // one is moved at a time, at their start.
   change(changes) {
     const isMoved = this.controls.map(({ name }) => name in changes), was = this.values;
     const wanted = this.controls.map(({ name }, k) => changes[name] ?? was[k]);
     const rows = this.controls.map(({ kind }, k) => (MATRICES.includes(kind) ? rowsThatDiffer(was[k], wanted[k]) : []));
-    const nearest = (which) => this.controls.map((control, k) => this.nearest(k, control[which], wanted[k], isMoved[k]));
-    const exact = nearest("every");
-    const isAlone = this.controls.some(({ full, together }, k) => isMoved[k] && together.length === 1 && full.length > 1);
-    const alone = exact.map((place, k) => (isMoved[k] ? place : this.start[k]));
-    const found = [exact, isAlone ? alone : nearest("together")].find((state) => this.states.has(String(state)));
-    // several at once of those that are moved alone: the last one
-    const last = isMoved.lastIndexOf(true);
-    this.go(found ?? put(this.start, last, exact[last]));
+    const exact = this.controls.map((_, k) => this.nearest(k, wanted[k])), last = isMoved.lastIndexOf(true);
+    this.go(this.states.has(String(exact)) ? exact : put(this.start, last, exact[last]));
     this.tell(this.missing(wanted, rows));
   }
-  // The place of the recorded value that comes nearest to x.
-  nearest(k, places, x, isMoved) {
-    const { full, kind, value: start } = this.controls[k], was = this.values[k];
-    const same = (one) => places.find((place) => isSame(full[place], one));
-    const closest = (among, far) => among.reduce((best, place) => (far(full[place]) < far(full[best]) ? place : best), among[0]);
-    if (MATRICES.includes(kind)) {
-      // the rows that were changed, and the others as at the start
-      const rows = rowsThatDiffer(was, x), alone = start.map((row, i) => (rows.includes(i) ? x[i] : row));
-      if (kind === "plane") return closest(places, (value) => sum(value.map((point, i) => fromTo(point, (rows.length ? alone : x)[i]))));
-      const entries = start.map((row, i) => row.map((old, j) => (x[i][j] === was[i][j] ? old : x[i][j])));
-      return same(x) ?? same(alone) ?? same(entries) ?? same(start);
-    }
-    if (kind === "choice" || kind === "switch") return same(x) ?? this.start[k];
-    const place = closest(places, (value) => Math.abs(value - x)), isBeyond = (other) => (full[other] - was) * (x - was) > 0;
-    if (this.isDragged || !isMoved || isSame(was, x) || isBeyond(place)) return place;
-    // a step, by a key or a button, that is too short to come to another value
-    return closest(places.filter(isBeyond), (value) => Math.abs(value - was)) ?? place;
+  // The place of the recorded value that is x, or of a matrix that comes nearest to it: the rows
+  // that were changed, and the others as at the start.
+  nearest(k, x) {
+    const { full, kind, value: start } = this.controls[k], same = (one) => full.findIndex((value) => isSame(value, one));
+    if (!MATRICES.includes(kind)) return same(x);
+    const rows = rowsThatDiffer(this.values[k], x), alone = start.map((row, i) => (rows.includes(i) ? x[i] : row));
+    if (kind === "cells") return [x, alone, start].map(same).find((place) => place >= 0);
+    const wanted = rows.length ? alone : x, far = full.map((value) => sum(value.map((point, i) => fromTo(point, wanted[i]))));
+    return far.indexOf(Math.min(...far));
   }
   // A sentence about what is shown in place of what was wanted; rows: of each matrix those that
   // were changed.
@@ -114,11 +96,7 @@ class Recording {
   }
   explanation([k, i, j]) {
     const { columns, cells, told } = this.picture.panels[k], place = i * columns.length + j;
-    const numbers = this.picture.from.flat(2);
-    // every second part stands for a number among the values: which one, and its digits
-    const written = (part) => { const [n, digits] = part.split(" "); return Number(numbers[n]).toFixed(digits); };
-    const text = (told[place] ?? "").split("\0").map((part, n) => (n % 2 ? written(part) : part)).join("");
-    return { number: cells[place] ?? "", text };
+    return { number: cells[place] ?? "", text: told[place] ?? "" };
   }
 }
 
@@ -135,9 +113,6 @@ async function playIn(box) {
     el.querySelector("fieldset").after(told);
     box.append(make("p", { className: "note", textContent: recorded.note }));
   }
-  // under a hand a control goes to the nearest value, with a key at least to the next
-  box.addEventListener("pointerdown", () => { model.isDragged = true; });
-  for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, () => { model.isDragged = false; });
   box.querySelector(".saved").hidden = true;
   box.classList.add("plays");
   box.recording = model;

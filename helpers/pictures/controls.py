@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ..errors import InputError
-from .given import bare, is_whole
+from .given import as_array, bare
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
 LARGEST = 2**53  # up to here the page knows whole numbers exactly
@@ -36,7 +36,7 @@ def control(name, short, fn):
     elif array is not None:
         made = Matrix(name, array)
     elif isinstance(short, tuple) and len(short) in (2, 3) and all(map(_is_number, short)):
-        made = Slider(name, *map(_own, short))
+        made = Slider(name, *(int(x) if isinstance(bare(x), Integral) else float(x) for x in short))
     elif isinstance(short, (list, tuple, dict)) and len(short):
         made = Choice(name, short)
     else:
@@ -62,10 +62,7 @@ class Control:
         self.spec = {"name": name, "kind": self.kind, "value": value, **spec}
 
     def plain(self, value, verb="is"):
-        """A value of the page, which is not trusted, as JSON can hold it.
-
-        Raises InputError if the control cannot have it.
-        """
+        """The value as JSON can hold it. Raises InputError if the control cannot have it."""
         value = bare(value)
         if not self.accepts(value):
             raise InputError(f"{self.name} {verb} {brief(value)}; {self.expected} expected.")
@@ -99,9 +96,6 @@ class Text(Control):
 
     kind, expected, type = "text", "a text is", str
 
-    def own(self, value):
-        return sendable(value)
-
 
 class Slider(Control):
     """x=(0, 5) or x=(0.0, 1.0, 0.05): a number within limits, a whole one if they are."""
@@ -111,8 +105,7 @@ class Slider(Control):
     def __init__(self, name, low, high, step=None):
         self.whole = all(isinstance(x, int) for x in (low, high, 1 if step is None else step))
         step = (1 if self.whole else 0.1) if step is None else step
-        # the difference too: it may be too large for a number of the page
-        known = all(abs(x) < LARGEST for x in (low, high, step, high - low))
+        known = all(abs(x) < LARGEST for x in (low, high, step))
         if not (known and low < high and step > 0):
             raise InputError(
                 f"{name}={brief((low, high, step))}: a slider needs (low, high) or "
@@ -163,7 +156,8 @@ class Choice(Control):
         super().__init__(name, 0, labels=labels)
 
     def accepts(self, value):
-        return is_whole(value, 0, len(self.options) - 1)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return whole and 0 <= value < len(self.options)
 
     def at_most(self, value):
         """The index of the last option that is no number above this one."""
@@ -180,7 +174,7 @@ class Choice(Control):
     def start_at(self, default):
         labels = self.spec["labels"]
         for k, option in enumerate(self.options):
-            if option is default or labels[k] == str(default) or _same(option, default):
+            if option is default or str(default) == labels[k] or repr(default) == repr(option):
                 return k
         raise InputError(
             f"{self.name} starts at {brief(default)}, which is not in {brief(labels)}."
@@ -197,38 +191,34 @@ class Matrix(Control):
         self.shape, self.cells = array.shape, array.dtype == bool
         self.kind = "cells" if self.cells else "plane"
         rows, columns = self.shape
-        what, most, spec = "switches", MAX_SWITCHES, {}
-        self.expected = f"{rows} x {columns} of True and False are"
+        if max(self.shape) > MAX_SWITCHES:
+            raise InputError(f"{name} has {rows} rows of {columns}; at most {MAX_SWITCHES} fit.")
+        self.expected, spec = f"{rows} x {columns} of True and False are", {}
         if not self.cells:
             # round limits, with room to drag beyond the longest
             limit = self.limit = max(1, math.ceil(1.25 * float(np.abs(array).max())))
-            what, most, spec = "numbers", 2, {"limit": limit}
-            self.expected = f"{rows} x 2 numbers from {-limit} to {limit} are"
-        if max(self.shape) > MAX_SWITCHES:
-            raise InputError(
-                f"{name} has {rows} x {columns} {what}; at most {MAX_SWITCHES} x {most} fit."
+            self.expected, spec = (
+                f"{rows} x 2 numbers from {-limit} to {limit} are",
+                {"limit": limit},
             )
         super().__init__(name, array.tolist(), **spec)
 
     def accepts(self, value):
-        array = self._read(value)
-        if array is None or array.shape != self.shape or (array.dtype == bool) != self.cells:
+        try:
+            array = as_array(value)
+        except InputError:
             return False
-        return self.cells or bool((np.abs(array) <= self.limit).all())
+        if array.shape != self.shape:
+            return False
+        return self.cells == _is_of_switches(value) and bool(
+            self.cells or (np.abs(array) <= self.limit).all()
+        )
 
     def own(self, value):
-        return self._read(value).tolist()
+        return as_array(value).astype(bool if self.cells else float).tolist()
 
     def argument(self, plain):
         return torch.tensor(plain, dtype=torch.bool if self.cells else torch.float32)
-
-    def _read(self, value):
-        """A value as an array; the page sends numbers as lists, too. None if it is none."""
-        if not self.cells and _is_rows(value):
-            rows = [[bare(entry) for entry in row] for row in value]
-            pairs = all(len(row) == 2 and all(map(_is_number, row)) for row in rows)
-            value = np.array(rows) if pairs else None
-        return _array(value, self.name)
 
     def spoken(self, value):
         rows, columns = self.shape
@@ -237,39 +227,30 @@ class Matrix(Control):
         return ", ".join(f"({x:.2f}, {y:.2f})" for x, y in value)
 
 
-def _is_rows(x):
-    return isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
+def _is_of_switches(x):
+    """Whether all that x holds is True or False."""
+    if isinstance(x, (list, tuple)):
+        return all(map(_is_of_switches, x))
+    return getattr(x, "dtype", type(x)) in (bool, torch.bool)
 
 
 def _array(x, name):
-    """x as an array of its own if it is a matrix of True and False, or (n, 2) numbers of
-    numpy or torch (lists of those are choices); otherwise None."""
-    rows = _is_rows(x) and all(isinstance(bare(entry), bool) for row in x for entry in row)
-    if not (rows or isinstance(x, (torch.Tensor, np.ndarray))):
+    """x as an array if it is a matrix of True and False, or (n, 2) numbers of numpy or torch
+    (lists of those are choices); otherwise None."""
+    rows = isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
+    if not (rows and _is_of_switches(x) or isinstance(x, (torch.Tensor, np.ndarray))):
         return None
-    try:
-        if torch.is_tensor(x):
-            x = x.detach().cpu().to_dense()
-            x = (x.double() if x.is_floating_point() else x).numpy()  # which has no bfloat16
-        array = np.array(x)
-    except ValueError:
-        raise InputError(f"the rows of {name} differ in length; give each the same.") from None
-    except RuntimeError:  # a tensor without numbers (meta), or of tensors
-        return None
+    array = as_array(x, name)
     if array.ndim != 2 or not array.size:
         return None
-    if array.dtype == bool:
-        return array
-    numbers = array.dtype.kind in "iuf" and array.dtype != np.uint8 and array.shape[1] == 2
-    return array.astype(float) if numbers and (np.abs(array) < LARGEST).all() else None
+    if _is_of_switches(x):
+        return array.astype(bool)
+    return array if array.shape[1] == 2 and (np.abs(array) < LARGEST).all() else None
 
 
 def _default(name, fn):
     """The default of fn's parameter, or EMPTY; InputError if there is no such parameter."""
-    try:
-        parameters = inspect.signature(fn).parameters
-    except (TypeError, ValueError):  # some built-ins have none: the call will tell
-        return EMPTY
+    parameters = inspect.signature(fn).parameters
     if name in parameters:
         return parameters[name].default
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
@@ -281,18 +262,6 @@ def _is_number(x):
     return isinstance(bare(x), Real) and not isinstance(bare(x), bool)
 
 
-def _own(x):
-    """A number of any library as one that JSON can hold."""
-    return int(x) if isinstance(bare(x), Integral) else float(x)
-
-
-def _same(a, b):
-    try:
-        return type(a) is type(b) and bool(a == b)
-    except Exception:  # tensors compare entry by entry, other things as they like
-        return False
-
-
 def sendable(text):
     """text as it can be sent: half of a pair of surrogates has no bytes."""
     return str(text).encode("utf-8", "backslashreplace").decode()
@@ -300,8 +269,5 @@ def sendable(text):
 
 def brief(x):
     """x on one short line, whatever it is."""
-    try:
-        text = " ".join(repr(x).split())
-    except Exception:  # a whole number of 5,000 digits, for one
-        text = f"what Python cannot print ({type(x).__name__})"
+    text = " ".join(repr(x).split())
     return text if len(text) <= 60 else text[:59] + "…"

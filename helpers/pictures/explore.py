@@ -3,8 +3,7 @@
 The page (explore.js) draws controls, tables and canvases. A change of a control travels as
 {"changes": {name: value}, "turn"}; the answer is {"picture"}, all that is shown, and the bytes of
 its colours. The page has at most one question under way and keeps only the newest values while it
-waits, so a drag cannot pile up. A new page gets the trait `picture`.
-What is saved with the notebook is a still picture.
+waits, so a drag cannot pile up. A new page gets the trait `picture`; a still picture is saved.
 """
 
 import html
@@ -20,7 +19,7 @@ from IPython.display import display
 
 from ..errors import InputError
 from ..guard import Worker, call, get_ipython
-from .controls import brief, control, sendable
+from .controls import control, sendable
 from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
@@ -64,11 +63,6 @@ class Explore(anywidget.AnyWidget):
     picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self._sent)
 
     def __init__(self, fn, controls):
-        if not callable(fn):
-            raise InputError(
-                f"explore needs your function first, as in explore(fn, query=tokens); "
-                f"it got {type(fn).__name__}."
-            )
         self._fn = fn
         self._controls = {name: control(name, short, fn) for name, short in controls.items()}
         for kind in ("cells", "plane"):
@@ -77,9 +71,11 @@ class Explore(anywidget.AnyWidget):
                 raise InputError(
                     f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
                 )
-        self._lock = threading.Lock()  # questions are answered one at a time
-        self._desk, self._worker = Worker(), Worker()  # answers the page; calls fn
-        self._views, self._most = [], {}
+        self._lock = threading.RLock()  # questions are answered one at a time
+        # The desk answers the page: a slow function must not stop the thread that brings the
+        # messages, which all widgets share. The worker calls fn, so that the desk can stop it.
+        self._desk, self._worker = Worker(), Worker()
+        self._views, self._panels, self._most = [], [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
         self._sent = self.compute({}) | {"turn": ""}
         colours, white_from = palette()
@@ -92,7 +88,7 @@ class Explore(anywidget.AnyWidget):
         # ipykernel 7.4 sends the first message of a page to the shell that opened the comm,
         # the main one, where it waits for a cell that runs; without this to the page's own.
         vars(self.comm).pop("_reply_subshell_id", None)
-        self.on_msg(self._hear)
+        self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)
 
     def compute(self, values):
@@ -101,62 +97,57 @@ class Explore(anywidget.AnyWidget):
         Controls that are not named keep their values. Returns a dict: "error", "printed",
         "values" of all controls, "most" (to which a slider is limited now), "caption" and
         "panels", each with "cells" (the numbers as texts, row by row; none beyond 16 by 16) and
-        "colours" (bytes, indices into palette(); 255 for none). After an error the panels are the
-        last good ones and "error" is a sentence; nothing is raised. A value that a control cannot
-        have is such an error, and all controls keep the values they had.
+        "colours" (bytes, indices into palette(); 255 for none). After an error, also of a value
+        that a control cannot have, the panels are the last good ones and "error" is a sentence.
         """
         with self._lock:
-            return self._computed(values)
-
-    def _computed(self, values):
-        error = printed = ""
-        try:
-            self._values = self._values | self._plain(values)
-        except InputError as refused:
-            error = str(refused)
-        else:
-            arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
-            # reading the result is part of the call: it too may fail or take for ever
-            outcome = self._worker.call(lambda: _views(self._fn(**arguments)))
-            printed = outcome.printed
-            if outcome.error is None:
-                self._views = outcome.value
-                self._limit()
-            else:
-                error = outcome.complaint()
-        return {
-            "error": sendable(error),
-            "printed": sendable(printed),
-            "values": dict(self._values),
-            "most": dict(self._most),
-            "caption": "\n".join(view.caption for _, view in self._views if view.caption),
-            "panels": _panels(self._views),
-        }
+            error = printed = ""
+            try:
+                plain = {name: self._controls[name].plain(x) for name, x in values.items()}
+                self._values = self._values | plain
+                arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
+                outcome = self._worker.call(lambda: _drawn(self._fn(**arguments)))
+                printed = outcome.printed
+                if outcome.error is None:
+                    self._views, self._panels = outcome.value
+                    self._limit()
+                else:
+                    error = outcome.complaint()
+            except InputError as refused:
+                error = str(refused)
+            return {
+                "error": sendable(error),
+                "printed": sendable(printed),
+                "values": dict(self._values),
+                "most": dict(self._most),
+                "caption": "\n".join(view.caption for _, view in self._views if view.caption),
+                "panels": self._panels,
+            }
 
     @contextmanager
     def recording(self):
         """Meanwhile the widget can be asked for any values; afterwards it is as it was."""
-        held = self._values, self._views, self._most
+        held = self._values, self._views, self._panels, self._most
         try:
             yield
         finally:
-            self._values, self._views, self._most = held
+            self._values, self._views, self._panels, self._most = held
 
     def snapshot(self, values):
-        """All that can be seen for these values: compute(values), whose panels also have "told",
-        how each number came about.
+        """compute(values), whose panels also have "told", how each number came about.
 
-        Raises InputError if the function that tells it takes too long.
+        Raises InputError if that takes too long.
         """
         picture = self.compute(values)
-        for k, panel in enumerate(picture["panels"]):
-            places = range(len(panel["cells"]) if panel["explains"] else 0)
-            cells = [(k, *divmod(place, len(panel["columns"]))) for place in places]
-            outcome = call(lambda cells=cells: [self.explanation(cell)[1] for cell in cells])
-            if outcome.error:
-                raise InputError(outcome.complaint())
-            panel["told"] = outcome.value
-        return picture
+        outcome = call(lambda: [p | {"told": self._told(k, p)} for k, p in enumerate(self._panels)])
+        if outcome.error:
+            raise InputError(outcome.complaint())
+        return picture | {"panels": outcome.value}
+
+    def _told(self, k, panel):
+        places = range(len(panel["cells"]) if panel["explains"] else 0)
+        width = len(panel["columns"])
+        return [self.explanation([k, *divmod(place, width)])[1] for place in places]
 
     def _limit(self):
         """Sliders go no higher than what was returned has a meaning for."""
@@ -170,45 +161,26 @@ class Explore(anywidget.AnyWidget):
         for name, high in self._most.items():
             self._values[name] = min(self._values[name], high)
 
-    def _plain(self, values):
-        if not isinstance(values, dict) or not set(values) <= set(self._controls):
-            got = list(values) if isinstance(values, dict) else values
-            raise InputError(f"values for {list(self._controls)} are expected, not {brief(got)}.")
-        return {name: self._controls[name].plain(value) for name, value in values.items()}
-
-    def _hear(self, _, content, buffers):
-        # The thread that brings messages is shared by all widgets of a page: a slow function
-        # must not stop the others.
-        if isinstance(content, dict):
-            self._desk.do(lambda: self._answer(content))
-
     def _answer(self, content):
         with self._lock:
-            if "changes" in content:
-                picture = self._computed(content["changes"])
-                self._sent = picture | {"turn": str(content.get("turn", ""))}
-            if "changes" in content or "whole" in content:
-                self._tell()
-            elif "cell" in content:
+            if "cell" in content:
                 number, text = self.explanation(content["cell"])
                 self.send({"cell": content["cell"], "number": number, "text": text})
-
-    def _tell(self):
-        """Send what is shown; the colours beside it, as bytes."""
-        panels = [panel | {"colours": None} for panel in self._sent["panels"]]
-        colours = [panel["colours"] for panel in self._sent["panels"]]
-        self.send({"picture": self._sent | {"panels": panels}}, colours)
+                return
+            if "changes" in content:  # otherwise the page asks for what it missed
+                self._sent = self.compute(content["changes"]) | {"turn": content["turn"]}
+            panels = [panel | {"colours": None} for panel in self._sent["panels"]]
+            colours = [panel["colours"] for panel in self._sent["panels"]]  # beside it, as bytes
+            self.send({"picture": self._sent | {"panels": panels}}, colours)
 
     def explanation(self, cell):
         """(the number as text, how it came about) of a cell [panel, row, column]."""
+        panel, row, column = cell
         try:
-            panel, row, column = cell
             _, view = self._views[panel]
-            rows, columns = map(range, view.matrix.shape)
-            row, column = rows[row], columns[column]
-        except (TypeError, ValueError, IndexError):  # the page asked for no cell of these
+            number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
+        except IndexError:  # a sum, or the picture has become smaller
             return "", ""
-        number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
         if view.explain is None or not number or view.mark(row, column):
             return number, ""
         outcome = self._worker.call(lambda: str(view.explain(row, column)))
@@ -315,13 +287,16 @@ def _close_earlier(widget):
     _shown[cell] = run, [*widgets, widget]
 
 
-def _views(result):
-    """What the function returned, as [(title, View)]."""
+def _drawn(result):
+    """([(title, View)], panels) of what the function returned.
+
+    A part of its call: reading this may fail or take for ever, too.
+    """
     if result is None:
         raise InputError("it returned None: is `return` missing?")
-    # Views of its own: fn may keep and change those that it returned
     several = side_by_side(result if isinstance(result, dict) and result else {"": result})
-    return [(title, view.part(MAX_SIDE)) for title, view in several]
+    views = [(title, view.part(MAX_SIDE)) for title, view in several]
+    return views, _panels(views)
 
 
 def _panels(views):

@@ -24,16 +24,13 @@ def as_array(values, what="the matrix"):
 
     try:
         array = np.asarray(unpack(values))
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InputError(f"the rows of {what} differ in length; give each the same.") from None
-    except RuntimeError as error:  # nested tensors, and those without numbers (meta)
-        raise InputError(f"the numbers of {what} cannot be read: {str(error)[:80]}") from None
-    if array.dtype.kind == "c":
-        raise InputError(f"{what} holds complex numbers; real numbers are expected.")
     if array.dtype.kind not in "biuf":
-        kind = "None" if values is None else f"{type(values).__name__} ({str(values)[:40]!r})"
-        numbers = "a matrix of numbers is expected: torch, numpy or nested lists."
-        raise InputError(f"{what} is {kind}; {numbers}")
+        raise InputError(
+            f"{what} is {' '.join(str(values)[:40].split())} ({type(values).__name__}); "
+            "real numbers are expected: torch, numpy or nested lists."
+        )
     return array.astype(np.float64)
 
 
@@ -41,11 +38,6 @@ def bare(value):
     """A single number of torch or numpy as Python's own; anything else as it is."""
     single = isinstance(value, (torch.Tensor, np.ndarray, np.generic)) and value.ndim == 0
     return value.item() if single else value
-
-
-def is_whole(x, low, high):
-    """Whether x is a whole number from low to high; True is none."""
-    return isinstance(x, int) and not isinstance(x, bool) and low <= x <= high
 
 
 def one_line(text):
@@ -67,10 +59,8 @@ def names(given, count, what):
     """Names as a list of str, one for each row or column; numbers from 0 if None is given."""
     if given is None:
         return [str(i) for i in range(count)]
-    if isinstance(given, (str, bytes)):
-        raise InputError(f"{what} is one text, {given[:40]!r}; a list of {count} is expected.")
-    if not np.iterable(given):
-        raise InputError(f"{what} is {str(given)[:40]}; a list of {count} words is expected.")
+    if isinstance(given, str) or not np.iterable(given):
+        raise InputError(f"{what} is {str(given)[:40]!r}; a list of {count} words is expected.")
     given = [one_line(str(bare(name))) for name in given]
     if len(given) != count:
         raise InputError(f"{what} has {len(given)} names; {count} are needed.")

@@ -4,14 +4,13 @@ import base64
 import html
 import io
 import warnings
-from dataclasses import fields
 
 import numpy as np
 import torch
 
 from ..errors import InputError
 from .given import as_array, as_text, wide
-from .view import MAX_SIDE, MAX_TEXT, NONE, View, palette, side_by_side
+from .view import MAX_TEXT, NONE, View, palette, side_by_side
 
 NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet, under its stripes
 # (colour, hatch, colour of the hatch): of those, and of each kind of marked cells, as on the page
@@ -27,12 +26,8 @@ MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 def _label(text):
     """A name as it stands beside the picture: cut if it is long."""
-    if wide(text) <= MAX_LABEL:
-        return text
-    text = text[: 2 * MAX_LABEL]  # a name may have 10,000 letters
-    while wide(text) >= MAX_LABEL:
-        text = text[:-1]
-    return text + "…"
+    room = MAX_LABEL * len(text) // max(1, wide(text))
+    return text if len(text) <= room else text[: room - 1] + "…"
 
 
 class Still:
@@ -72,27 +67,22 @@ class Still:
         return bundle, {"image/png": {"width": width, "alt": self.alt}}
 
 
-def heatmap(weights, tokens=None, *, keys=None, title="", **options):
+def heatmap(weights, tokens=None, *, title="", **options):
     """heatmap(weights, tokens): a picture, row 0 on top, on one fixed colour scale.
 
     weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
         lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
         (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A dict,
         {title: matrix}, draws its matrices side by side. A View is drawn as it is.
-    tokens, keys: names of the rows and of the columns, as for View.
-    options: the other fields of View, for instance scale, digits, caption, row_sums.
+    tokens: names of the rows, and of as many columns.
+    options: the other fields of View, for instance keys, scale, digits, caption, row_sums.
     Returns a Still; several panels share one colour scale.
     Raises InputError if the shapes or the names do not fit.
     """
     title = as_text(title)
-    unknown = set(options) - ({field.name for field in fields(View)} - {"matrix"})
-    if unknown:
-        raise InputError(
-            f"heatmap has no option {min(unknown)!r}; it takes title and those of View."
-        )
-    options |= {"tokens": tokens, "keys": keys}
+    options |= {"tokens": tokens}
     if isinstance(weights, View):
-        if any(value is not None for value in options.values()):
+        if options != {"tokens": None}:
             raise InputError("a View is drawn as it is; give its options to View(...) instead.")
         return draw([("", weights)], title=title)
     if isinstance(weights, dict):
@@ -111,20 +101,14 @@ def _layers(weights):
     """Whatever heatmap takes, as a list of layers, each a list of matrices, one for each head."""
     first = weights[0] if isinstance(weights, (tuple, list)) and len(weights) else None
     if torch.is_tensor(first) and first.ndim >= 3:
-        layers = [_layers(layer)[0] for layer in weights]
-        if len({(len(layer), *layer[0].shape) for layer in layers}) != 1:
-            raise InputError(
-                "the layers differ in their shape, (heads, queries, keys); draw one at a time."
-            )
-        return layers
+        return [_layers(layer)[0] for layer in weights]
     array = as_array(weights, "weights")
     while array.ndim > 3 and len(array) == 1:
         array = array[0]
-    has = f"weights has the shape {array.shape}"
     if array.ndim > 3:
-        raise InputError(f"{has}: a batch of {len(array)}. Choose one: weights[0].")
-    if not array.size:
-        raise InputError(f"there is nothing to show: {has}, 0 tokens.")
+        raise InputError(
+            f"weights has the shape {array.shape}: a batch of {len(array)}. Choose one: weights[0]."
+        )
     return [list(array) if array.ndim == 3 else [array]]
 
 
@@ -141,12 +125,6 @@ def draw(views, across=None, title=""):
 
     across = across or len(views)
     down, first = len(views) // across, views[0][1]
-    too_many = InputError(
-        f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
-        "draw a part, for instance weights[..., :64, :64]."
-    )
-    if max(first.matrix.shape) > MAX_SIDE:
-        raise too_many
     many = len(views) > MANY
     tables = [_seen(view, many) for _, view in views]
     rows, columns, numbers = tables[0]
@@ -158,13 +136,13 @@ def draw(views, across=None, title=""):
     height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # such names stand upright
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
     if len(words) > len(MARKS):
-        raise InputError(
-            f"cells are marked as {', '.join(words)}; "
-            f"up to {len(MARKS)} words for all views of one picture are expected."
-        )
+        raise InputError(f"up to {len(MARKS)} words can mark cells; there are {', '.join(words)}.")
     height = height * down + 0.35 * bool(title) + 0.3 * bool(words)
     if width * height > MAX_AREA:
-        raise too_many
+        raise InputError(
+            f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
+            "draw a part, for instance weights[..., :64, :64]."
+        )
     figure = place = Figure(layout="constrained")
     if small := first.small():
         in_a_row = min(len(small), 4)

@@ -6,14 +6,13 @@ explore.py draw them.
 
 import operator
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 from ..errors import InputError
-from .given import as_array, as_text, bare, is_whole, names, one_line, wide
+from .given import as_array, as_text, bare, names, one_line, wide
 
 # ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
 # projector and for every kind of colour vision.
@@ -54,7 +53,7 @@ class View:
         number lies beyond, unless clip is set; by default (0, 1) if all values lie there,
         else from the lowest to the highest with 0 included.
     clip: numbers beyond the scale have its last colour.
-    digits: digits after the point, 0 to 6.
+    digits: digits after the point.
     axes: what a row and what a column is.
     explain: explain(row, column) -> str, how the number in this cell came about.
     heads: (heads, rows, columns), up to 16 of them, drawn small and without numbers beside
@@ -86,11 +85,11 @@ class View:
     points: object = None
 
     def __post_init__(self):
-        self.matrix, given = as_array(self.matrix), "keys"
+        self.matrix = as_array(self.matrix)
         if self.matrix.ndim == 1:
             self.matrix = self.matrix[None]
-            if self.tokens is not None and self.keys is None and len(self.matrix[0]) != 1:
-                self.tokens, self.keys, given = [""], self.tokens, "tokens"
+            if self.keys is None and len(self.matrix[0]) != 1:
+                self.tokens, self.keys = None if self.tokens is None else [""], self.tokens
         if self.matrix.ndim != 2:
             raise InputError(
                 f"one matrix is expected, (rows, columns); the shape is {self.matrix.shape}."
@@ -102,105 +101,67 @@ class View:
         if self.keys is None and rows == columns:
             self.keys = self.tokens
         self.tokens = names(self.tokens, rows, "tokens")
-        self.keys = names(self.keys, columns, given)
-        self.axes = tuple(names(View.axes if self.axes is None else self.axes, 2, "axes"))
-        if self.shown is None:
-            self.shown = np.ones((rows, columns), bool)
-        self.shown = as_array(self.shown, "shown").astype(bool)
-        if (shape := self.shown.shape) != (rows, columns):
-            raise InputError(f"shown has the shape {shape}, the matrix {rows, columns}.")
-        self.highlights = self._cells(() if self.highlights is None else self.highlights)
-        self.marked = self._kinds()
-        self.limits, self.points = self._pairs("limits", 0), self._pairs("points", 1)
+        self.keys = names(self.keys, columns, "keys")
+        self.axes = names(self.axes, 2, "axes")
+        self.shown = self._cells(
+            "shown", np.ones_like(self.matrix) if self.shown is None else self.shown
+        )
+        self.highlights = self._outlined(self.highlights)
+        self.marked = {
+            one_line(str(word)): self._cells(word, cells)
+            for word, cells in (self.marked or {}).items()
+        }
+        if len(self.marked) > MAX_KINDS:
+            raise InputError(f"marked has {len(self.marked)} kinds; at most {MAX_KINDS} fit.")
+        self.limits = {name: float(x) for name, x in (self.limits or {}).items()}
+        self.points = {
+            one_line(str(name)): tuple(map(float, point))
+            for name, point in (self.points or {}).items()
+        }
+        if not np.isfinite([*self.limits.values(), *sum(self.points.values(), ())]).all():
+            raise InputError("limits and points are finite numbers.")
         self._fit_heads()
-        self.scale = self._limits(self.scale)
-        self.digits = bare(self.digits)
-        if not is_whole(self.digits, 0, 6):
-            given = str(self.digits)[:40]
-            raise InputError(f"digits is {given!r}; a whole number from 0 to 6 is expected.")
+        self.scale = self._ends(self.scale)
         self.caption = as_text(self.caption)
-        for name in ("row_sums", "column_sums", "clip"):
-            if not isinstance(bare(getattr(self, name)), (bool, int)):
-                raise InputError(f"{name} is no switch; True or False is expected.")
-        if not (self.explain is None or callable(self.explain)):
-            raise InputError("explain should be a function: explain(row, column) -> text.")
+        self.number(0.0)  # fails now, and not in the picture, if digits cannot be used
 
-    def _cells(self, highlights):
-        rows, columns = self.matrix.shape
-        every, cells = np.arange(rows * columns).reshape(rows, columns), set()
-        try:
-            for row, column in highlights:
-                at = [slice(None) if k is None else int(operator.index(k)) for k in (row, column)]
-                cells |= {divmod(cell, columns) for cell in every[tuple(at)].ravel().tolist()}
-        except (TypeError, ValueError, IndexError):
-            raise InputError(
-                f"highlights is {str(highlights)[:80]}; a list of (row, column) inside "
-                f"({rows}, {columns}) is expected, None for a whole row or column."
-            ) from None
+    def _cells(self, what, given):
+        """Which cells are meant, as an array of bool."""
+        cells = as_array(given, what).astype(bool)
+        if cells.shape != self.matrix.shape:
+            raise InputError(f"{what} has the shape {cells.shape}, the matrix {self.matrix.shape}.")
         return cells
 
-    def _kinds(self):
-        """marked as {word: array of bool}."""
-        marked = {} if self.marked is None else self.marked
-        if not isinstance(marked, dict) or len(marked) > MAX_KINDS:
-            raise InputError(
-                f"marked is {str(marked)[:40]}; "
-                f"up to {MAX_KINDS} matrices, as in {{'masked': mask}}, are expected."
-            )
-        kinds = {one_line(str(word)): as_array(m, str(word)) for word, m in marked.items()}
-        for word, matrix in kinds.items():
-            if matrix.shape != self.matrix.shape:
-                raise InputError(
-                    f"{word} has the shape {matrix.shape}, the matrix {self.matrix.shape}."
-                )
-        return {word: matrix.astype(bool) for word, matrix in kinds.items()}
+    def _outlined(self, highlights):
+        """Highlights as a set of (row, column)."""
+        lit = np.zeros(self.matrix.shape, bool)
+        for place in highlights:
+            lit[tuple(slice(None) if k is None else operator.index(k) for k in place)] = True
+        return set(map(tuple, np.argwhere(lit).tolist()))
 
     def mark(self, row, column):
         """The word of a marked cell, "" for any other."""
         return next((word for word, cells in self.marked.items() if cells[row, column]), "")
 
-    def _pairs(self, what, ndim):
-        """limits or points, whose values are numbers or pairs of numbers, as plain ones."""
-        given = getattr(self, what) or {}
-        try:
-            plain = {one_line(str(name)): as_array(x).tolist() for name, x in given.items()}
-            fits = all(np.shape(x) == (2,) * ndim and np.isfinite(x).all() for x in plain.values())
-        except (AttributeError, InputError):
-            fits = False
-        if not fits:
-            raise InputError(
-                f"{what} is {str(given)[:60]}; a dict is expected: name: "
-                f"{'(x, y)' if ndim else 'number'}."
-            )
-        return plain
-
     def _fit_heads(self):
         self.head, count = bare(self.head), 0
         if self.heads is not None:
-            self.heads, (rows, columns) = as_array(self.heads, "heads"), self.matrix.shape
-            if self.heads.shape[1:] != (rows, columns) or not 1 <= len(self.heads) <= MAX_HEADS:
-                raise InputError(
-                    f"heads has the shape {self.heads.shape}; (heads, {rows}, {columns}) "
-                    f"with 1 to {MAX_HEADS} heads is expected."
-                )
+            self.heads, size = as_array(self.heads, "heads"), self.matrix.shape
             count = len(self.heads)
-        if self.head is not None and not is_whole(self.head, 0, count - 1):
-            raise InputError(
-                f"head is {str(self.head)[:40]}; one of {count} heads, counted from 0, or None "
-                "is expected."
-            )
+            if self.heads.shape[1:] != size or count > MAX_HEADS:
+                got = self.heads.shape
+                raise InputError(f"heads has the shape {got}, not up to {MAX_HEADS} of {size}.")
+        if self.head not in (None, *range(count)):
+            raise InputError(f"head is {self.head}; one of {count} heads, counted from 0, or None.")
 
-    def _limits(self, scale):
+    def _ends(self, scale):
+        """The values of the lightest and the darkest colour."""
         if scale is not None:
-            low = high = 0.0
-            with suppress(TypeError, ValueError, OverflowError, RuntimeError):
-                low, high = map(float, scale)
-            if np.isfinite([low, high]).all() and low < high:
-                seen = [] if self.clip else self._coloured()
-                return min([low, *seen]), max([high, *seen])
-            raise InputError(
-                f"scale is {str(scale)[:80]}; two numbers (low, high) are expected, low < high."
-            )
+            low, high = map(float, scale)
+            if not -np.inf < low < high < np.inf:
+                raise InputError(f"scale is {low, high}; (low, high) is expected, low < high.")
+            seen = [] if self.clip else self._coloured()
+            return min([low, *seen]), max([high, *seen])
         seen = [0.0, *self._coloured()]
         low, high = min(seen), max(seen)
         return (0.0, 1.0) if low == 0 and high <= 1 else (low, high)
@@ -213,10 +174,7 @@ class View:
 
     def _colourless(self):
         """(rows, columns) of bool: cells that have no colour, whatever their number."""
-        none = ~self.shown
-        for cells in self.marked.values():
-            none |= np.asarray(cells, bool)  # it may have been replaced since
-        return none
+        return np.logical_or.reduce([~self.shown, *self.marked.values()])
 
     def number(self, value):
         """A value as it is shown everywhere: fixed digits, no minus before zero; with a
@@ -317,21 +275,17 @@ class View:
 def side_by_side(matrices, **options):
     """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
 
-    matrices: {title: matrix or View}; a View is copied, the others get these options.
-    Plain matrices share one scale.
-    Raises InputError if they differ in shape, or if one of several has heads.
+    matrices: {title: matrix or View}; a View stays as it is, the others get these options.
+    Plain matrices share one scale. Raises InputError if they differ in shape.
     """
     views = [
-        (as_text(title), replace(one) if isinstance(one, View) else View(one, **options))
+        (as_text(title), one if isinstance(one, View) else View(one, **options))
         for title, one in matrices.items()
     ]
-    if len(views) > 1 and any(view.heads is not None for _, view in views):
-        raise InputError("heads are drawn beside one matrix; there are several.")
     if len({view.matrix.shape for _, view in views}) != 1:
         shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views) or "{}"
         raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
-    plain = not any(isinstance(one, View) for one in matrices.values())
-    if plain:
+    if not any(isinstance(one, View) for one in matrices.values()):
         low, high = zip(*(view.scale for _, view in views), strict=True)
         for _, view in views:
             view.scale = min(low), max(high)
@@ -344,8 +298,6 @@ def dot_in_full(a, b):
     a, b: vectors of one length; of long ones the first eight products are told.
     """
     a, b = as_array(a, "a").ravel(), as_array(b, "b").ravel()
-    if len(a) != len(b):
-        raise InputError(f"vectors of one length are expected, not of {len(a)} and {len(b)}.")
     terms = [f"{x:.2f} × {y:.2f}" for x, y in zip(a, b, strict=True)]
     return " + ".join(terms[:MAX_TERMS] + ["…"] * (len(terms) > MAX_TERMS))
 
