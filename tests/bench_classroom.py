@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from execute import lessons
 
-from helpers.classroom.grade import read
+from helpers.classroom.read_notebook import read
 from helpers.classroom.run_notebook import run_all
 from helpers.classroom.watching import Class
 
@@ -47,7 +47,8 @@ def main():
             lines = class_.look()
             times.append(time.perf_counter() - start)
             (folder / "watched" / "student 00" / paths[0].name).touch()
-        _, sources = read(sorted((folder / "graded").rglob("*.ipynb")))
+        copies = sorted((folder / "graded").rglob("*.ipynb"))
+        sources = {path: read(path).sources for path in copies}
         start = time.perf_counter()
         runs = dict(run_all(sources, 300, 60))
         took = time.perf_counter() - start
