@@ -10,7 +10,6 @@ Run only what you would also open and run yourself.
 """
 
 import sys
-import tempfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -79,14 +78,11 @@ def by_folder(paths, folder):
 
 def _refuse(options):
     """Raise InputError, before anything was run."""
-    folder, out, shown = options.folder.resolve(), options.out, clean(options.folder)
+    out = options.out
     if min(options.seconds, options.cell_seconds) < 1:
         raise InputError("--seconds and --cell-seconds: 1 or more is expected.")
-    if Path(tempfile.gettempdir()).resolve().is_relative_to(folder):
-        why = "and nothing may be written there: name the folder of the class itself."
-        raise InputError(f"Temporary files of this computer lie in {shown}, {why}")
-    if out and out.resolve().is_relative_to(folder):
-        raise InputError(f"Nothing is written into {shown}: name a folder elsewhere after --out.")
+    if out and out.resolve().is_relative_to(options.folder.resolve()):
+        raise InputError("--out: nothing is written into the class's folder; name one elsewhere.")
     if out:
         refuse_full(out)
         out.mkdir(parents=True, exist_ok=True)  # now, not when the class has been run

@@ -10,8 +10,8 @@ import shutil
 import sys
 import time
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 from IPython.display import display
 
@@ -58,27 +58,6 @@ def _bundle(class_):
     return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
 
 
-class Seen(NamedTuple):
-    """Where a student is: in the lesson, whose answers these are.  when: it was saved."""
-
-    when: float
-    lesson: str
-    answers: dict
-
-    def recency(self):
-        """Which of a student's notebooks is worked in? The one saved last, and of copies that
-        were made together one in which something was answered."""
-        tried = any(answer.passed is not None for answer in self.answers.values())
-        return self.when // AT_ONCE, tried
-
-    def place(self):
-        """Return the exercise that was checked last, or the first that is left if it is right."""
-        left = [name for name, answer in self.answers.items() if not answer.passed]
-        tried = [name for name, answer in self.answers.items() if answer.passed is not None]
-        last = max(tried, key=lambda name: self.answers[name].at, default="")
-        return last if last in left else next(iter(left), "")
-
-
 class Class:
     """What is known of the class; files that have not changed are not read again."""
 
@@ -93,19 +72,19 @@ class Class:
         now, failed = {}, []
         for student, path in notebooks:
             name = self.hidden[student] if self.hide_names else student
-            (when, _), notebook = self._read(path)
-            seen = Seen(when, *_answers(notebook))
-            if seen.lesson:
-                now[name] = max(now.get(name, seen), seen, key=Seen.recency)
+            (saved, _), notebook = self._read(path)
+            lesson, answers = _answers(notebook)
+            if lesson:
+                seen = saved // AT_ONCE, lesson, answers
+                now[name] = max(now.get(name, seen), seen, key=itemgetter(0))
             else:
                 file = name if self.hide_names else clean(path.relative_to(self.folder))
                 failed.append(f"{file}: {notebook.failed or 'no exercise of the course is in it'}")
         lines = [FORGED, f"{time.strftime('%H:%M:%S')}  {len(now)} students", ""]
         for lesson, exercises in exercises_by_lesson().items():
-            here = {name: now[name] for name in sorted(now) if now[name].lesson == lesson}
-            if here:
-                answers = {name: seen.answers for name, seen in here.items()}
-                places = {name: seen.place() for name, seen in here.items()}
+            answers = {name: now[name][2] for name in sorted(now) if now[name][1] == lesson}
+            if answers:
+                places = {name: _place(its) for name, its in answers.items()}
                 lines += [f"{lesson}   (> is here)", *table(answers, exercises, places)]
         if self.hide_names:
             left_out = [f"{len(left_out)} links or folders were not read."] if left_out else []
@@ -137,3 +116,11 @@ def _answers(notebook):
             here = [name for name in asked if name in exercises]  # as they are worked on
             return lesson, {name: notebook.verdicts.get(name, Answer(None)) for name in here}
     return "", {}
+
+
+def _place(its):
+    """Return the exercise that was checked last, or if that is right the first that is left."""
+    left = [name for name, answer in its.items() if not answer.passed]
+    tried = [name for name, answer in its.items() if answer.passed is not None]
+    last = max(tried, key=lambda name: its[name].at, default="")
+    return last if last in left else next(iter(left), "")
