@@ -13,7 +13,6 @@ from execute import lessons
 from nbformat import from_dict, read, v4, write
 
 from helpers.checks.verdict import MIME
-from helpers.classroom import watching
 from helpers.classroom.folder import ROOT
 from helpers.classroom.watching import FORGED, Class
 
@@ -118,20 +117,10 @@ def test_whatever_lies_there_is_a_line_and_ends_nothing(folder):
     assert "class cannot be read: " in class_.look()[-1]
 
 
-def test_no_file_is_read_twice_and_none_is_written(folder, monkeypatch):
-    class_ = Class(folder)
-    class_.look()
-    read_now, ours = [], watching.read
-    monkeypatch.setattr(watching, "read", lambda path: read_now.append(path) or ours(path))
-    saved = save(folder / "dora" / "d.ipynb", seconds=5, softmax=True)
+def test_the_command_looks_once_where_there_is_no_terminal_and_writes_nothing(folder):
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    class_.look()
-    assert read_now == [saved]
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
-
-
-def test_the_command_looks_once_where_there_is_no_terminal(folder):
     command = [sys.executable, "-m", "helpers.classroom", "watch", str(folder), "--hide-names"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0 and "5 students" in done.stdout, done.stderr
     assert "\x1b" not in done.stdout and "anna" not in done.stdout
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

@@ -42,13 +42,14 @@ class Notebook:
 
     sources: of its code cells.  verdicts: exercise -> the best Answer, of equal ones the last.
     errors: (number of the cell as in [7], the error) of each cell that raised.
-    failed: why it cannot be read, or was not run to its end; or "".
+    failed: why it cannot be read, or was not run to its end; or "".  saved: when, in seconds.
     """
 
     sources: list = field(default_factory=list)
     verdicts: dict = field(default_factory=dict)
     errors: list = field(default_factory=list)
     failed: str = ""
+    saved: float = 0
 
 
 def read(path):
@@ -61,7 +62,7 @@ def read(path):
         content = json.loads(text)
         if content["nbformat"] < 4:
             content = nbformat.reads(text, as_version=4)
-        return _notebook(content["cells"])
+        return _notebook(content["cells"], path.stat().st_mtime)
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
@@ -73,8 +74,8 @@ def read(path):
     return Notebook(failed=why)
 
 
-def _notebook(cells):
-    notebook = Notebook()
+def _notebook(cells, saved):
+    notebook = Notebook(saved=saved)
     for source, cell in _code(cells):
         notebook.sources.append(source)
         count = cell.get("execution_count")

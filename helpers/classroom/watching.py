@@ -8,8 +8,8 @@ import html
 import random
 import shutil
 import sys
+import threading
 import time
-from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 
@@ -43,14 +43,26 @@ def main(options):
     return 0
 
 
+_stop = threading.Event()
+
+
 def watch(folder, hide_names=False):
-    """Show the class in a notebook, and look again every five seconds, until it is interrupted."""
+    """Show the class in a notebook, and look again every five seconds by itself.
+
+    It ends with the kernel, or when watch() is called again.
+    """
+    global _stop
+    _stop.set()
+    _stop = stop = threading.Event()
     class_ = Class(folder, hide_names)
     shown = display(_bundle(class_), raw=True, display_id=True)
-    with suppress(KeyboardInterrupt):
-        while shown:  # None where nothing can be shown
-            time.sleep(EVERY)
+
+    def refresh():
+        while not stop.wait(EVERY):
             shown.update(_bundle(class_), raw=True)
+
+    if shown:  # None where nothing can be shown
+        threading.Thread(target=refresh, daemon=True).start()
 
 
 def _bundle(class_):
@@ -59,11 +71,11 @@ def _bundle(class_):
 
 
 class Class:
-    """What is known of the class; files that have not changed are not read again."""
+    """The notebooks of a class. All are read at each look: 300 lessons take 0.2 s."""
 
     def __init__(self, folder, hide_names=False):
         self.folder, self.hide_names = Path(folder), hide_names
-        self.files, self.hidden = {}, {}
+        self.hidden = {}
 
     def look(self):
         """Return lines to show. Raises nothing: what cannot be read is a line."""
@@ -72,10 +84,10 @@ class Class:
         now, failed = {}, []
         for student, path in notebooks:
             name = self.hidden[student] if self.hide_names else student
-            (saved, _), notebook = self._read(path)
+            notebook = read(path)
             lesson, answers = _answers(notebook)
             if lesson:
-                seen = saved // AT_ONCE, lesson, answers
+                seen = notebook.saved // AT_ONCE, lesson, answers
                 now[name] = max(now.get(name, seen), seen, key=itemgetter(0))
             else:
                 file = name if self.hide_names else clean(path.relative_to(self.folder))
@@ -88,24 +100,13 @@ class Class:
                 lines += [f"{lesson}   (> is here)", *table(answers, exercises, places)]
         if self.hide_names:
             left_out = [f"{len(left_out)} links or folders were not read."] if left_out else []
-        return [*lines, *section("Not shown", failed), *left_out]
+        return [*lines, *section("Not shown", sorted(failed)), *left_out]
 
     def _hide(self, students):
         """Give each a number that does not tell where the name stands in the alphabet."""
         new = sorted(students - self.hidden.keys())
         for student in random.sample(new, len(new)):
             self.hidden[student] = f"student {len(self.hidden) + 1:02d}"
-
-    def _read(self, path):
-        """Return (time and size of the file, Notebook)."""
-        try:
-            status = path.stat()
-            stamp = status.st_mtime, status.st_size
-        except OSError:
-            stamp = 0, 0
-        if path not in self.files or self.files[path][0] != stamp:
-            self.files[path] = stamp, read(path)
-        return self.files[path]
 
 
 def _answers(notebook):
