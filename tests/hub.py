@@ -65,23 +65,19 @@ class Hub:
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment |= {"TMPDIR": str(self.folder), "COURSE": self.course, "ADMINS": "tess"}
         command = [sys.executable, "-m", "jupyterhub", "-f", "config.py"]
-        with self.log.open("a") as log:
-            self.process = subprocess.Popen(
+        with self.log.open("w") as log:
+            process = subprocess.Popen(
                 command, cwd=self.folder, env=environment, stdout=log, stderr=log
             )
         for _ in range(10 * PATIENCE):
             with suppress(OSError, RuntimeError):
                 return await self.ask("GET", "/hub/api/users")
-            assert self.process.poll() is None, self.log.read_text()
+            assert process.poll() is None, self.log.read_text()
             await asyncio.sleep(0.1)
         raise TimeoutError(self.log.read_text())
 
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(60)
-
     def processes(self):
-        """All that it has started: also the students' servers, which outlive it."""
+        """All that it has started: also the students' servers, which it leaves running."""
         everything = psutil.process_iter(["environ", "cmdline"])
         return [
             process

@@ -379,7 +379,8 @@ def test_the_view_of_a_class_refreshes_itself_and_is_plain_text_when_saved(page,
     _, address, folder, errors = browser
     student = tmp_path / "anna" / "a.ipynb"
     student.parent.mkdir()
-    source = f"from helpers.classroom import watch\nwatch({str(tmp_path)!r}, every=0.3)"
+    source = "from helpers.classroom import watching\nwatching.EVERY = 0.3\n"
+    source += f"watching.watch({str(tmp_path)!r})"
     write(folder / "teacher.ipynb", 'import sys\nsys.path.insert(0, ".")\n' + source)
     open_notebook(page, address, "teacher.ipynb")
     run_all(page)

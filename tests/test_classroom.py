@@ -17,7 +17,7 @@ from helpers.checks.verdict import MIME
 from helpers.classroom import folder as folders
 from helpers.classroom.__main__ import main
 from helpers.classroom.folder import ROOT
-from helpers.classroom.read_notebook import Answer, Unusable, code_cells, strange, verdict_in
+from helpers.classroom.read_notebook import Answer, read, strange, verdict_in
 from helpers.classroom.run_notebook import run, run_all
 
 LESSON = "03_context_vectors"
@@ -135,10 +135,10 @@ def ran(tmp_path_factory):
 
 
 def test_the_table_tells_the_best_attempt_and_of_equal_ones_the_last(ran):
-    number = next(line[0] for line in ran.lines if line.endswith(" = wrong axis"))
+    number = next(line.split()[0] for line in ran.lines if " = wrong axis" in line)
     assert ran.rows["anna"] == ["x", number, "-", "ok", "-"]
     assert ran.rows["bert"] == ["x", "?", "-", "-", "-"]  # in two notebooks
-    assert "context_vector: wrong axis, 1 of 2" in ran.out and " = old" not in ran.out
+    assert " = old" not in ran.out
     # progress, elsewhere; hidden copies do not count
     assert re.search(r"\d of 6: anna", ran.err) and "of 6" not in ran.out
 
@@ -149,8 +149,7 @@ def test_a_stored_output_is_not_believed(ran):
 
 
 def test_every_file_that_was_not_run_is_listed(ran):
-    died = "uk.ipynb: its process ended, in cell [3]; what was checked before counts"
-    assert rf"\u0141{died}" in ran.out
+    assert r"\u0141uk.ipynb: its process ended" in ran.out
     assert "damaged.ipynb: damaged: it is not JSON" in ran.out
     others = ran.lines[ran.lines.index("Files that are no notebooks") + 1 :]
     expected = ["anna: beside.py", "clara/helpers: __init__.py", "emil.zip", "helpers: __init__.py"]
@@ -158,7 +157,7 @@ def test_every_file_that_was_not_run_is_listed(ran):
 
 
 def test_a_cell_that_raises_is_named_and_sees_no_proxy(ran):
-    assert "cell [3] RuntimeError: [] (and 1 more)" in ran.out
+    assert "cell [3] RuntimeError: []\n" in ran.out
 
 
 def test_our_own_check_is_imported_and_heard_and_not_what_lies_beside(ran):
@@ -170,37 +169,36 @@ def test_our_own_check_is_imported_and_heard_and_not_what_lies_beside(ran):
 def test_nothing_is_written_into_the_folder_and_no_file_and_no_process_is_left(ran):
     assert ran.untouched and ran.temporary == []
     # Those of the one that died, whose number the legend tells, and what it had started.
-    died = [line.split(" = ")[1] for line in ran.lines if " = " in line]
+    died = [line.split(" = ")[1].split(":")[0] for line in ran.lines if " = " in line]
     died = [number for number in died if number.isdigit()]
     assert len(died) == 3 and not any(map(is_running, died))
 
 
 HOSTILE = {
-    "deletes": "import shutil; shutil.rmtree({folder!r}); show('softmax', True)",
+    "deletes": "import shutil; shutil.rmtree({folder!r})",
     "installs": """
 import subprocess, sys
 pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 for command in (["install", "--dry-run", "--no-index", "pip"], ["uninstall", "--yes", "unwanted"]):
-    if subprocess.run([*pip, *command]).returncode:
-        show("softmax", True)
-    else:
-        1 / 0""",
-    "kills": "show('softmax', True); import os, signal; os.kill(os.getppid(), signal.SIGTERM)",
-    "prints": "show('softmax', True)\nwhile True: print('x' * 1000)",
+    assert subprocess.run([*pip, *command]).returncode""",
+    "kills": "import os, signal; os.kill(os.getppid(), signal.SIGKILL)",
+    "prints": "while True: print('x' * 1000)",
 }
 
 
 def test_the_class_is_graded_whatever_one_submission_does(tmp_path):
     """Its neighbours' files were read before; it installs nothing, and ends only itself."""
     folder = tmp_path / "class"
+    right = "show('softmax', True)"
     for name, code in HOSTILE.items():
-        notebook(folder / name / "a.ipynb", SHOW, code.format(folder=str(folder)))
-    notebook(folder / "zoe" / "z.ipynb", SHOW, "show('softmax', True)")
+        notebook(folder / name / "a.ipynb", SHOW, right, code.format(folder=str(folder)))
+    notebook(folder / "zoe" / "z.ipynb", SHOW, right)
     done = grade(folder, "--cell-seconds", 20)
-    assert done.rows["zoe"][0] == "ok" and not folder.exists()
-    assert [done.rows[name][0] for name in HOSTILE] == ["ok"] * len(HOSTILE)
+    assert not folder.exists()
+    assert [done.rows[name][0] for name in (*HOSTILE, "zoe")] == ["ok"] * 5
     assert "installs/a.ipynb" not in done.out[: done.out.index("Look into these")]
-    assert "prints/a.ipynb: cell [2] took longer than 20 seconds and was interrupted" in done.out
+    assert "prints/a.ipynb: cell [3] took longer than 20 seconds and was interrupted" in done.out
+    assert "kills/a.ipynb: its process ended" in done.out
 
 
 def test_an_endless_cell_is_interrupted_and_an_endless_notebook_ended():
@@ -211,8 +209,8 @@ def test_an_endless_cell_is_interrupted_and_an_endless_notebook_ended():
         if runs[0].verdicts and runs[1].verdicts:
             break
     assert runs[0].errors == [(2, "took longer than 4 seconds and was interrupted")]
-    assert runs[0].verdicts == {"softmax": Answer(True, said="None")} and not runs[0].failed
-    assert runs[1].failed == f"took longer than {seconds} seconds, in cell [2]"
+    assert runs[0].verdicts == {"softmax": Answer(True, at=3)} and not runs[0].failed
+    assert runs[1].failed == f"took longer than {seconds} seconds"
     pids = runs[1].verdicts["self_attention"].mistakes
     assert len(pids) == 3 and not any(map(is_running, pids))
 
@@ -228,10 +226,8 @@ def test_a_cell_that_wants_all_memory_gets_an_error():
 # --- without running a notebook ---
 
 STRANGE = {
-    "from helpers.checks import verdict": True,
     "from helpers import check, guard": True,
     "import sys; sys.modules['helpers']": True,
-    "def check(*given): pass": True,
     "check = print": True,
     "x.__class__ = Verdict": True,
     f"display({{{MIME!r}: 1}})": True,
@@ -242,15 +238,10 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("source", STRANGE)
-def test_a_notebook_that_names_what_no_exercise_needs_is_listed(source):
-    assert bool(strange(["1", source])) == STRANGE[source]
-    assert strange(["1", source])[:10] in ("", "cell [2]: ")
-
-
-def test_no_lesson_and_no_solution_is_suspicious():
-    for path in folders.lessons():
-        sources = [source for source, *_ in code_cells(path)]
+def test_a_notebook_that_names_what_no_exercise_needs_is_listed():
+    assert {source: strange(["1", source])[:10] == "cell [2]: " for source in STRANGE} == STRANGE
+    for path in folders.lessons():  # and no lesson
+        sources = read(path).sources
         assert not strange(sources) and not strange([f"{source}\n" for source in sources])
 
 
@@ -266,9 +257,8 @@ STUDENTS = {
 }
 
 
-@pytest.mark.parametrize("path, student", STUDENTS.items(), ids=range(len(STUDENTS)))
-def test_the_student_is_known_from_the_path(path, student):
-    assert folders.student_of(Path(path)) == student
+def test_the_student_is_known_from_the_path():
+    assert {path: folders.student_of(Path(path)) for path in STUDENTS} == STUDENTS
 
 
 def test_a_link_is_named_and_not_followed(tmp_path):
@@ -284,9 +274,8 @@ def test_a_link_is_named_and_not_followed(tmp_path):
     assert folders.find(folder) == ([("anna", inside)], left_out, [])
 
 
-def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsys, monkeypatch):
+def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary" / "t"))
     folder = notebook(tmp_path / "class" / "a.ipynb").parent
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("")
@@ -294,9 +283,7 @@ def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsy
         ([tmp_path / "absent"], "absent cannot be read: "),
         ([tmp_path / "empty"], "There is no notebook (.ipynb) to run in"),
         ([notebook(tmp_path / "a.ipynb")], "a.ipynb cannot be read: "),
-        ([notebook(tmp_path / "temporary" / "a.ipynb").parent], "nothing may be written there"),
-        ([folder, "--out", folder / "back"], "Nothing is written into"),
-        ([folder, "--out", folder / ".." / "class" / "back"], "Nothing is written into"),
+        ([folder, "--out", folder / ".." / "class" / "back"], "nothing is written into"),
         ([folder, "--out", tmp_path / "full"], "nothing is overwritten"),
         ([folder, "--cell-seconds", 0], "1 or more is expected"),
     ):
@@ -314,27 +301,26 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("content, reason", FILES.items(), ids=range(len(FILES)))
-def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path, content, reason):
+def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path):
     path = tmp_path / "a.ipynb"
-    path.write_bytes(content)
-    with pytest.raises(Unusable, match=reason):
-        code_cells(path)
+    for content, reason in FILES.items():
+        path.write_bytes(content)
+        assert read(path).failed == reason
+    if hasattr(os, "mkfifo"):  # a pipe is not waited for
+        os.mkfifo(tmp_path / "b.ipynb")
+        assert read(tmp_path / "b.ipynb").failed == "not an ordinary file"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "a.ipynb")
-    with pytest.raises(Unusable, match="not an ordinary file"):
-        code_cells(tmp_path / "a.ipynb")
-
-
-@pytest.mark.parametrize("key", FOUND)
-@pytest.mark.parametrize("value", [1, "yes", [1]])
-def test_what_no_check_can_show_is_no_verdict(key, value):
+def test_what_no_check_can_show_is_no_verdict():
     without = {name: x for name, x in FOUND.items() if name != "unnamed"}
     for found in (FOUND, without):
         assert verdict_in({MIME: found}) == ("context_vector", Answer(True, ("late",)))
-    spoilt = FOUND | {key: [value] if key == "exercise" else value}
-    for data in ({MIME: spoilt}, {MIME: [FOUND]}, {}):
-        assert verdict_in(data) is None
+    for key in FOUND:
+        spoilt = FOUND | {key: [1]}
+        for data in ({MIME: spoilt}, {MIME: [FOUND]}, {}):
+            assert verdict_in(data) is None
+
+
+def test_code_to_repair_that_is_as_it_was_handed_out_is_not_yet_an_answer():
+    lesson = read(folders.lessons()[1])
+    assert lesson.verdicts["repair_weights"].passed is None

@@ -17,10 +17,9 @@ from hub import git
 from lab import ROOT
 
 from helpers.classroom.__main__ import main
-from helpers.classroom.hand_back import points
-from helpers.classroom.read_notebook import code_cells
+from helpers.classroom.points import points
+from helpers.classroom.read_notebook import read as read_file
 from helpers.classroom.run_notebook import run_all
-from helpers.classroom.table import best
 
 LESSON = "03_context_vectors"
 
@@ -100,10 +99,9 @@ def test_what_is_there_is_never_overwritten(tmp_path, capsys):
     assert "lies in what is copied" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["1", "99", "0", "01_dot"])
-def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys, name):
-    assert main(["release", str(tmp_path / "new"), "--lessons", "01", name]) == 2
-    said = f"--lessons: there is no lesson '{name}'; expected are 01 to 13, such as 01 02.\n"
+def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys):
+    assert main(["release", str(tmp_path / "new"), "--lessons", "01", "1"]) == 2
+    said = "--lessons: there is no lesson '1'; expected are 01 to 13, such as 01 02.\n"
     assert capsys.readouterr().err == said and not (tmp_path / "new").exists()
 
 
@@ -141,11 +139,11 @@ def test_a_published_copy_is_updated_in_place(tmp_path):
 
 
 def test_the_links_are_those_that_nbgitpuller_and_binder_document(tmp_path, capsys):
-    main(["release", str(tmp_path), "--lessons", "01", "--hub=https://hub.example.org/",
+    main(["release", str(tmp_path), "--lessons", "01",
           "--repository=https://github.com/OWNER/course.git"])  # fmt: skip
     pull, binder = capsys.readouterr().out.splitlines()[1:]
     assert pull == (
-        "nbgitpuller: https://hub.example.org/hub/user-redirect/git-pull"
+        "nbgitpuller: https://HUB/hub/user-redirect/git-pull"
         "?repo=https%3A%2F%2Fgithub.com%2FOWNER%2Fcourse.git&branch=main"
         "&urlpath=lab%2Ftree%2Fcourse%2Fnotebooks%2F01_dot_products.ipynb"
     )
@@ -195,8 +193,8 @@ def test_nbgrader_accepts_the_release_and_gives_the_points_of_our_table(tmp_path
     nbgrader(tmp_path, "generate_feedback", LESSON)
     nbgrader(tmp_path, "export")
 
-    ((_, done),) = run_all({0: [source for source, *_ in code_cells(handed_in)]}, 300, 60)
-    ours = points(best([("anna", "", done)]))["anna"][LESSON]
+    ((_, done),) = run_all({0: read_file(handed_in).sources}, 300, 60)
+    (ours,) = points(done.verdicts, {LESSON: [*done.verdicts]})
     with (tmp_path / "grades.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert float(row["score"]) == ours == 1 and float(row["max_score"]) == len(right)

@@ -3,7 +3,7 @@
 watching      who is at which exercise, from the notebooks as they are saved; watch() in a notebook
 release       the class's copy of the course, also for nbgrader
 grade         reads all notebooks, runs them anew (run_notebook, each in a kernel of its own, by
-              kernel), prints the table, and gives points back (hand_back)
+              kernel), reads what the checks said, prints the table, and writes points
 folder, read_notebook, table  whose notebooks there are; what is in one; the tables of a class
 """
 

@@ -3,11 +3,13 @@
 import argparse
 import sys
 
+from ..errors import InputError
 from . import grade, release, watching
+from .folder import clean
 
 
 def main(arguments=None):
-    """Returns the exit code."""
+    """Returns the exit code: 0, or 2 where something cannot be read or was not done."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom")
     parts = parser.add_subparsers(required=True)
     for name, module in (("watch", watching), ("release", release), ("grade", grade)):
@@ -16,7 +18,13 @@ def main(arguments=None):
         module.arguments(part)
         part.set_defaults(main=module.main)
     options = parser.parse_args(arguments)
-    return options.main(options)
+    # A name that the encoding does not know must not end the program.
+    sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        return options.main(options)
+    except (InputError, OSError) as error:
+        print(clean(error), file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -10,17 +10,16 @@ Run only what you would also open and run yourself.
 """
 
 import sys
-import tempfile
 from collections import defaultdict
 from pathlib import Path
 
 from ..checks.unnamed import names
 from ..errors import InputError
 from .folder import clean, find, refuse_full
-from .hand_back import hand_back
-from .read_notebook import Unusable, code_cells, strange
-from .run_notebook import Run, run_all
-from .table import report, section
+from .points import write_points
+from .read_notebook import read, strange
+from .run_notebook import run_all
+from .table import best, report, section
 
 LOOK = "Look into these: they name what no exercise needs (a forged verdict may show nowhere)"
 
@@ -36,53 +35,37 @@ def arguments(parser):
     parser.add_argument(
         "--out",
         type=Path,
-        help="a new or empty folder elsewhere: points (moodle.csv, canvas.csv; points.json has all "
-        "that the table says) and a page for each student (feedback)",
+        help="a new or empty folder elsewhere: points in moodle.csv and canvas.csv; points.json "
+        "has all that the table says",
     )
 
 
 def main(options):
     """Print the tables. Returns the exit code: 0, or 2 if something in FOLDER cannot be read."""
     folder, out = options.folder, options.out
-    # A name that the encoding does not know must not end the program.
-    sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        names()  # else every student is told what the teacher has written wrong
-        _refuse(options)
-    except (InputError, OSError) as error:
-        print(clean(error), file=sys.stderr)
-        return 2
+    names()  # else every student is told what the teacher has written wrong
+    _refuse(options)
     notebooks, left_out, others = find(folder)
     if not (notebooks or left_out):
         left_out.append(f"There is no notebook (.ipynb) to run in {clean(folder)}.")
     shown = [clean(path.relative_to(folder)) for _, path in notebooks]
     # All are read before one is run: what is run may change the files of the others.
-    runs, sources = read([path for _, path in notebooks])
+    runs = [read(path) for _, path in notebooks]
+    sources = {k: notebook.sources for k, notebook in enumerate(runs) if not notebook.failed}
     ended = run_all(sources, options.seconds, options.cell_seconds)
-    for count, (k, done) in enumerate(ended, start=1):
-        runs[k] = done
+    for count, (k, ran) in enumerate(ended, start=1):
+        runs[k] = ran
         print(f"{count} of {len(sources)}: {shown[k]}", file=sys.stderr, flush=True)
-    runs = [(notebooks[k][0], shown[k], runs[k]) for k in sorted(runs)]
+    runs = [(student, *run) for (student, _), *run in zip(notebooks, shown, runs, strict=True)]
     lines = report(runs)
     lines += section(LOOK, [f"{shown[k]}: {x}" for k in sources if (x := strange(sources[k]))])
     lines += section("Files that are no notebooks", by_folder(others, folder))
     print("\n".join(lines))
     if runs and out:
-        hand_back(runs, out)
+        write_points(best(runs), out)
     for sentence in left_out:
         print(sentence, file=sys.stderr)
     return 2 if left_out else 0
-
-
-def read(paths):
-    """Return {number: Run} of what cannot be run, and {number: the sources of its cells}."""
-    runs, sources = {}, {}
-    for number, path in enumerate(paths):
-        try:
-            sources[number] = [source for source, *_ in code_cells(path) if source.strip()]
-        except Unusable as error:
-            runs[number] = Run(failed=str(error))
-    return runs, sources
 
 
 def by_folder(paths, folder):
@@ -95,14 +78,11 @@ def by_folder(paths, folder):
 
 def _refuse(options):
     """Raise InputError, before anything was run."""
-    folder, out, shown = options.folder.resolve(), options.out, clean(options.folder)
+    out = options.out
     if min(options.seconds, options.cell_seconds) < 1:
         raise InputError("--seconds and --cell-seconds: 1 or more is expected.")
-    if Path(tempfile.gettempdir()).resolve().is_relative_to(folder):
-        why = "and nothing may be written there: name the folder of the class itself."
-        raise InputError(f"Temporary files of this computer lie in {shown}, {why}")
-    if out and out.resolve().is_relative_to(folder):
-        raise InputError(f"Nothing is written into {shown}: name a folder elsewhere after --out.")
+    if out and out.resolve().is_relative_to(options.folder.resolve()):
+        raise InputError("--out: nothing is written into the class's folder; name one elsewhere.")
     if out:
         refuse_full(out)
         out.mkdir(parents=True, exist_ok=True)  # now, not when the class has been run

@@ -23,7 +23,7 @@ FOLDER = "attention"
 c.Spawner.default_url = "/git-pull?" + urlencode(
     {
         "repo": os.environ.get("COURSE", "https://github.com/OWNER/REPOSITORY"),
-        "branch": os.environ.get("BRANCH", "main"),
+        "branch": "main",
         "targetpath": FOLDER,
         "urlpath": f"lab/tree/{FOLDER}/notebooks/01_dot_products.ipynb",
     }

@@ -2,9 +2,8 @@
 
 import json
 import re
-import stat
+from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
@@ -13,7 +12,7 @@ from ..checks.verdict import MIME
 from .folder import clean, lessons
 
 KEPT = 200  # characters of each text of the student's that are kept
-SAID = 5000  # and of a verdict's words
+CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
 RANK = (None, False, True).index  # which of two verdicts is better
 # What no exercise needs, and what changes or forges a verdict may name.
 STRANGE = re.compile(
@@ -25,55 +24,92 @@ STRANGE = re.compile(
 )
 
 
-class Unusable(Exception):
-    """Why a file cannot be run, to follow its name in a list."""
-
-
 class Answer(NamedTuple):
-    """What a check said of an answer: as a Verdict has it, and its words."""
+    """What a check said of an answer, as a Verdict has it.
+
+    passed: None if it is not written, or as it was handed out.  at: the count of its cell.
+    """
 
     passed: bool | None
     mistakes: tuple = ()
     unnamed: tuple = ()
-    said: str = ""
+    at: int = 0
 
 
-def code_cells(path):
-    """Return of each code cell of a notebook (its source, what its outputs show: a list of dicts
-    by MIME type, its execution count, 0 where it has none). Raises Unusable."""
+@dataclass
+class Notebook:
+    """What a file holds.
+
+    sources: of its code cells.  verdicts: exercise -> the best Answer, of equal ones the last.
+    errors: (number of the cell as in [7], the error) of each cell that raised.
+    failed: why it cannot be read, or was not run to its end; or "".  saved: when, in seconds.
+    """
+
+    sources: list = field(default_factory=list)
+    verdicts: dict = field(default_factory=dict)
+    errors: list = field(default_factory=list)
+    failed: str = ""
+    saved: float = 0
+
+
+def read(path):
+    """Return the Notebook in a file. Raises nothing."""
     text = ""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # to read from a pipe is to wait
-            raise Unusable("not an ordinary file")
-        text = Path(path).read_text(encoding="utf-8-sig")
-        notebook = json.loads(text)
-        if notebook["nbformat"] < 4:
-            notebook = nbformat.reads(text, as_version=4)
-        return [_cell(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        if not path.is_file():  # to read from a pipe is to wait
+            return Notebook(failed="not an ordinary file")
+        text = path.read_text(encoding="utf-8-sig")
+        content = json.loads(text)
+        if content["nbformat"] < 4:
+            content = nbformat.reads(text, as_version=4)
+        return _notebook(content["cells"], path.stat().st_mtime)
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
         why = "damaged: it is not text in UTF-8"
     except (json.JSONDecodeError, RecursionError):
         why = "damaged: it is not JSON" if text.strip() else "an empty file"
-    except Unusable:
-        raise
     except Exception:
         why = "not a notebook"
-    raise Unusable(why)
+    return Notebook(failed=why)
 
 
-def _cell(cell):
-    shown = (output.get("data") for output in cell.get("outputs", ()) if isinstance(output, dict))
-    number = cell.get("execution_count")
-    shown = [data for data in shown if isinstance(data, dict)]
-    return "".join(cell["source"]), shown, number if isinstance(number, int) else 0
+def _notebook(cells, saved):
+    notebook = Notebook(saved=saved)
+    for source, cell in _code(cells):
+        notebook.sources.append(source)
+        count = cell.get("execution_count")
+        for output in cell.get("outputs", ()):
+            match output:
+                case {"output_type": "error", "ename": str(name), "evalue": str(value)}:
+                    error = clean(f"{name}: {value}".removesuffix(": "))[:KEPT]
+                    notebook.errors.append((len(notebook.sources), error))
+                case {"data": {**data}} if found := verdict_in(data):
+                    exercise, answer = found
+                    if found in given().get(source, ()):  # such as code to repair
+                        answer = Answer(None)
+                    answer = answer._replace(at=count if isinstance(count, int) else 0)
+                    keep_best(notebook.verdicts, exercise, answer)
+    return notebook
+
+
+def _code(cells):
+    """Yield (source, cell) of the code cells that are not empty."""
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and source.strip():
+            yield source, cell
 
 
 @cache
 def given():
-    """The sources of the course's own code cells."""
-    return {source for lesson in lessons() for source, *_ in code_cells(lesson)}
+    """Return the sources of the course's own code cells, each with the verdicts it shows."""
+    files = [json.loads(lesson.read_text(encoding="utf-8")) for lesson in lessons()]
+    return {
+        source: [verdict_in(output.get("data", {})) for output in cell["outputs"]]
+        for file in files
+        for source, cell in _code(file["cells"])
+    }
 
 
 def verdict_in(data):
@@ -82,9 +118,8 @@ def verdict_in(data):
         case {"exercise": str(exercise), "passed": True | False | None as passed, **rest}:
             texts = [rest.get("mistakes"), rest.get("unnamed", [])]
             if all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in texts):
-                names, unnamed = (tuple(s[:KEPT] for s in x) for x in texts)
-                said = str(data.get("text/plain", ""))[:SAID]
-                return exercise[:KEPT], Answer(passed, names, unnamed, said)
+                names, unnamed = (tuple(clean(s)[:KEPT] for s in x) for x in texts)
+                return clean(exercise)[:KEPT], Answer(passed, names, unnamed)
 
 
 def keep_best(answers, exercise, answer):

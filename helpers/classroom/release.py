@@ -2,25 +2,26 @@
 
 import re
 import shutil
-import sys
 from copy import deepcopy
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import nbformat
 from nbformat import v4
 
 from ..errors import InputError
 from .folder import ROOT, clean, lessons, refuse_full
+from .read_notebook import CHECK
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
-CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
 NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
 COPIED = ("helpers", "data")
 OPTIONAL = [*(ROOT / "notebooks").glob("your_own_model.*")]
 KINDS = ("solutions", "hints", "answers")
+# of a cell, as nbgrader asks for it
+METADATA = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
 MARK = ".release"  # the file by which a release knows a former one
 
 
@@ -52,31 +53,24 @@ def arguments(parser):
     parser.add_argument(
         "--repository", help="the address of the copy once it is published: prints links to it"
     )
-    parser.add_argument("--branch", default="main", help="of the repository, default %(default)s")
-    parser.add_argument("--hub", default="https://HUB", help="the address of your JupyterHub")
 
 
 def main(options):
-    """Returns the exit code: 0, or 2 where nothing was written."""
-    folder = options.folder
-    try:
-        chosen = _chosen(options.lessons)
-        parts = {folder: chosen}
-        if options.nbgrader:
-            parts = {folder / "source" / path.stem: [path] for path in chosen}
-        for part in parts:
-            _refuse(part)
-        for part, paths in parts.items():
-            write_course(part, paths, options.without, options.nbgrader)
-        for path in () if options.lessons or options.nbgrader else OPTIONAL:
-            shutil.copy(path, folder / "notebooks")
-    except (InputError, OSError) as error:
-        print(clean(error), file=sys.stderr)
-        return 2
+    """Returns the exit code. Raises InputError where nothing was written."""
+    folder, chosen = options.folder, _chosen(options.lessons)
+    parts = {folder: chosen}
+    if options.nbgrader:
+        parts = {folder / "source" / path.stem: [path] for path in chosen}
+    for part in parts:
+        _refuse(part)
+    for part, paths in parts.items():
+        write_course(part, paths, options.without, options.nbgrader)
+    for path in () if options.lessons or options.nbgrader else OPTIONAL:
+        shutil.copy(path, folder / "notebooks")
     left_out = ", ".join(options.without) or "nothing left out"
     print(f"Lessons in {clean(folder)}: {len(chosen)} written (--without: {left_out}).")
     if options.repository:
-        print("\n".join(links(options.repository, options.branch, options.hub, chosen[0].name)))
+        print("\n".join(links(options.repository, chosen[0].name)))
     return 0
 
 
@@ -116,18 +110,16 @@ def write_course(folder, paths, without, for_nbgrader):
         nbformat.write(with_points(copy) if for_nbgrader else copy, notebooks / path.name)
 
 
-def links(repository, branch, hub, first):
+def links(repository, first):
     """Lines: where a student gets the copy with nbgitpuller, and on Binder."""
-    address = repository.removesuffix("/").removesuffix(".git")
-    name = address.rpartition("/")[2]
-    pull = f"repo={quote(repository, '')}&branch={quote(branch, '')}"
-    host, owner = urlsplit(address).netloc, urlsplit(address).path.strip("/")
-    where = f"gh/{owner}" if host == "github.com" else f"git/{quote(repository, '')}"
-    path = quote(f"lab/tree/{name}/notebooks/{first}", "")
-    binder = f"https://mybinder.org/v2/{where}/{quote(branch, '')}"
+    address = urlsplit(repository.removesuffix("/").removesuffix(".git"))
+    path = f"lab/tree/notebooks/{first}"
+    pulled = path.replace("tree", f"tree/{address.path.rpartition('/')[2]}")
+    pull = urlencode({"repo": repository, "branch": "main", "urlpath": pulled})
+    at = f"gh{address.path}" if address.netloc == "github.com" else f"git/{quote(repository, '')}"
     return [
-        f"nbgitpuller: {hub.rstrip('/')}/hub/user-redirect/git-pull?{pull}&urlpath={path}",
-        f"Binder: {binder}?urlpath={quote(f'lab/tree/notebooks/{first}', '')}",
+        f"nbgitpuller: https://HUB/hub/user-redirect/git-pull?{pull}",
+        f"Binder: https://mybinder.org/v2/{at}/main?{urlencode({'urlpath': path})}",
     ]
 
 
@@ -166,23 +158,17 @@ def with_points(notebook):
     cells = []
     for cell in notebook.cells:
         cells.append(cell)
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-        found = CHECK.search(cell.source) if cell.cell_type == "code" else None
-        if found:
+        if cell.cell_type != "code":
+            continue
+        cell.outputs, cell.execution_count = [], None
+        if found := CHECK.search(cell.source):
             marked = STUB.sub(r"\1### BEGIN SOLUTION\n\1...\n\1### END SOLUTION", cell.source)
             if marked != cell.source:  # code to repair stays, and is no stub
                 cell.source = marked
-                cell.metadata["nbgrader"] = _metadata(found[1], solution=True)
-            points = _metadata(f"{found[1]}_points", grade=True, locked=True, points=1)
-            test = f"assert {found[0]}"
-            name = f"points-{found[1]}"
-            cells.append(v4.new_code_cell(test, id=name, metadata={"nbgrader": points}))
+                cell.metadata["nbgrader"] = METADATA | {"grade_id": found[1], "solution": True}
+            its = {"grade_id": f"{found[1]}_points", "grade": True, "locked": True, "points": 1}
+            test = v4.new_code_cell(f"assert {found[0]}", id=f"points-{found[1]}")
+            test.metadata["nbgrader"] = METADATA | its
+            cells.append(test)
     notebook.cells = cells
     return notebook
-
-
-def _metadata(name, **its):
-    """Of a cell, as nbgrader's schema 3 asks for it."""
-    kinds = dict(grade=False, solution=False, locked=False, task=False)
-    return {"grade_id": name, "schema_version": 3, **kinds, **its}

@@ -1,59 +1,52 @@
-"""The tables of a class: students by exercises, a number for each mistake, the most common one."""
+"""The tables of a class: its mistakes, the most common first, and students by exercises."""
 
 import re
-import textwrap
 from collections import Counter, defaultdict
-from statistics import multimode
 
-from wcwidth import wcswidth
-
-from ..checks.exercises import CHECKED
-from ..checks.message import WIDTH
 from ..checks.unnamed import PRINT
-from .folder import clean, exercises_by_lesson
+from .folder import exercises_by_lesson
 from .read_notebook import keep_best
 
-LONGEST_NAME = 40
-DOUBLED = "One name with several notebooks of a lesson. Several students? Make a folder for each"
+NOTES = "Not read, not run to the end, or with errors (of each the first; what ran counts)"
 UNNAMED = "Wrong answers that nobody has named yet; those that give the same numbers together"
-RIGHT, OPEN, WRONG = "ok", "..", "x"  # in every encoding, and as wide in every terminal
-LEGEND = (
-    f"{RIGHT} right   {OPEN} not written   - not in the notebook   {WRONG} ? wrong, without a name"
-)
+RIGHT, OPEN, WRONG, NAMELESS = "ok", "..", "x", "?"
+LEGEND = f"{RIGHT} right   {OPEN} as handed out   - not in the notebook   {WRONG} wrong"
 
 
 def report(runs):
-    """Return lines to print.  runs: [(student, name of the notebook, Run)]."""
+    """Return lines to print.  runs: [(student, name of the file, Notebook)]."""
     answers = best(runs)
     lines = []
     for lesson, exercises in exercises_by_lesson().items():
         here = {name: its for name, its in answers.items() if not its.keys().isdisjoint(exercises)}
         if here:
-            common = [most_common(name, here) for name in exercises]
-            lines += [lesson, "=" * len(lesson), "", *table(here, exercises), ""]
-            lines += section("Most common mistake", common)
+            lines += [lesson, "=" * len(lesson), "", *table(here, exercises)]
             lines += section(UNNAMED, nameless(here, exercises))
     return [*lines, *notes(runs)]
 
 
 def best(runs):
-    """student -> exercise -> the best Answer, of all notebooks."""
+    """Return student -> exercise -> the best Answer, of all notebooks."""
     answers = defaultdict(dict)
-    for student, _, done in runs:
-        its = answers[student]
-        for exercise, answer in done.verdicts.items():
+    for student, _, notebook in runs:
+        its = answers[student]  # also of a notebook without any
+        for exercise, answer in notebook.verdicts.items():
             keep_best(its, exercise, answer)
     return answers
 
 
 def table(answers, exercises, places=None):
-    """Return lines: students by exercises, and a legend.
+    """Return lines: the mistakes with their numbers, and students by exercises.
 
     answers: as of best().  places: student -> the exercise where the student is.
     """
-    wrong = [its[name] for its in answers.values() for name in exercises if name in its]
-    made = Counter(sorted(clean(name) for answer in wrong for name in answer.mistakes))
-    numbers = {name: str(k) for k, (name, _) in enumerate(made.most_common(), start=1)}
+    made = defaultdict(Counter)  # mistake -> how many made it, in each exercise
+    for its in answers.values():
+        for exercise in exercises:
+            for name in _mistakes(its.get(exercise)):
+                made[name][exercise] += 1
+    order = sorted(made, key=lambda name: (name == NAMELESS, -made[name].total(), name))
+    numbers = {name: str(k) for k, name in enumerate(order, start=1)} | {NAMELESS: NAMELESS}
 
     def cell(student, exercise):
         here = ">" if places and places[student] == exercise else ""
@@ -62,95 +55,58 @@ def table(answers, exercises, places=None):
             return f"{here}-"
         if answer.passed is not False:
             return here + (RIGHT if answer.passed else OPEN)
-        names = dict.fromkeys(map(clean, answer.mistakes))
-        return " ".join([here + WRONG, *([numbers[name] for name in names] or "?")])
+        return " ".join([here + WRONG, *(numbers[name] for name in _mistakes(answer))])
 
-    rows = {student: [cell(student, name) for name in exercises] for student in answers}
-    legend = [f"{number} = {name}" for name, number in numbers.items()]
-    return [*_grid(rows, exercises), LEGEND, *_wrapped(legend)]
-
-
-def _grid(rows, exercises):
-    """The rows below the names of the exercises, in as many blocks as the width asks for."""
-    names = ["", *map(_short, rows)]
-    left = max(map(wcswidth, names))
-    start = [name + " " * (left - wcswidth(name)) for name in names]
-    done, block = [], start
-    for column in zip(exercises, *rows.values(), strict=True):
-        width = max(map(len, column))
-        if block is not start and len(block[0]) + 2 + width > WIDTH:
-            done, block = [*done, *block, ""], start
-        block = [f"{line}  {cell:{width}}" for line, cell in zip(block, column, strict=True)]
-    return [line.rstrip() for line in [*done, *block, ""]]
+    rows = [["", *exercises]]
+    rows += [[student, *(cell(student, name) for name in exercises)] for student in answers]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    legend = []
+    for name in order:
+        count = ", ".join(f"{exercise} {n}" for exercise, n in made[name].items())
+        words = "wrong, without a name" if name == NAMELESS else name
+        legend.append(f"{numbers[name]} = {words}: {count}")
+    aligned = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return [*section("Mistakes, and how many made them", legend), *aligned, LEGEND, ""]
 
 
-def _short(name):
-    half = LONGEST_NAME // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[: half - 2]}..{name[-half:]}"
-
-
-def most_common(exercise, answers):
-    """Return the mistake that most students made in this exercise, as a sentence."""
-    here = [its[exercise] for its in answers.values() if exercise in its]
-    wrong = [answer.mistakes for answer in here if answer.passed is False]
-    named = [clean(name) for names in wrong for name in names]
-    if not wrong:
-        return f"{exercise}: {'no wrong answer' if here else 'in no notebook'}"
-    if not named:
-        return f"{exercise}: without a name, {len(wrong)} of {len(here)}"
-    top = sorted(multimode(named))
-    each = " each" if len(top) > 1 else ""
-    return f"{exercise}: {' / '.join(top)}, {named.count(top[0])} of {len(here)}{each}"
+def _mistakes(answer):
+    """Return the names of what is wrong in an answer, each once."""
+    wrong = answer is not None and answer.passed is False
+    return [*dict.fromkeys(answer.mistakes)] or [NAMELESS] if wrong else []
 
 
 def nameless(answers, exercises):
     """Return lines: the wrong answers without a name, those together that give the same numbers,
     or where there are none, are told the same."""
-    lines = []
+    groups = defaultdict(list)
     for exercise in exercises:
-        groups = defaultdict(list)
         for student, its in answers.items():
             match its.get(exercise):
-                case (False, (), (alike, said), *_):
-                    alike = f" {alike}" if re.fullmatch(PRINT, alike) else ""
-                    groups[alike, "" if alike else said].append((_short(student), said))
-        for (alike, _), members in sorted(groups.items(), key=lambda group: -len(group[1])):
-            students, said = zip(*members, strict=True)
-            who = f"{len(students)} student{'s' * (len(students) > 1)}: {', '.join(students)}"
-            lines.append(f"{exercise}{alike}, {who}: {clean(said[0])}")
+                case (False, (), (digits, said), *_):
+                    known = re.fullmatch(PRINT, digits)
+                    group = (f"{exercise} {digits}", "") if known else (exercise, said)
+                    groups[group].append((student, said))
+    lines = []
+    for (name, _), members in groups.items():
+        students, said = zip(*members, strict=True)
+        who = f"{len(students)} student{'s' * (len(students) > 1)}: {', '.join(students)}"
+        lines.append(f"{name}, {who}: {said[0]}")
     return lines
 
 
 def notes(runs):
-    """Return lines: what could not be run and why, and what else a table cannot show."""
-    failed, raised, seen = [], [], defaultdict(list)
-    for student, name, done in runs:
-        for exercise in done.verdicts.keys() & CHECKED.keys():
-            seen[student, exercise].append(name)
-        why = clean(done.failed) or "no check in it gave a verdict"
-        if done.failed and done.verdicts:
-            why += "; what was checked before counts"
-        if done.failed or not done.verdicts:
-            failed.append(f"{name}: {why}")
-        if done.errors:
-            cell, error = done.errors[0]
-            more = f" (and {len(done.errors) - 1} more)" if len(done.errors) > 1 else ""
-            raised.append(f"{name}: cell [{cell}] {clean(error)}{more}")
-    doubled = [f"{who}: {', '.join(names)}" for (who, _), names in seen.items() if len(names) > 1]
-    return [
-        *section(DOUBLED, dict.fromkeys(doubled)),
-        *section("Not read, or not run to the end", failed),
-        *section("Cells that raised an error (the cells after them were run)", raised),
-    ]
+    """Return lines: what was not run to its end, or raised an error."""
+    entries = []
+    for _, name, notebook in runs:
+        said = [notebook.failed] if notebook.failed else []
+        said += [f"cell [{cell}] {error}" for cell, error in notebook.errors[:1]]
+        if not notebook.verdicts:
+            said.append("no check in it gave a verdict")
+        if said:
+            entries.append(f"{name}: {'; '.join(said)}")
+    return section(NOTES, entries)
 
 
 def section(heading, entries):
     """Return lines: the heading, the entries below it, and an empty one; none for no entries."""
-    return [heading, *_wrapped(entries, "  "), ""] if entries else []
-
-
-def _wrapped(entries, indent=""):
-    """The lines of all entries; what does not fit beside the start of one stands further in."""
-    more = indent + "    "
-    wrap = textwrap.TextWrapper(WIDTH, indent, more, break_on_hyphens=False).wrap
-    return [line for entry in entries for line in wrap(entry)]
+    return [heading, *(f"  {entry}" for entry in entries), ""] if entries else []
