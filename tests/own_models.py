@@ -67,12 +67,12 @@ WINDOW = dict(num_key_value_heads=2, sliding_window=3)
 def architectures(hf):
     size = dict(vocab_size=80, hidden_size=32, num_hidden_layers=2, pad_token_id=0)
     heads = dict(num_attention_heads=4, intermediate_size=32)
-    eight = dict(head_dim=8)
     return {
         "gpt2": hf.GPT2Config(vocab_size=80, n_embd=32, n_layer=2, n_head=4),
         "llama": hf.LlamaConfig(**size, **heads, num_key_value_heads=2),
-        "mistral": hf.MistralConfig(**size, **heads, **WINDOW),
-        "gemma2": hf.Gemma2Config(**size, **heads, **WINDOW, **eight, attn_logit_softcapping=1.0),
+        "gemma2": hf.Gemma2Config(
+            **size, **heads, **WINDOW, head_dim=8, attn_logit_softcapping=1.0
+        ),
         "gpt_neox": hf.GPTNeoXConfig(**size, **heads),
         "bert": hf.BertConfig(**size, **heads),
         "roberta": hf.RobertaConfig(**size, **heads),

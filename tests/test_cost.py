@@ -161,11 +161,6 @@ def test_the_lesson_prints_the_counts_of_the_course():
     assert "dropout 0.1 in blocks: False" in text and "[None, None] in blocks: True" in text
 
 
-def test_no_time_of_this_computer_is_compared():
-    for cell in code_cells(LESSON):
-        assert "own_times" not in cell.source and "perf_counter" not in cell.source
-
-
 def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one(own):
     in_blocks, scores = own["in_blocks"], own["scores"]
     for times in (1, 100):
