@@ -1,8 +1,6 @@
 """A model of transformers from inside: its attention, and what it answers when that is changed."""
 
-import inspect
 import re
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 
@@ -32,6 +30,7 @@ class OwnModel:
 
     def __init__(self, name, model, tokenizer, asks):
         self.name, self.tokenizer, self.model, self.asks = name, tokenizer, model.eval(), asks
+        model.config.use_cache = False
         self._run = lru_cache(2)(self._run)  # moving a slider asks for the same text again
         try:
             self._attach()
@@ -209,13 +208,8 @@ class OwnModel:
 
     def _forward(self, inputs, run=None):
         """What the model gives; run: an intervene.Run that watches it."""
-        parameters = inspect.signature(self.model.forward).parameters
-        wanted = {"use_cache": False, "logits_to_keep": 1}  # of the last piece only
-        if self.asks == GAP:
-            del wanted["logits_to_keep"]
-        wanted = {name: x for name, x in wanted.items() if name in parameters}
-        with torch.no_grad(), run.watch() if run else nullcontext():
-            return self.model(**inputs, **wanted)
+        with torch.no_grad(), (run or intervene.Run()).watch():
+            return self.model(**inputs)
 
     def _inputs(self, text):
         """(what the model gets, its pieces, a note on what was cut off)"""
@@ -249,16 +243,14 @@ def _fitting(changed, weights, values):
     """What change returned, if it can be used."""
     try:
         contexts = changed[0] @ changed[1]
-        fits = contexts.shape == values.shape
+        fits = contexts.shape == values.shape and contexts.isfinite().all()
     except Exception:  # it can be anything
         fits = False
     if not fits:
         raise InputError(
-            "change returned something else; two tensors are expected: weights "
+            "change returned something else; two tensors of finite numbers are expected: weights "
             f"{tuple(weights.shape)}, heads by rows by columns, and values {tuple(values.shape)}."
         )
-    if not contexts.isfinite().all():
-        raise InputError("change returned numbers that are not finite; was a row divided by 0?")
     return changed
 
 
