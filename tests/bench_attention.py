@@ -12,7 +12,6 @@ the times.
 import csv
 import platform
 import sys
-from dataclasses import astuple, fields
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -140,9 +139,8 @@ def write_peaks(peaks):
             "# n: words.  mib: memory taken at the peak, in MiB; 0.1 stands for less, too.\n"
         )
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow([field.name for field in fields(cost.Peak)])
-        for peak in peaks:
-            rows.writerow([*astuple(peak)[:-1], f"{max(peak.mib, 0.1):.1f}"])
+        rows.writerow(cost.Peak._fields)
+        rows.writerows([*peak[:-1], f"{max(peak.mib, 0.1):.1f}"] for peak in peaks)
 
 
 def write(timed):
@@ -157,12 +155,9 @@ def write(timed):
             "# at the peak, in MiB, where measured; 0.1 stands for less, too.\n"
         )
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow([field.name for field in fields(cost.Timed)])
-        for t in timed:
-            task, way, n, ms, mib = astuple(t)
-            rows.writerow(
-                [task, way, n, f"{ms:.3g}", "" if mib is None else f"{max(mib, 0.1):.1f}"]
-            )
+        rows.writerow(cost.Timed._fields)
+        for *what, ms, mib in timed:
+            rows.writerow([*what, f"{ms:.3g}", "" if mib is None else f"{max(mib, 0.1):.1f}"])
 
 
 if __name__ == "__main__":

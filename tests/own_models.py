@@ -34,8 +34,8 @@ def saved(tmp_path_factory, tiny):
     size = dict(vocab_size=len(tiny.tokenizer), hidden_size=16, num_hidden_layers=2)
     attention = dict(num_attention_heads=4, intermediate_size=16)
     gpt = dict(vocab_size=size["vocab_size"], n_embd=40, n_layer=2)
-    masked = {"masked": hf.BertConfig(**size, **attention)}
-    configs = masked | {
+    configs = {
+        "masked": hf.BertConfig(**size, **attention),
         "encoder": hf.BertConfig(**size, **attention, max_position_embeddings=40),
         "decoder": hf.GPT2Config(**gpt, n_head=20),
         "both": hf.BartConfig(d_model=16, encoder_layers=1, decoder_layers=1),
@@ -43,7 +43,6 @@ def saved(tmp_path_factory, tiny):
             **size, **attention, num_key_value_heads=2, sliding_window=2, attn_implementation="sdpa"
         ),
         "without attention": hf.MambaConfig(**size, state_size=4),
-        "pictures": hf.ViTConfig(hidden_size=16, num_hidden_layers=1, image_size=32),
     }
     place = tmp_path_factory.mktemp("models")
 
@@ -68,23 +67,18 @@ WINDOW = dict(num_key_value_heads=2, sliding_window=3)
 def architectures(hf):
     size = dict(vocab_size=80, hidden_size=32, num_hidden_layers=2, pad_token_id=0)
     heads = dict(num_attention_heads=4, intermediate_size=32)
-    eight = dict(head_dim=8)
     return {
         "gpt2": hf.GPT2Config(vocab_size=80, n_embd=32, n_layer=2, n_head=4),
         "llama": hf.LlamaConfig(**size, **heads, num_key_value_heads=2),
-        "mistral": hf.MistralConfig(**size, **heads, **WINDOW),
-        "gemma2": hf.Gemma2Config(**size, **heads, **WINDOW, **eight, attn_logit_softcapping=1.0),
+        "gemma2": hf.Gemma2Config(
+            **size, **heads, **WINDOW, head_dim=8, attn_logit_softcapping=1.0
+        ),
         "gpt_neox": hf.GPTNeoXConfig(**size, **heads),
         "bert": hf.BertConfig(**size, **heads),
         "roberta": hf.RobertaConfig(**size, **heads),
         "deberta": hf.DebertaV2Config(**size, **heads, relative_attention=True),
         "granite_swa": hf.GraniteSWAConfig(**size, **heads, **WINDOW),
-        "bamba": hf.BambaConfig(
-            **size, **heads, num_key_value_heads=2, mamba_n_heads=8, mamba_d_head=8,
-            mamba_d_state=4, mamba_n_groups=1, attn_layer_indices=[1],
-        ),
-        "squeezebert": hf.SqueezeBertConfig(**size, **heads, embedding_size=32),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")

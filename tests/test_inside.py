@@ -20,7 +20,6 @@ CHANGED = {
     "gpt2": ("transformer.h.1.attn", "c_proj", lambda a, x: a.c_attn(x)[..., 64 + 16 : 64 + 24]),
     # of grouped ones heads 3 and 4 share the second key and value
     "llama": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
-    "mistral": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
     "gemma2": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
     # GPT-NeoX has query, key and value of each head side by side
     "gpt_neox": ("gpt_neox.layers.1.attention", "dense",
@@ -34,22 +33,19 @@ CHANGED = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_weights_that_are_replaced_by_themselves_change_nothing(built, name):
-    import transformers as hf
-
     model, calls = built(name), []
-    assert model.silent == ""
 
     def itself(layer, weights, values):
         calls.append(layer)
         return weights, values
 
-    plain = direct_answers(hf, model)
+    plain = direct_answers(model)
     torch.testing.assert_close(model.answers(ASKED), plain, rtol=0, atol=1e-6)
     torch.testing.assert_close(model.answers(ASKED, itself), plain, rtol=0, atol=1e-6)
     assert calls == [0, 1]
 
 
-def direct_answers(hf, model):
+def direct_answers(model):
     """The same parameters in a model of transformers that knows nothing of our function."""
     inner = model.model
     own = type(inner)._from_config(copy.deepcopy(inner.config), attn_implementation="eager").eval()
@@ -125,52 +121,15 @@ def test_an_intervention_equals_hooks_written_by_hand(built, name):
     torch.testing.assert_close(same, before, rtol=0, atol=1e-5)
 
 
-def test_a_value_from_another_text_is_one_more_key(built):
-    """As a trial changes it; of grouped heads, only the one that is asked."""
-    model, found = built("llama"), []
-    other = ASKED.replace("man", "cat")
-    model.answers(other, lambda k, w, v: (w, found.append(v) or v))
-    theirs = found[1][:, 1:2]
-
-    def one_more(layer, weights, values):
-        if layer != 1:
-            return weights, values
-        moved = torch.zeros_like(weights[..., :1])
-        moved[2, -1, 0], weights[2, -1, 1] = weights[2, -1, 1].clone(), 0
-        return torch.cat([weights, moved], -1), torch.cat([values, theirs], -2)
-
-    def by_value(layer, weights, values):
-        contexts = weights @ values
-        if layer == 1:
-            contexts[2, -1] += weights[2, -1, 1] * (theirs - values[:, 1:2])[2, 0]
-        return torch.eye(len(contexts[0])).expand(4, -1, -1), contexts
-
-    mine, expected = model.answers(ASKED, one_more), model.answers(ASKED, by_value)
-    torch.testing.assert_close(mine, expected, rtol=0, atol=1e-5)
-    assert (mine - model.answers(ASKED)).abs().max() > 1e-5
-
-
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("deberta", "cannot be changed: it does not compute attention once in each layer"),
-        ("granite_swa", "cannot be changed: its attention gives more than its weights times"),
+        ("deberta", "the weights of its attention are not seen in each layer; choose a decoder"),
+        ("granite_swa", "it answers otherwise when its own weights are put back; choose"),
     ],
 )
-def test_a_model_whose_weights_cannot_be_changed_is_shown_and_says_why(built, name, said):
-    model = built(name)
-    assert len(model.look(ASKED).layers[0]) == 4 and "cannot be changed" in repr(model)
-    for attempt in (model.answers, lambda *a: model.effects(a[0])):
-        assert re.search(said, complaint(attempt, ASKED, lambda layer, *both: both))
-    sentence = "the {cat dog} took it and ___ it"
-    claim = Claim("own", 1, "it", "{}", answer="{}", sentence=sentence)
-    assert re.search(said, complaint(trial, claim, model))
-
-
-@pytest.mark.parametrize("name", ["squeezebert", "bamba"])
-def test_what_is_no_weight_for_each_pair_in_each_layer_is_refused(built, name):
-    """It returns scores, or weights of some layers."""
-    assert "did not return weights of attention in each of its layers" in complaint(built, name)
+def test_a_model_whose_weights_cannot_be_changed_says_why(built, name, said):
+    assert f"{name} cannot be shown: {said}" in complaint(built, name)
 
 
 def test_a_model_of_texts_and_pictures_needs_both(tiny):
@@ -180,26 +139,7 @@ def test_a_model_of_texts_and_pictures_needs_both(tiny):
     of_pictures = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=32)
     config = hf.CLIPConfig(text_config=of_text, vision_config=of_pictures)
     text = complaint(OwnModel, "clip", hf.CLIPModel(config), tiny.tokenizer, "")
-    assert "clip could not be run on a text of 26 pieces" in text and "choose a decoder" in text
-
-
-def test_a_model_with_damaged_weights_does_not_answer(tiny):
-    model = copy.deepcopy(tiny.model)
-    model.transformer.h[1].mlp.c_fc.weight.data[0] = float("nan")
-    text = complaint(OwnModel, "damaged", model, tiny.tokenizer, NEXT)
-    assert "no number (nan): its weights may be damaged" in text
-
-
-def test_a_gap_that_cannot_be_is_told(built, tiny):
-    """The tokenizer has no piece for it, or the text is cut before it."""
-    bert = built("bert")
-    model = OwnModel("bert", bert.model, tiny.tokenizer, GAP)
-    assert len(model.look(ASKED).layers) == 2
-    assert "its tokenizer has no piece for a gap" in complaint(model.answers, ASKED)
-    text = complaint(bert.answers, "hat " * 600 + "___")
-    assert text.endswith(
-        "piece that is missing. Only the first 512 of 601 pieces: no more can be drawn."
-    )
+    assert "clip cannot be shown: it does not run on a text, " in text and "choose a dec" in text
 
 
 def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
@@ -219,13 +159,10 @@ def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
         return weights, values
 
     old, new = tiny.answers(TEXT), tiny.answers(TEXT, change)
-    first, second, third, _ = view.caption.split("\n", 3) + [""]
+    first, second, third = view.caption.split("\n")
     assert first == f"Before: {tiny.likeliest(old)}." and second == f"After: {tiny.likeliest(new)}."
     best = new.argmax().item()
-    assert (
-        f"After: {tiny._names([best])[0]} {new[best].exp():.2f}, " in second
-        and second.count(",") == 4
-    )
+    assert f"After: {tiny._names([best])[0]} {new[best].exp():.2f}, " in second
     assert third.startswith(f"{(new.exp() - old.exp()).abs().sum() / 2:.2f} of the probability")
     assert view.explain(4, 3).endswith(f"in the model itself it is {before[4, 3]:.2f}")
     assert "keep has the shape (2, 2); (5, 5) is expected" in complaint(
@@ -236,7 +173,7 @@ def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
 def test_a_gap_is_needed_where_a_model_fills_gaps(built):
     bert = built("bert")
     assert bert.look(TEXT).rows == TEXT.split(), "a text without a gap can be looked at"
-    for text in (TEXT, "the ___ took the ___"):
+    for text in (TEXT, "the ___ took the ___", "hat " * 600 + "___"):
         assert "type ___ once" in complaint(bert.answers, text)
     assert torch.equal(bert.answers("the ___ took it"), bert.answers("the [MASK] took it"))
     assert bert.look("the _____ took it").rows[1] == "[MASK]"
@@ -244,9 +181,9 @@ def test_a_gap_is_needed_where_a_model_fills_gaps(built):
 
 def test_a_change_that_returns_something_else_is_told(tiny):
     wide = torch.ones(4, 5, 6)
-    for wrong in (None, torch.ones(5, 5), (torch.ones(5, 5), wide), (wide, wide)):
+    endless = torch.ones(4, 5, 5) / 0, torch.ones(4, 5, 8)
+    for wrong in (None, torch.ones(5, 5), (torch.ones(5, 5), wide), (wide, wide), endless):
         assert "change returned" in complaint(tiny.answers, TEXT, lambda *_, wrong=wrong: wrong)
-    assert "not finite" in complaint(tiny.answers, TEXT, lambda layer, w, v: (w / 0, v))
     with pytest.raises(ZeroDivisionError):
         tiny.answers(TEXT, lambda *_: 1 // 0)
     before = tiny.answers(TEXT)
@@ -276,21 +213,13 @@ def test_a_claim_is_tried_on_the_sentences_that_it_names(tiny):
         assert case.answer == tiny.answers(case.words).argmax() != case.turns
         assert case.turns == tiny.answers(case.other).argmax()
     assert "8 of 8" in str(trial(claim, tiny))
-    cat = list(tiny.cases(replace(claim, looks="the", at="the", answer="{}")))[1]
+    cat = list(tiny.cases(replace(claim, looks="the", at="the")))[1]
     assert (cat.query, cat.key) == (3, 0), "the last that looks, the first that is looked at"
-    assert (tiny._names([cat.answer])[0], tiny._names([cat.turns])[0]) == ("cat", "fox")
-    on_it = list(tiny.cases(replace(claim, answer="{}", instead="on")))[1]
-    assert (on_it.other.split()[4], tiny._names([on_it.turns])[0], on_it.content) == (
-        "on",
-        "on",
-        "on",
-    )
     for wrong, said in (
         (dict(sentence="the cat took it"), "needs words to choose from"),
         (dict(sentence=None), "needs words to choose from"),
-        (dict(answer="hat"), "the answer is '{}', that word, or 'likeliest'"),
+        (dict(answer="hat"), "the answer is 'likeliest'"),
         (dict(sentence=FORM.replace("cat", "dogs")), "'dogs' is no piece of this text"),
-        (dict(answer="{}", instead="dogs"), "'dogs' is not one piece"),
         (dict(layer=4), "there is no layer 4 with attention; it has: 1, 2, 3"),
     ):
         assert said in complaint(trial, replace(claim, **wrong), tiny)
@@ -318,6 +247,6 @@ def test_what_a_model_learned_to_read_is_read_and_needed(tiny):
             adam.step(torch.nn.functional.cross_entropy(said, words[:, 1]), 0.01)
     learned = OwnModel("learned", model, tiny.tokenizer, NEXT)
     sentence = f"the {{{NOUNS.removeprefix('hat ')}}} took the hat and took it"
-    claim = Claim("learned", 1, "it", "{}", answer="{}", sentence=sentence)
+    claim = Claim("learned", 1, "it", "{}", answer="likeliest", sentence=sentence)
     assert trial(claim, learned).outcome == "read and needed"
     assert trial(replace(claim, at="hat"), learned).outcome == "not read"

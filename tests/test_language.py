@@ -47,11 +47,6 @@ def test_order_question_and_colours_are_drawn_evenly():
         assert (drawn.bincount(minlength=4) / 8000 - 1 / 4).abs().max() < 0.03
 
 
-def test_the_same_seed_gives_the_same_sentences():
-    assert torch.equal(draw().words, draw().words)
-    assert not torch.equal(draw().words, draw(seed=1).words)
-
-
 def test_only_the_pairs_that_are_given_are_drawn():
     pairs = [("man", "hat"), ("queen", "key")]
     found = {frozenset(n.split()[1] for n in (small.write(w)[1], small.write(w)[4]))
@@ -65,17 +60,9 @@ def test_a_noun_that_is_never_meant_stands_in_sentences_all_the_same():
     assert set(s.antecedent.tolist()) == {1, 4}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the red man took the blue hat and examined it",
-        " The RED man took the blue hat, and examined it. ",
-    ],
-)
-def test_what_is_typed_is_what_is_drawn(text):
-    assert small.write(small.read(text)) == [
-        "the", "red man", "took", "the", "blue hat", "and", "examined", "it",
-    ]  # fmt: skip
+def test_what_is_typed_is_what_is_drawn():
+    read = small.read(" The RED man took the blue hat, and examined it. ")
+    assert small.write(read) == "the,red man,took,the,blue hat,and,examined,it".split(",")
 
 
 @pytest.mark.parametrize(
@@ -83,9 +70,7 @@ def test_what_is_typed_is_what_is_drawn(text):
     [
         ("the dog took it", "'dog' is no word of the small language. It has: the, and"),
         ("the red took it", "after the colour 'red' a noun is expected, not 'took'"),
-        ("the red blue hat and it", "after the colour 'red' a noun is expected, not 'blue'"),
         ("the red man took the hat", "the last word is the question: him, her, it"),
-        ("it red", "the last word is the question"),
         ("", "the last word is the question"),
         ("the " * 30 + "it", "after at most 29 words"),
         ("x" * 1000, f"'{'x' * 30}' is no word"),

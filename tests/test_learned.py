@@ -9,7 +9,6 @@ import torch
 from learned_figures import LESSON, save_training
 from replay import code_cells, replay, run, solutions
 
-from helpers import InputError
 from helpers.models import training
 from helpers.models.training import BLOCKS, Snapshot, counted, load_training
 
@@ -68,10 +67,10 @@ def test_a_students_own_code_changes_what_a_trained_model_answers(path, name, wi
         assert printed.getvalue().endswith(expected)
 
 
-@pytest.mark.parametrize("steps", [1, 7, 20, 199])
-def test_the_bar_has_20_blocks_at_the_end_whatever_is_counted(steps, capsys):
-    assert list(counted(steps, "some steps")) == list(range(steps))
-    assert capsys.readouterr().out == "some steps " + "■" * BLOCKS + "\n"
+def test_the_bar_has_20_blocks_at_the_end_whatever_is_counted(capsys):
+    for steps in (1, 7, 199):
+        assert list(counted(steps, "some steps")) == list(range(steps))
+        assert capsys.readouterr().out == "some steps " + "■" * BLOCKS + "\n"
 
 
 def test_the_bar_grows_while_it_counts(capsys):
@@ -89,12 +88,3 @@ def test_what_is_saved_is_loaded(monkeypatch, tmp_path):
     for saved, loaded in zip(history, load_training(), strict=True):
         assert (saved.step, saved.loss) == (loaded.step, loaded.loss)
         torch.testing.assert_close(saved.state, loaded.state)
-
-
-@pytest.mark.parametrize("content", [None, "step,loss\n1,2\n", "0,x,a,1\n", "0,1,a,1\n0,1,a,1,2\n"])
-def test_a_damaged_file_is_one_sentence(monkeypatch, tmp_path, content):
-    monkeypatch.setattr(training, "FILE", tmp_path / "training.csv")
-    if content is not None:
-        training.FILE.write_text(content)
-    with pytest.raises(InputError, match="git checkout data/training.csv, or train"):
-        load_training()

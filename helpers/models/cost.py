@@ -1,9 +1,9 @@
 """What attention costs: published models, recorded times, and times of one's own."""
 
+import math
 import timeit
 import warnings
-from dataclasses import dataclass, fields
-from itertools import starmap
+from collections import namedtuple
 
 import torch
 from torch.nn import functional as F
@@ -17,47 +17,11 @@ MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
 PEAKS = DATA / "attention_memory.csv"
 HEADS, HEAD_DIM = 4, 32  # of what is timed
 
-
-@dataclass(frozen=True)
-class Model:
-    """Sizes of a published model; source: where they stand."""
-
-    model: str
-    year: int
-    layers: int
-    heads: int
-    num_kv_heads: int
-    head_dim: int
-    context: int
-    source: str
-
-
-@dataclass(frozen=True)
-class Timed:
-    """One recorded measurement. task: "attention" or "writing".  way: how it was done.
-    n: words.  ms: milliseconds.  mib: memory that it took at its peak, in MiB, where measured."""
-
-    task: str
-    way: str
-    n: int
-    ms: float
-    mib: float | None
-
-
-@dataclass(frozen=True)
-class Peak:
-    """Recorded memory of one call. call: how, see tests/bench_attention.py.  heads, n: how many.
-    mib: what it took at its peak, in MiB."""
-
-    call: str
-    heads: int
-    n: int
-    mib: float
-
-    @property
-    def matrices(self):
-        """The memory, counted in matrices of scores, (n, n) for each head."""
-        return self.mib * 2**20 / (self.heads * self.n**2 * 4)
+# One line of a file each; what the columns mean stands there.
+Model = namedtuple("Model", "model year layers heads num_kv_heads head_dim context source")
+Timed = namedtuple("Timed", "task way n ms mib")  # mib: None where it was not measured
+Peak = namedtuple("Peak", "call heads n mib")
+WORDS = {"model", "source", "task", "way", "call"}  # columns; the others hold numbers above 0
 
 
 def load_models():
@@ -76,22 +40,23 @@ def load_peaks():
 
 
 def _read(file, kind):
-    types = {field.name: field.type for field in fields(kind)}
-    with rows_of(file, f"the columns {', '.join(types)}") as rows:
+    with rows_of(file, f"the columns {', '.join(kind._fields)}") as rows:
         head, *rows = rows
-        if head != list(types) or not rows:
+        if head != list(kind._fields) or not rows:
             raise ValueError("columns or rows are missing")
-        pairs = (zip(row, types.values(), strict=True) for row in rows)
-        return [kind(*starmap(_value, row)) for row in pairs]
+        return [
+            kind(*(_value(column, text) for column, text in zip(head, row, strict=True)))
+            for row in rows
+        ]
 
 
-def _value(text, kind):
-    if kind is str and text:
+def _value(column, text):
+    if column in WORDS and text:
         return text
-    if kind == float | None and not text:
+    if column == "mib" and not text:
         return None
-    number = int(text) if kind is int else float(text)
-    if not 0 < number < float("inf"):
+    number = int(text) if text.isdigit() else float(text)
+    if not 0 < number < math.inf:
         raise ValueError(f"{text} is no size")
     return number
 
@@ -184,6 +149,11 @@ def draw_writing(timed):
     return _draw([t for t in timed if t.task == "writing"], ["ms"], "words written", alt)
 
 
+def matrices(peak):
+    """The memory of a Peak, counted in matrices of scores, (n, n) for each head."""
+    return peak.mib * 2**20 / (peak.heads * peak.n**2 * 4)
+
+
 def draw_peaks(peaks):
     """Memory of calls, counted in matrices of scores: a bar for each. Returns a Still."""
     from matplotlib.figure import Figure  # here, because importing it takes long
@@ -192,8 +162,9 @@ def draw_peaks(peaks):
     plane, names = figure.subplots(), [peak.call for peak in peaks]
     hatches = ["//" if peak.call == "naive" else "" for peak in peaks]
     options = dict(color="#9ecae1", edgecolor="black", hatch=hatches)
-    bars = plane.barh(names, [peak.matrices for peak in peaks], **options)
-    plane.bar_label(bars, [f"{peak.matrices:.2f}" for peak in peaks], padding=4, fontsize=11)
+    sizes = [matrices(peak) for peak in peaks]
+    bars = plane.barh(names, sizes, **options)
+    plane.bar_label(bars, [f"{size:.2f}" for size in sizes], padding=4, fontsize=11)
     plane.set(xlabel="memory at the peak, in matrices of scores", xlim=(0, 4))
     plane.invert_yaxis()
     plane.tick_params(labelsize=11)

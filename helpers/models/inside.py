@@ -1,8 +1,6 @@
 """A model of transformers from inside: its attention, and what it answers when that is changed."""
 
-import inspect
 import re
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 
@@ -27,52 +25,45 @@ class OwnModel:
 
     layers, heads: what can be chosen, from 1.
     asks: what it answers, "what comes next" or "what stands in the gap"; "" if nothing.
-    silent: why its weights cannot be changed; "" if they can.
+    Raises InputError if its attention cannot be seen and changed.
     """
 
     def __init__(self, name, model, tokenizer, asks):
         self.name, self.tokenizer, self.model, self.asks = name, tokenizer, model.eval(), asks
-        self.about = f"{name} ({type(model).__name__})"
+        model.config.use_cache = False
         self._run = lru_cache(2)(self._run)  # moving a slider asks for the same text again
-        self.silent = ""
-        self._attach()
-        look, _ = self._run(LONGER)
-        if self.asks == NEXT and self._looks_ahead(look):  # it has seen what it would say
-            self.asks = ""
-        self.layers = list(range(1, len(look.layers) + 1))
-        self.heads = list(range(1, max(map(len, look.layers)) + 1))
+        try:
+            self._attach()
+        except Exception as error:
+            why = f"it does not run on a text, {first_line(error)}"
+            why = error if isinstance(error, InputError) else why
+            raise InputError(f"{name} cannot be shown: {why}; {KINDS}.") from None
+        layers = self._run(LONGER)[0].layers
+        self.layers = list(range(1, len(layers) + 1))
+        self.heads = list(range(1, len(layers[0]) + 1))
 
     def __repr__(self):
-        look, _ = self._run(LONGER)
-        kind = "encoder" if self._looks_ahead(look) else "decoder"
+        looks_ahead = any(bool(x.triu(1).any()) for x in self._run(LONGER)[0].layers)
         said = f"it answers {self.asks}" if self.asks else "it has no head that answers"
-        can = "cannot" if self.silent else "can"
         return (
             f"{self.name}: {type(self.model).__name__}, texts of up to {self.limit()} pieces\n"
-            f"{kind}: {len(self.layers)} layers of {len(self.heads)} heads\n"
-            f"{said}; its weights {can} be changed"
+            f"{'encoder' if looks_ahead else 'decoder'}: {len(self.layers)} layers of "
+            f"{len(self.heads)} heads\n{said}; its weights can be changed"
         )
-
-    @staticmethod
-    def _looks_ahead(look):
-        return any(bool(x.triu(1).any()) for x in look.layers)
 
     def _attach(self):
         """Let the model compute attention by our function, if it then gives the same numbers, also
         with its weights replaced by themselves."""
-        inputs, *_ = self._inputs(LONGER)
+        inputs, rows, _ = self._inputs(LONGER)
         plain = self._forward(inputs)[0]
+        self.model.set_attn_implementation(intervene.NAME)
         run = intervene.Run(lambda layer, weights, values: (weights.clone(), values))
-        try:
-            self.model.set_attn_implementation(intervene.NAME)
-            same = self._forward(inputs, run)[0]
-            if len(run.weights) != self.model.config.get_text_config().num_hidden_layers:
-                raise InputError("it does not compute attention once in each layer, by name")
-            if not torch.allclose(plain, same, rtol=1e-5, atol=1e-6):
-                raise InputError("its attention gives more than its weights times its values")
-        except Exception as error:
-            self.silent = str(error) if isinstance(error, InputError) else first_line(error)
-            self.model.set_attn_implementation("eager")
+        same = self._forward(inputs, run)[0]
+        square = all(x.shape[1:] == (len(rows), len(rows)) for x in run.weights)
+        if not square or len(run.weights) != self.model.config.get_text_config().num_hidden_layers:
+            raise InputError("the weights of its attention are not seen in each layer")
+        if not torch.allclose(plain, same, rtol=1e-5, atol=1e-6):
+            raise InputError("it answers otherwise when its own weights are put back")
 
     def limit(self):
         """Pieces that are looked at: what the model takes, at most 512."""
@@ -82,9 +73,7 @@ class OwnModel:
 
     def look(self, text):
         """What the model does with this text: a Look. Raises InputError if there is no text."""
-        if not isinstance(text, str):
-            raise InputError(f"the text is {str(text)[:40]!r}; words are expected.")
-        if not text.strip():
+        if not isinstance(text, str) or not text.strip():
             raise InputError("there is no text: type at least one word.")
         return self._run(text)[0]
 
@@ -98,21 +87,16 @@ class OwnModel:
         text: a model that says what stands in the gap needs one, typed as ___.
         change(layer, weights, values) -> weights, values: called in every layer while the model
             runs; layer counted from 0, weights (heads, n, n) after softmax, values (heads, n, d).
-        Raises InputError if the model answers nothing, if its weights cannot be changed, or if
-        change returns something else.
+        Raises InputError if the model answers nothing, or if change returns something else.
         """
         look, before = self.look(text), self._run(text)[1]
         if not self.asks:
-            raise InputError(f"{self.about} has no head that says {NEXT}, or {GAP}.")
-        if before is None and self.tokenizer.mask_token is None:
-            raise InputError(f"{self.name} says {GAP}, but its tokenizer has no piece for a gap.")
+            raise InputError(f"{self.name} has no head that says {NEXT}, or {GAP}.")
         if before is None:
             said = f"{self.name} says {GAP}: type ___ once, for the piece that is missing."
             raise InputError(f"{said} {look.note}".strip())
         if change is None:
             return before.clone()
-        if self.silent:
-            raise InputError(f"the weights of {self.name} cannot be changed: {self.silent}.")
         run = intervene.Run(lambda *given: _fitting(change(*given), *given[1:]))
         inputs, *_ = self._inputs(text)
         return self._said(self._forward(inputs, run), inputs)
@@ -121,30 +105,25 @@ class OwnModel:
         """The sentences of a claim, which trial(claim, model) tries: a Case for each word.
 
         claim.sentence: with words to choose from, such as "the {cat dog fox} took the hat"; the
-        other sentence has claim.instead there, or the next of the words with another answer.
+        other sentence has the next of the words with another answer there.
         claim.looks, claim.at: pieces, or "{}" for the word that was chosen; of a piece that
         stands several times the last one looks, and the first one is looked at.
-        claim.answer: "{}", the word itself, or "likeliest": what the model answers.
+        claim.answer: "likeliest", what the model answers.
         Raises InputError where the sentence has no words to choose from, or lacks a piece.
         """
         form = re.fullmatch(r"([^{}]*)\{([^{}]*\w[^{}]*)\}([^{}]*)", claim.sentence or "")
-        if form is None or claim.answer not in ("{}", "likeliest"):
+        if form is None or claim.answer != "likeliest":
             raise InputError(
                 "the sentence of the claim needs words to choose from, as in sentence='the {cat "
-                "dog fox} took the hat', and the answer is '{}', that word, or 'likeliest'."
+                "dog fox} took the hat', and the answer is 'likeliest'."
             )
-        words, said = form[2].split(), {}
-        for word in dict.fromkeys([*words, claim.instead or words[0]]):
-            text = form[1] + word + form[3]
-            likeliest = int(self.answers(text).argmax())
-            said[word] = text, self._number(word) if claim.answer == "{}" else likeliest
-        for k, word in enumerate(words):
-            text, answer = said[word]
-            others = [claim.instead] if claim.instead else words[k + 1 :] + words[:k]
-            other = next((said[o] for o in others if said[o][1] != answer), None)
+        words = form[2].split()
+        texts = [form[1] + word + form[3] for word in words]
+        said = [(text, int(self.answers(text).argmax())) for text in texts]
+        for k, (word, (text, answer)) in enumerate(zip(words, said, strict=True)):
+            other = next((one for one in said[k + 1 :] + said[:k] if one[1] != answer), None)
             if other:
-                ends = self._ends(text, word, claim)
-                yield Case(text, *ends, answer, *other, claim.instead or "next word")
+                yield Case(text, *self._ends(text, word, claim), answer, *other, "next word")
 
     def _ends(self, text, word, claim):
         rows = self.look(text).rows
@@ -153,14 +132,6 @@ class OwnModel:
             if piece not in rows:
                 raise InputError(f"{piece!r} is no piece of this text; it has {rows}.")
         return len(rows) - 1 - rows[::-1].index(looks), rows.index(at)
-
-    def _number(self, piece):
-        """The number of an answer: with a space before it, as within a text, if there is one."""
-        for text in (f" {piece}", piece):
-            ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-            if len(ids) == 1 and ids[0] != self.tokenizer.unk_token_id:
-                return ids[0]
-        raise InputError(f"{piece!r} is not one piece of this model; choose another answer.")
 
     def likeliest(self, answers):
         """The five likeliest of answers (pieces,): "hat 0.31, dog 0.12, ..."."""
@@ -175,9 +146,7 @@ class OwnModel:
         is taken out; the rest of its row is divided so that it sums as before.
         """
         look, keep = self.look(text), torch.as_tensor(keep).bool()
-        view = look.view(layer, head)
-        layer, head = look.place(layer, head)
-        own = look.layers[layer][head]
+        view, own = look.view(layer, head), look.layers[layer - 1][head - 1]
         if keep.shape != own.shape:
             raise InputError(
                 f"keep has the shape {tuple(keep.shape)}; {tuple(own.shape)} is expected, rows "
@@ -185,17 +154,11 @@ class OwnModel:
             )
         left = intervene.without(own, keep)
 
-        def change(number, weights, values):
-            if number == layer:
-                weights = weights.clone()
-                weights[head] = intervene.without(weights[head], keep)
-            return weights, values
-
         def explain(i, j):
             pair = f"the weight from “{look.rows[i]}” to “{look.rows[j]}”"
             return f"{pair}; in the model itself it is {own[i, j]:.2f}"
 
-        before, after = self.answers(text), self.answers(text, change)
+        before, after = self.answers(text), self.answers(text, _put(layer - 1, head - 1, left))
         said = (
             f"Before: {self.likeliest(before)}.\nAfter: {self.likeliest(after)}.\n"
             f"{_variation(before, after):.2f} of the probability moved."
@@ -216,8 +179,10 @@ class OwnModel:
         heads = [(at, head) for at, layer in enumerate(look.layers) for head in range(len(layer))]
         found = [[] for _ in look.layers]
         for k in counted(len(heads), "heads made even"):
-            after = self.answers(text, _made_even(*heads[k]))
-            found[heads[k][0]].append(_variation(before, after))
+            at, head = heads[k]
+            weights = look.layers[at]
+            even = intervene.even(weights)[0] * weights[head].sum(-1, keepdim=True)
+            found[at].append(_variation(before, self.answers(text, _put(at, head, even))))
         return look.by_heads(
             found, "The share of the probability that moves when the head is made even."
         )
@@ -232,74 +197,31 @@ class OwnModel:
             if ids.count(gap) != 1:
                 return None
             place = ids.index(gap)
-        said = output.logits[0, place].log_softmax(-1)
-        if said.isnan().any():
-            raise InputError(
-                f"{self.name} answers with what is no number (nan): its weights may be damaged."
-            )
-        return said
+        return output.logits[0, place].log_softmax(-1)
 
     def _run(self, text):
         """(a Look, the answers)"""
         inputs, rows, note = self._inputs(text)
         run = intervene.Run()
         output = self._forward(inputs, run)
-        layers = list(run.weights or getattr(output, "attentions", None) or ())
-        n, wanted = len(rows), self.model.config.get_text_config().num_hidden_layers
-        if len(layers) != wanted or any(x.shape[2:] != (n, n) or x.min() < 0 for x in layers):
-            raise InputError(
-                f"{self.about} did not return weights of attention in each of its layers, one for "
-                f"each pair of pieces: it cannot be shown; {KINDS}."
-            )
-        return Look([x[0] for x in layers], rows, self.name, note), self._said(output, inputs)
+        return Look(run.weights, rows, self.name, note), self._said(output, inputs)
 
     def _forward(self, inputs, run=None):
         """What the model gives; run: an intervene.Run that watches it."""
-        parameters = inspect.signature(self.model.forward).parameters
-        wanted = {"use_cache": False, "logits_to_keep": 1}  # of the last piece only
-        if self.asks == GAP:
-            del wanted["logits_to_keep"]
-        wanted = {name: x for name, x in wanted.items() if name in parameters}
-        if self.silent:  # otherwise they are in run.weights
-            wanted["output_attentions"] = True
-        try:
-            with torch.no_grad(), run.watch() if run else nullcontext():
-                return self.model(**inputs, **wanted)
-        except InputError:
-            raise
-        except Exception as error:
-            if run and run.error:  # what the reader's function raised is the reader's
-                raise run.error from None
-            raise InputError(
-                f"{self.name} could not be run on a text of {inputs['input_ids'].shape[1]} pieces: "
-                f"{first_line(error)} A shorter text may help; else {KINDS}."
-            ) from None
+        with torch.no_grad(), (run or intervene.Run()).watch():
+            return self.model(**inputs)
 
     def _inputs(self, text):
         """(what the model gets, its pieces, a note on what was cut off)"""
         limit = self.limit()
         if self.asks == GAP and self.tokenizer.mask_token:
             text = re.sub("_{3,}", self.tokenizer.mask_token, text)
-        try:
-            ids = self.tokenizer(text, verbose=False)["input_ids"]
-            total = len(ids)
-            if total > limit:
-                ids = self.tokenizer(text, truncation=True, max_length=limit)["input_ids"]
-        except Exception as error:
-            raise InputError(f"the tokenizer cannot read this text: {first_line(error)}") from None
-        if total == 0:
+        ids = self.tokenizer(text, verbose=False)["input_ids"]
+        total = len(ids)
+        if total > limit:
+            ids = self.tokenizer(text, truncation=True, max_length=limit)["input_ids"]
+        if not ids:
             raise InputError("the tokenizer finds nothing in this text: type at least one word.")
-        if self.asks == NEXT and ids[-1] == self.tokenizer.eos_token_id:
-            ids, total = ids[:-1] or ids, max(total - 1, 1)  # nothing comes after the end
-        try:
-            table = self.model.get_input_embeddings().num_embeddings
-        except NotImplementedError:  # a model of texts and pictures has several
-            table = max(ids) + 1
-        if max(ids) >= table:
-            raise InputError(
-                f"the tokenizer of {self.name} gives the piece number {max(ids)}, the model knows "
-                f"{table}: it belongs to another model; put this model's own tokenizer there."
-            )
         why = "no more can be drawn" if limit == MAX_SIDE else "the model takes no more"
         note = f"Only the first {limit} of {total} pieces: {why}." * (total > limit)
         given = torch.tensor([ids])
@@ -321,24 +243,24 @@ def _fitting(changed, weights, values):
     """What change returned, if it can be used."""
     try:
         contexts = changed[0] @ changed[1]
-        fits = contexts.shape == values.shape
+        fits = contexts.shape == values.shape and contexts.isfinite().all()
     except Exception:  # it can be anything
         fits = False
     if not fits:
         raise InputError(
-            "change returned something else; two tensors are expected: weights "
+            "change returned something else; two tensors of finite numbers are expected: weights "
             f"{tuple(weights.shape)}, heads by rows by columns, and values {tuple(values.shape)}."
         )
-    if not contexts.isfinite().all():
-        raise InputError("change returned numbers that are not finite; was a row divided by 0?")
     return changed
 
 
-def _made_even(at, head):
+def _put(at, head, matrix):
+    """A change: matrix (n, n) in place of the weights of one head."""
+
     def change(layer, weights, values):
         if layer == at:
-            weights, even = weights.clone(), intervene.even(weights)[0]
-            weights[head] = even * weights[head].sum(-1, keepdim=True)
+            weights = weights.clone()
+            weights[head] = matrix
         return weights, values
 
     return change

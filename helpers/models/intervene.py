@@ -2,8 +2,8 @@
 
 A model that computes attention by transformers' AttentionInterface calls whatever function is
 registered under a name. Ours calls the model's own eager function: scaling, mask, window, cap,
-sinks, bias and softmax stay the model's. Only what was changed is blended again; OwnModel tries
-first whether that gives what the model itself gives.
+bias and softmax stay the model's. Only what was changed is blended again; OwnModel tries first
+whether that gives what the model itself gives.
 Source: transformers, "Attention Interface" in its documentation.
 """
 
@@ -13,8 +13,6 @@ from contextvars import ContextVar
 
 import torch
 
-from ..errors import InputError
-
 NAME = "weights_that_can_be_changed"
 _running = ContextVar("running", default=None)  # each thread has its own
 
@@ -22,12 +20,12 @@ _running = ContextVar("running", default=None)  # each thread has its own
 class Run:
     """What attention did while a model ran once.
 
-    weights: of each call, (1, heads, queries, keys), before they were changed.
-    change(layer, weights, values): see subject.py.  error: what it raised.
+    weights: of each call, (heads, queries, keys), before they were changed.
+    change(layer, weights, values): see subject.py.
     """
 
     def __init__(self, change=None):
-        self.change, self.weights, self.error = change, [], None
+        self.change, self.weights = change, []
 
     @contextmanager
     def watch(self):
@@ -36,13 +34,6 @@ class Run:
             yield
         finally:
             _running.reset(token)
-
-    def changed(self, *tensors):
-        try:
-            return [x[None] for x in self.change(len(self.weights) - 1, *(x[0] for x in tensors))]
-        except Exception as error:
-            self.error = error
-            raise
 
 
 def register(transformers):
@@ -53,21 +44,19 @@ def register(transformers):
 
 
 def _attention(module, query, key, value, attention_mask, **kwargs):
-    own = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
-    if own is None:
-        raise InputError(f"{type(module).__name__} has no eager attention that is known")
+    own = sys.modules[type(module).__module__].eager_attention_forward
     output, weights = own(module, query, key, value, attention_mask, **kwargs)
     run = _running.get()
     if run is None:
         return output, weights
-    run.weights.append(weights)
+    run.weights.append(weights[0])
     if run.change is None:
         return output, weights
     # grouped keys: each value is read by several heads
     values = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
-    weights, values = run.changed(weights, values)
-    blended = (weights.to(values.dtype) @ values).transpose(1, 2)
-    return blended.reshape(output.shape).contiguous(), weights
+    changed, values = run.change(len(run.weights) - 1, weights[0], values[0])
+    blended = (changed.to(values.dtype) @ values).transpose(0, 1)
+    return blended.reshape(output.shape).contiguous(), changed[None]
 
 
 def even(weights):

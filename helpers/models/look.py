@@ -25,16 +25,15 @@ class Look:
     def view(self, layer=1, head=1):
         """A View of one head, with others of its layer beside it, up to sixteen.
 
-        layer, head: counted from 1; where there are fewer, the last one.
+        layer, head: counted from 1.
         """
-        layer, head = self.place(layer, head)
-        heads = self.layers[layer]
-        first = head // MAX_HEADS * MAX_HEADS
+        heads = self.layers[layer - 1]
+        first = (head - 1) // MAX_HEADS * MAX_HEADS
         small = heads[first : first + MAX_HEADS]
-        which = f"Layer {layer + 1} of {len(self.layers)}, head {head + 1} of {len(heads)}"
+        which = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
         if len(heads) > MAX_HEADS:
             which += f" (beside it heads {first + 1} to {first + len(small)})"
-        weights, rows = heads[head], self.rows
+        weights, rows = heads[head - 1], self.rows
 
         def explain(i, j):
             larger = int((weights[i] > weights[i, j]).sum())
@@ -42,13 +41,8 @@ class Look:
             return f"the weight from “{rows[i]}” to “{rows[j]}”, {rank}"
 
         caption = f"{which}; {len(rows)} pieces. Model: {self.about}. {self.note}".strip()
-        beside = dict(heads=small, head=head - first)
+        beside = dict(heads=small, head=head - 1 - first)
         return View(weights, rows, keys=rows, caption=caption, explain=explain, **beside)
-
-    def place(self, layer, head):
-        """(layer, head) from 0, of what view() shows."""
-        layer = min(max(layer, 1), len(self.layers)) - 1
-        return layer, min(max(head, 1), len(self.layers[layer])) - 1
 
     def per_head(self, number):
         """A View of layers by heads: number(weights) of each, weights (pieces, pieces).
@@ -58,10 +52,6 @@ class Look:
         Raises InputError if number has no value for any head (nan).
         """
         found = [[float(number(head)) for head in layer] for layer in self.layers]
-        if np.isnan(sum(found, [])).all():
-            raise InputError(
-                f"a text of {len(self.rows)} pieces has no such number; type a longer one."
-            )
         even = sorted(float(number(intervene.even(layer)[0])) for layer in self.layers)
         ends = " to ".join(dict.fromkeys(f"{x:.2f}" for x in (even[0], even[-1])))
         return self.by_heads(found, f"Even weights would give {ends}.")
@@ -69,19 +59,17 @@ class Look:
     def by_heads(self, found, caption):
         """A View of layers by heads, the largest outlined.
 
-        found: for each layer a list of a number for each head; nan, or fewer than in other
-        layers: nothing is shown.
+        found: for each layer a list of a number for each head; nothing is shown where it is nan.
         """
-        table = np.full((len(found), max(map(len, found))), np.nan)
-        for row, numbers in zip(table, found, strict=True):
-            row[: len(numbers)] = numbers
-        lit = []
-        if not np.isnan(table).all():
-            i, j = np.unravel_index(np.nanargmax(table), table.shape)
-            caption = f"Largest: {table[i, j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"
-            lit = [(i, j)]
+        table = np.array(found)
+        if np.isnan(table).all():
+            raise InputError(
+                f"a text of {len(self.rows)} pieces has no such number; type a longer one."
+            )
+        i, j = np.unravel_index(np.nanargmax(table), table.shape)
+        caption = f"Largest: {table[i, j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"
         return View(
             table, [f"layer {k + 1}" for k in range(len(table))], shown=~np.isnan(table),
-            keys=[f"head {j + 1}" for j in range(len(table[0]))], axes=("Layer", "Head"),
-            highlights=lit, caption=f"{caption} Model: {self.about}. {self.note}".strip(),
+            keys=[f"head {k + 1}" for k in range(len(table[0]))], axes=("Layer", "Head"),
+            highlights=[(i, j)], caption=f"{caption} Model: {self.about}. {self.note}".strip(),
         )  # fmt: skip

@@ -14,8 +14,7 @@ from ..errors import InputError
 from . import intervene
 from .inside import GAP, KINDS, NEXT, OwnModel, first_line
 
-PIP = ".venv/bin/python -m pip install"  # as the README says it, for Linux and macOS
-INSTALL = f"{PIP} -r notebooks/your_own_model.txt"
+INSTALL = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
 WORDS = "a and brown cat dog examined fox has hat in is it man of on one quick saw she the took was"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TINY = "a tiny model with random parameters"
@@ -36,19 +35,15 @@ def load_model(name=None):
         return OwnModel(TINY, *_tiny(transformers))
     if not isinstance(name, (str, Path)) or not str(name).strip():
         raise InputError(f"the name is {name!r}; a name on the hub, a folder or None is expected.")
-    name = str(name).strip()
-    folder = Path(name).expanduser()
+    place = str(name).strip()
+    folder = Path(place).expanduser()
     if folder.is_dir():
-        if not (folder / "config.json").is_file():
-            raise InputError(
-                f"the folder {name} holds no model: a model that was saved has a config.json there."
-            )
-        return OwnModel(folder.resolve().name, *_load(transformers, name, str(folder), True))
+        return OwnModel(folder.resolve().name, *_load(transformers, str(folder), True))
     try:  # from an earlier download: without a network, asking for it takes minutes
-        loaded = _load(transformers, name, name, True)
+        loaded = _load(transformers, place, True)
     except InputError:
-        loaded = _load(transformers, name, name, False)
-    return OwnModel(name, *loaded)
+        loaded = _load(transformers, place, False)
+    return OwnModel(place, *loaded)
 
 
 def _transformers():
@@ -92,44 +87,34 @@ def _tiny(transformers):
     return model, tokenizer, NEXT
 
 
-def _load(transformers, name, place, only_here):
+def _load(transformers, place, only_here):
     """(model, tokenizer, what it answers) from a folder or the hub. only_here: no download."""
     import huggingface_hub
 
     how = dict(local_files_only=only_here, trust_remote_code=False)
     try:
         if not only_here:  # one question: each file that is asked for in vain takes half a minute
-            huggingface_hub.model_info(name, timeout=10)
+            huggingface_hub.model_info(place, timeout=10)
         config = transformers.AutoConfig.from_pretrained(place, **how)
         if getattr(config, "is_encoder_decoder", False):
             raise InputError(f"it has an encoder and a decoder, which are not tried here; {KINDS}.")
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
-        for kind, asks in _heads(transformers, config):  # noqa: B007, the last one is told
+        if len(tokenizer) < (getattr(config, "vocab_size", None) or 0) / 2:
+            raise InputError("the files of its tokenizer (tokenizer.json or its like) are missing.")
+        for kind, asks in _heads(transformers, config):
             # last, because they are large; only "eager" keeps the weights of attention
             model, report = kind.from_pretrained(
                 place, config=config, attn_implementation="eager", dtype=torch.float32,
                 output_loading_info=True, **how,
             )  # fmt: skip
-            if not report["missing_keys"]:
-                break
+            # random numbers would stand where tensors are missing; a pooler is of no use here
+            missing = [key for key in report["missing_keys"] if "pooler" not in key]
+            if not missing:
+                return model, tokenizer, asks
+        raise InputError(f"its files lack tensors of the model, such as {min(missing)}.")
     except Exception as error:
         why = str(error) if isinstance(error, InputError) else _cause(error)
-        raise InputError(f"{name} was not loaded: {why}") from None
-    if model.main_input_name != "input_ids":
-        raise InputError(f"{name} reads {model.main_input_name}, not text; choose a model of text.")
-    missing = [key for key in report["missing_keys"] if "pooler" not in key]  # of no use here
-    if missing:
-        raise InputError(
-            f"{name} was not loaded: its files lack {len(missing)} of the model's tensors, such "
-            f"as {min(missing)}, and random numbers would stand there; choose another one."
-        )
-    known, needed = len(tokenizer), getattr(config, "vocab_size", None) or 0
-    if known < needed / 2:
-        raise InputError(
-            f"{name} was not loaded: its tokenizer knows {known} pieces, the model {needed}; the "
-            "files of the tokenizer (tokenizer.json or its like) are missing."
-        )
-    return model, tokenizer, asks
+        raise InputError(f"{place} was not loaded: {why}") from None
 
 
 def _heads(transformers, config):
@@ -143,16 +128,10 @@ def _heads(transformers, config):
 
 
 def _cause(error):
+    """What an error of transformers, or an error behind it, means for the reader."""
     chain = [error]
     while (behind := chain[-1].__cause__ or chain[-1].__context__) and behind not in chain:
         chain.append(behind)
-    kinds = " ".join(cls.__name__ for one in chain for cls in type(one).__mro__)
-    text = " ".join(map(str, chain))
-    for known, sentence in CAUSES.items():
-        if re.search(rf"\b({known})\b", kinds) or re.search(known, text):
-            return sentence
-    named = re.search(r"pip install (?:-U )?([\w-]+)|requires the (\w+) library", text)
-    if named and "ImportError" in kinds:
-        package = (named[1] or named[2]).lower()
-        return f"it needs another package: run {PIP} {package}, then restart the kernel."
-    return first_line(error)
+    text = " ".join(f"{[cls.__name__ for cls in type(one).__mro__]} {one}" for one in chain)
+    known = (sentence for named, sentence in CAUSES.items() if re.search(rf"\b({named})\b", text))
+    return next(known, first_line(error))
