@@ -109,7 +109,7 @@ class LiveView:
         return picture["panels"]
 
     def walk(self):
-        """Each control alone, from its start to its ends, its second value and its middle. How often numbers
+        """Each control alone, from its start to its ends and two between. How often numbers
         changed is returned."""
         self.page.evaluate("live.useColours", self.widget.palette[0])
         moved = 0
