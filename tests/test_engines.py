@@ -109,13 +109,13 @@ class LiveView:
         return picture["panels"]
 
     def walk(self):
-        """Each control alone, from its start to its ends and its middle. How often numbers
+        """Each control alone, from its start to its ends and two between. How often numbers
         changed is returned."""
         self.page.evaluate("live.useColours", self.widget.palette[0])
         moved = 0
         for k, control in enumerate(self.controls):
             values = _values(control)
-            for value in (values[0], values[-1], values[len(values) // 2]):
+            for value in (*values[:2], values[-1], values[len(values) // 2]):
                 self.page.evaluate("hands.reset", self.number)
                 before = self.shows(self.start)
                 self.ask("move", k, value)
