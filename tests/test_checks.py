@@ -3,7 +3,6 @@ answer for its style, and leaves the session as it was."""
 
 import math
 import random
-import time
 import warnings
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from helpers import attention, guard, load_journey
+from helpers import attention, load_journey
 from helpers.checks import check
 from helpers.checks.verdict import forget
 
@@ -157,20 +156,6 @@ def test_what_it_printed_is_shown_shortened():
     at = lines.index("  Your function printed:")
     assert lines[at + 1] == "    step 0"
     assert len(lines) == at + 4 and max(map(len, lines)) <= 100
-
-
-def test_all_calls_together_have_the_time_limit(monkeypatch):
-    def endless_later(scores):
-        while scores.abs().max() > 900:
-            pass
-        return torch.softmax(scores, 0)
-
-    monkeypatch.setattr(guard, "SECONDS", 0.3)
-    start = time.monotonic()
-    said = " ".join(check("softmax", endless_later).message.split())
-    assert "Right on the scores of journey, wrong on scores near 1000." in said
-    assert "all calls together did not end within 0.3 seconds" in said
-    assert time.monotonic() - start < 3
 
 
 def test_a_hint_of_fixed_sizes_is_given_only_where_nothing_but_the_first_is_right():

@@ -16,7 +16,7 @@ from helpers.pages.lesson import write_common
 ROOT = Path(__file__).parent.parent
 HELPERS = ROOT / "helpers"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LINES = {"helpers": 10_500, "helpers/checks": 6_000, "tests": 10_500}  # of Python, at most
+LINES = {"helpers": 12_250, "helpers/checks": 6_350, "tests": 10_700}  # of Python, not to grow
 SHARED = "guard.py", "session.py", "errors.py"
 ROOMS = {  # each with those that it may import from
     "attention": (),

@@ -1,20 +1,10 @@
-"""What check() promises of several mistakes at once: every wrong stage has its name.
+"""What check() promises of several mistakes at once: every wrong stage has its name."""
 
-Run by pytest on a sample. python tests/test_search.py tries every pair, which takes long.
-"""
-
-import contextlib
-import io
 import random
-import sys
 from itertools import combinations, product
-from pathlib import Path
 
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from making import every_way, made
 
 from helpers.checks import check
@@ -187,12 +177,3 @@ def changed_and_unscaled(inputs, W_query, W_key, W_value):
 )
 def test_beside_what_is_no_wrong_number_another_mistake_is_named(exercise, code, names):
     assert check(exercise, code).mistakes == names
-
-
-if __name__ == "__main__":
-    for exercise in STAGED:
-        pairs = every_pair(exercise)
-        print(f"{exercise.name}: {len(pairs)} pairs")
-        with contextlib.redirect_stdout(io.StringIO()):
-            for mistakes, choices in pairs:
-                assert_explained(exercise, mistakes, choices)

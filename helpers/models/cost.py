@@ -30,12 +30,12 @@ def load_models():
 
 
 def load_times():
-    """What tests/bench_attention.py wrote into data/attention_times.csv, a list of Timed."""
+    """What was measured, from data/attention_times.csv, a list of Timed."""
     return _read(TIMES, Timed)
 
 
 def load_peaks():
-    """What tests/bench_attention.py wrote into data/attention_memory.csv, a list of Peak."""
+    """What was measured, from data/attention_memory.csv, a list of Peak."""
     return _read(PEAKS, Peak)
 
 
