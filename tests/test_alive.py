@@ -281,6 +281,7 @@ def counts(page):
     found = tools.send("Runtime.queryObjects", kind)["objects"]["objectId"]
     ask = {"functionDeclaration": COUNT, "objectId": found, "returnByValue": True}
     views = tools.send("Runtime.callFunctionOn", ask)["result"]["value"]
+    tools.detach()  # what was found is kept as long as somebody may ask about it
     return in_kernel(page, "held", IN_KERNEL) | {"views": views}
 
 

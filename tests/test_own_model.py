@@ -94,7 +94,7 @@ def test_one_number_per_head_stands_beside_that_of_even_weights(tiny, saved):
     view = look.per_head(on_first)
     expected = [[float(on_first(head)) for head in layer] for layer in look.layers]
     torch.testing.assert_close(torch.tensor(view.matrix), torch.tensor(expected).double())
-    assert view.axes == ("Layer", "Head")
+    assert view.axes == ["Layer", "Head"]
     (lit,) = view.highlights
     assert view.matrix[lit] == view.matrix.max()
     assert f"in layer {lit[0] + 1}, head {lit[1] + 1}." in view.caption

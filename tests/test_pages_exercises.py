@@ -15,19 +15,21 @@ EACH = [pytest.param(name, id=f"{LESSON_OF[name]}-{name}") for name in CHECKED]
 
 @pytest.mark.parametrize("folder", [SHOWN, WRITTEN], ids=["shown", "written"])
 def test_every_file_of_answers_has_an_exercise(folder):
-    assert {path.name.split(".")[0] for path in folder.iterdir()} == CHECKED.keys()
+    there = {path.name.split(".")[0] for path in folder.iterdir()}
+    assert there == CHECKED.keys(), f"EXERCISE.txt in {folder}, as the README says"
 
 
 def test_an_exercise_is_found_in_every_cell_that_checks_one():
     cells = [cell for path in lessons() for cell in Lesson(path).notebook.cells]
     found = [checked_in(cell) for cell in cells if checked_in(cell)]
-    assert sorted(found) == sorted(CHECKED)
+    assert sorted(found) == sorted(CHECKED), "each exercise has one cell with check(...)"
 
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_page_has_three_short_answers_and_each_gets_the_name_that_it_says(name):
     shown = [*answers(name)]
-    assert len({answer.names for answer in shown}) == len(shown) == 3
+    three = len({answer.names for answer in shown}) == len(shown) == 3
+    assert three, f"{SHOWN / name}.txt needs three answers, each with another name"
     for answer in shown:
         assert len(answer.code.strip().splitlines()) <= LINES
         verdict = told(answer)
