@@ -54,6 +54,11 @@ def codes_of(function):
     return codes
 
 
+def names_in(function):
+    """Return the names of variables, attributes and modules in its code."""
+    return {name for code in codes_of(function) for name in code.co_names}
+
+
 def all_codes(answer):
     """Return the code objects of an answer, and of what stands inside."""
     return [code for function in own_functions(answer) for code in codes_of(function)]
@@ -61,15 +66,13 @@ def all_codes(answer):
 
 def named_by(answer):
     """Return pairs of the global variables of each function of an answer, and names in them."""
-    functions = own_functions(answer)
-    return [(f.__globals__, {n for code in codes_of(f) for n in code.co_names}) for f in functions]
+    return [(function.__globals__, names_in(function)) for function in own_functions(answer)]
 
 
 def variables_of(function):
     """The values of the variables of its notebook that a function names."""
     known = function.__globals__
-    names = {name for code in codes_of(function) for name in code.co_names}
-    return [known[name] for name in sorted(names) if name in known]
+    return [known[name] for name in sorted(names_in(function)) if name in known]
 
 
 def data_from_above(answer):

@@ -7,7 +7,7 @@ answers(words, change=None)  scores or log-probabilities (answers,)
 
 In every layer with attention, counted from 0, change(layer, weights, values) gets (heads, n, n) and
 (heads, n, d) and returns two tensors: their product is used in place of weights @ values. There may
-be more keys than words: (heads, n, m) and (heads, m, d). An example in
+be more keys than words: (heads, n, m) and (heads, m, d). An example of
 thirty lines stands with the tests (own_subject.py).
 """
 
