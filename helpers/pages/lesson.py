@@ -17,7 +17,7 @@ from nbformat import v4
 
 from ..checks.verdict import MIME as VERDICT
 from ..pictures.explore import Explore
-from .exercises import as_fold
+from .exercises import as_puzzle
 from .record import MIME
 
 HERE = Path(__file__).parent
@@ -40,8 +40,9 @@ FOLDED = (
     ("Figure(", "The Python that draws this picture"),
 )
 WITHOUT = (
-    "*On this page: think, or write on paper, then unfold. To write code and have it checked, "
-    "take [the notebooks](index.html#notebooks).*"
+    "*On this page, think or write on paper, then unfold; and below each exercise find the mistake "
+    "that somebody made. To write code and have it checked, take "
+    "[the notebooks](index.html#notebooks).*"
 )
 BOX = '<div class="wide" data-box="Table">'
 CHECK = re.compile(r'^check\("(\w+)"', re.M)
@@ -128,18 +129,14 @@ class Lesson:
         png = base64.b64decode(data)
         name = f"{cell.id}-{zlib.crc32(png):08x}.png"
         (pictures / name).write_bytes(png)
-        # its text is there for everybody, so that a screen reader needs no second one
-        return (
-            f'<figure><div class="wide" data-box="Picture">'
-            f'<img alt="Picture"{more} src="pictures/{name}"></div>'
-            f"<figcaption>{alt}</figcaption></figure>"
-        )
+        image = f'<img alt="{alt}"{more} src="pictures/{name}">'
+        return f'<figure><div class="wide" data-box="Picture">{image}</div></figure>'
 
 
 def _for_readers(notebook):
     """What a reader who runs nothing would stumble over: what is solved is not shown; code that
-    only loads or draws is folded, and what answers a prediction, too. Below a check stands what
-    it says to three answers."""
+    only loads or draws is folded, and what answers a prediction, too. Below a check stands a
+    puzzle."""
     notebook.cells = [x for x in notebook.cells if not x.source.startswith("progress(")]
     predicts = False
     for cell in notebook.cells:
@@ -148,7 +145,7 @@ def _for_readers(notebook):
             cell.answer = predicts and not cell.fold
             cell.outputs = [x for x in cell.outputs if _is_shown(x)]
             if exercise := checked_in(cell):
-                data = {"text/html": as_fold(exercise)}
+                data = {"text/html": as_puzzle(exercise)}
                 cell.outputs.append(v4.new_output("display_data", data))
         else:
             cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
