@@ -9,11 +9,13 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
+from matplotlib.figure import Figure
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
 from nbconvert.filters import strip_ansi
 from nbformat import v4
+from PIL import Image
 
 from ..checks.verdict import MIME as VERDICT
 from ..pictures.explore import Explore
@@ -21,7 +23,13 @@ from .exercises import as_puzzle
 from .record import MIME
 
 HERE = Path(__file__).parent
-COVER = "l02-27"  # the cell whose view stands on the first page
+TITLE = "Attention, one step at a time"
+ABOUT = (
+    "From one dot product to a head that learns which noun “it” means: you predict, you move a "
+    "picture, you see every number change."
+)
+COVER = "l06-24"  # the cell whose view stands on the first page, and what to do with it
+QUESTION = "In a row a word looks at six, and at none that comes later. Let it: switch a cell on."
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml"
 SECONDS = 600  # that a cell may take, also on a busy machine
@@ -71,6 +79,12 @@ class Lesson:
         return "\n".join(re.findall(r"^(- .*?)[,.]?$", self.notebook.cells[0].source, re.M))
 
     @property
+    def about(self):
+        """The same in a sentence of plain text."""
+        aims = re.sub(r"[*`]", "", self.aims.replace("- ", "")).split("\n")
+        return f"A lesson after which you can {'; '.join(aims)}."
+
+    @property
     def minutes(self):
         """With those for the exercises."""
         found = re.findall(r"(\d+) (?:minutes|for the exercises)", self.notebook.cells[0].source)
@@ -102,6 +116,7 @@ class Lesson:
         body, _ = _exporter().from_notebook_node(
             self.notebook, resources={"lesson": self, "before": before, "after": after}
         )
+        self.picture = next(iter(re.findall("<img .*?>", body)), "")  # the one that comes first
         body = _with_contents(re.sub(r"<table.*?</table>", rf"{BOX}\g<0></div>", body, flags=re.S))
         (folder / f"{self.name}.html").write_text(body, encoding="utf-8")
 
@@ -215,7 +230,20 @@ def index(folder, lessons):
                 packed.write(path, Path("attention", path.relative_to(root)))
     cells = [cell for lesson in lessons for cell in lesson.notebook.cells if cell.id == COVER]
     cover = cells[0].outputs[-1].data["text/html"] if cells else ""
+    preview(folder, cover or lessons[0].picture)
     size = f"{course.stat().st_size / 1e6:.0f}"
-    template = _exporter().environment.get_template("course.html.j2")
-    body = template.render(lessons=lessons, cover=cover, size=size)
+    body = _exporter().environment.get_template("course.html.j2")
+    words = {"title": TITLE, "about": ABOUT, "question": QUESTION}
+    body = body.render(lessons=lessons, cover=cover, size=size, **words)
     (folder / "index.html").write_text(body, encoding="utf-8")
+
+
+def preview(folder, picture):
+    """preview.png, which stands beside a link to a page: the title above a picture of the pages."""
+    figure = Figure(figsize=(12, 6.3), dpi=100)  # 1200 by 630, as most that show links want it
+    figure.text(0.5, 0.86, TITLE, size=40, weight="bold", ha="center")
+    if found := re.search(r'src="(pictures/.*?)"', picture):
+        axes = figure.add_axes((0.04, 0.05, 0.92, 0.75))
+        axes.axis("off")
+        axes.imshow(Image.open(folder / found[1]).convert("RGB"))
+    figure.savefig(folder / "preview.png")
