@@ -1,7 +1,7 @@
 // A page as steps for a projector. A step is a part of the page, and all others are put away:
 // nothing is copied or moved, so that views and text boxes stay what they are.
 
-const SMALLEST = 18; // px of a letter that the last row of a class can read
+const SMALLEST = 24; // px of a letter that the last row of a class can read
 const PICTURE = ".output > figure img"; // not the still one of a live view
 const HEADING = /^H[1-6]$/;
 
@@ -39,6 +39,7 @@ function stepsOf(blocks) {
   function belongs(block, k) {
     if (isHeading(block)) return step.blocks.every(isHeading);
     if (goesOn(last(), block)) return true;
+    if (block.querySelector(".puzzle")) return false;
     // a picture below what the same cell printed has a screen of its own
     if (isPicture(block) && last().matches(".printed")) return false;
     const coded = step.blocks.some((one) => isSource(one) && !isSetUp(one));
@@ -61,6 +62,20 @@ function stepsOf(blocks) {
   return steps;
 }
 
+// The same steps, where two share a screen of which one would leave half empty. What has a picture
+// fills its own; what follows a question waits with its answer, and no second question does.
+function joined(steps, heightOf, room) {
+  const high = ({ blocks }) => blocks.reduce((sum, block) => sum + (isLive(block) || isPicture(block) ? room : heightOf(block)), 0);
+  return steps.reduce((all, step) => {
+    const before = all.at(-1), isHalf = (one) => high(one) < room / 2;
+    const isOne = before && (isHalf(before) || isHalf(step) && !isHeading(step.blocks[0])) && !(before.hidden.length && step.hidden.length);
+    const blocks = [...new Set([...(before?.blocks ?? []), ...step.blocks])];
+    if (!isOne || high({ blocks }) > room) return [...all, step];
+    const hidden = before.hidden.length ? [...before.hidden, ...step.blocks] : step.hidden;
+    return [...all.slice(0, -1), { ...before, blocks, hidden }];
+  }, []);
+}
+
 // Headings, and the last paragraph with what belongs to it, before the code of a step.
 function introduction({ blocks }) {
   const before = blocks.slice(0, blocks.findIndex(isSource)).filter((block) => block.tagName !== "DETAILS");
@@ -69,7 +84,8 @@ function introduction({ blocks }) {
 }
 
 function presentation(main, button) {
-  const blocks = blocksOf(main), steps = stepsOf(blocks), root = document.documentElement;
+  const blocks = blocksOf(main), single = stepsOf(blocks), root = document.documentElement;
+  let steps = single;
   const status = make("span"), next = makeButton("", () => forward());
   set(status, { role: "status" });
   const bar = make("nav", { className: "steps" }, makeButton("Back", () => back()), status, next, makeButton("Leave (Esc)", () => leave()));
@@ -84,10 +100,11 @@ function presentation(main, button) {
 
   // Letters are as large as the screen has room for. Where the code of a view or a picture is in
   // the way it is folded; what is still too high is scrolled.
+  const largestNow = () => Math.max(SMALLEST, Math.min(window.innerHeight * 0.044, window.innerWidth * 0.028));
   function fit() {
     const { innerWidth: wide, innerHeight: high } = window;
     const pictures = parts(PICTURE), lines = parts(".source, .printed, .text pre");
-    const largest = Math.max(SMALLEST, Math.min(high * 0.044, wide * 0.028)), sizes = [];
+    const largest = largestNow(), sizes = [];
     for (let size = largest; size > SMALLEST; size -= 1) sizes.push(size);
     root.style.setProperty("--columns", Math.max(40, ...lines.map(columnsOf)));
     // a picture is as wide as the screen, if it is not too high then
@@ -132,12 +149,15 @@ function presentation(main, button) {
       main.querySelectorAll(`[${name}]`).forEach((node) => node.removeAttribute(name));
     }
   }
+  // Code and what it gives are folded for readers; here they have steps of their own.
+  function foldIn(nodes) {
+    for (const node of nodes) node.open = node.matches(".fold");
+  }
   function show(k) {
     tidy();
     now = k;
     for (const block of blocks) block.toggleAttribute("data-away", !step().blocks.includes(block));
-    // code and what it gives are folded for readers; here they have steps of their own
-    parts("details").forEach((node) => { node.open = node.matches(".fold"); });
+    foldIn(parts("details"));
     if (waiting()) step().hidden.forEach((block) => block.toggleAttribute("data-waits", true));
     fit();
     parts(".live, img").forEach((node) => resized.observe(node));
@@ -176,15 +196,25 @@ function presentation(main, button) {
     else if (now > 0) show(now - 1);
   }
 
-  function enter(k) {
+  // At the step of a number, or else at what is at the top of the window.
+  function enter(number) {
     if (!presenting()) {
-      entered = { k, top: window.scrollY, hash: location.hash };
+      const first = top();
+      entered = { top: window.scrollY, hash: location.hash };
       opened = [...main.querySelectorAll("details[open]")];
-      for (const one of steps) one.asked = false;
       root.classList.add("presenting");
       set(main, { tabindex: -1 });
+      join();
+      entered.k = steps.findIndex(({ blocks, intro }) => blocks.includes(first) && !intro.includes(first));
     }
-    show(Math.min(k, steps.length - 1));
+    show(Math.min(number ?? entered.k, steps.length - 1));
+  }
+  // A screen takes as much as it has room for in letters that are still large.
+  function join() {
+    const size = Math.max(SMALLEST, 0.85 * largestNow()), gap = 0.5 * size;
+    root.style.setProperty("--size", `${size}px`);
+    foldIn([...main.querySelectorAll("details")]);
+    steps = joined(single, (block) => block.offsetHeight + gap, room() - size).map((step) => ({ ...step, asked: false }));
   }
   function leave() {
     const { blocks: [...shown], intro } = step(), first = shown.find((block) => !intro.includes(block));
@@ -208,10 +238,10 @@ function presentation(main, button) {
     first.focus({ preventScroll: true });
     first.addEventListener("blur", () => first.removeAttribute("tabindex"), { once: true });
   }
-  // The step that is at the top of the window.
-  function here() {
-    const k = steps.findIndex((one) => one.blocks.some((block) => !one.intro.includes(block) && block.getBoundingClientRect().bottom > 40));
-    return k < 0 ? steps.length - 1 : k;
+  // What is at the top of the window and in a step.
+  function top() {
+    const there = single.flatMap(({ blocks, intro }) => blocks.filter((block) => !intro.includes(block)));
+    return there.find((block) => block.getBoundingClientRect().bottom > 40) ?? there.at(-1);
   }
   function answer() {
     if (waiting()) return ask();
@@ -229,7 +259,7 @@ function presentation(main, button) {
     if (!presenting()) {
       if (key.toLowerCase() !== "p" || typing || event.repeat) return;
       event.preventDefault();
-      return enter(here());
+      return enter();
     }
     const scrolls = target.matches?.(".source, .python, .printed, .wide, .highlight") && target.scrollWidth > target.clientWidth;
     const moves = typing || scrolls || target.closest?.(".explore td, .explore .vectors, .explore canvas");
@@ -260,7 +290,7 @@ function presentation(main, button) {
   }
   window.addEventListener("hashchange", follow);
   button.hidden = false;
-  button.addEventListener("click", () => enter(here()));
+  button.addEventListener("click", () => enter());
   follow();
 }
 
