@@ -67,8 +67,8 @@ function stepsOf(blocks) {
 function joined(steps, heightOf, room) {
   const high = ({ blocks }) => blocks.reduce((sum, block) => sum + (isLive(block) || isPicture(block) ? room : heightOf(block)), 0);
   return steps.reduce((all, step) => {
-    const before = all.at(-1), isHalf = (one) => high(one) < room / 2;
-    const isOne = before && (isHalf(before) || isHalf(step) && !isHeading(step.blocks[0])) && !(before.hidden.length && step.hidden.length);
+    const before = all.at(-1), isHalf = (one) => high(one) < room / 2, begins = isHeading(step.blocks[0]);
+    const isOne = before && (isHalf(before) || isHalf(step) && !begins) && !(before.hidden.length && (step.hidden.length || begins));
     const blocks = [...new Set([...(before?.blocks ?? []), ...step.blocks])];
     if (!isOne || high({ blocks }) > room) return [...all, step];
     const hidden = before.hidden.length ? [...before.hidden, ...step.blocks] : step.hidden;
