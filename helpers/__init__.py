@@ -20,6 +20,7 @@ from .checks import check, progress
 from .errors import InputError
 from .pictures.arcs import Arcs
 from .pictures.explore import explore
+from .pictures.given import yours
 from .pictures.still import Still, heatmap
 from .pictures.view import View
 
@@ -33,6 +34,7 @@ __all__ = [
     "heatmap",
     "load_journey",
     "progress",
+    "yours",
 ]
 
 # The course computes with small tensors: a second thread gains nothing there, and on a busy

@@ -50,7 +50,7 @@ class Arcs(View):
             if n > MAX_WORDS:
                 raise InputError(f"there are {n} words; at most {MAX_WORDS} stand on one line.")
             if self.keys is not None:
-                raise InputError(f"keys is {self.keys}; say the word that looks as query={self.keys}.")
+                raise InputError(f"keys is {self.keys}; query= says which word looks.")
             self.keys = names(self.tokens, n, "tokens")
             self.query = n - 1 if self.query is None else bare(self.query)
             if self.query not in range(n):

@@ -197,8 +197,8 @@ class Matrix(Control):
         self.expected, spec = f"{' x '.join(map(str, self.shape))} of True and False are", {}
         self.low = 0
         if self.kind == "amounts":
-            self.limit = 1
-            self.expected, spec = f"{rows} numbers from 0 to 1 are", {"limit": 1, "low": 0, "by": 0.05}
+            self.limit, spec = 1, {"limit": 1, "low": 0, "by": 0.05}
+            self.expected = f"{rows} numbers from 0 to 1 are"
         elif not self.cells:
             # round limits, with room to drag beyond the longest
             limit = self.limit = max(1, math.ceil(1.25 * float(np.abs(array).max())))

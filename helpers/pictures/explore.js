@@ -188,7 +188,7 @@ function makePanel(kind, title, palette, rgba, on) {
 }
 
 // All panels: the large ones side by side, and the small heads beside them.
-function makeBoard(title, palette, { look, pick, ...on }) {
+function makeBoard(title, palette, { look, pick, ...rest }) {
   const rgba = palette[0].map((c) => 0xff000000 + parseInt(c.slice(5) + c.slice(3, 5) + c.slice(1, 3), 16));
   rgba[NONE] = 0xffffffff;
   const box = make("div", { className: "views" }), heads = make("div", { className: "heads" });
@@ -196,7 +196,7 @@ function makeBoard(title, palette, { look, pick, ...on }) {
   for (const left of ["mouseleave", "focusout"]) box.addEventListener(left, () => look(null));
 
   function makeOne(kind, k) {
-    if (kind !== "small") return makePanel(kind, title, palette, rgba, { look: (i, j) => look(k, i, j), ...on });
+    if (kind !== "small") return makePanel(kind, title, palette, rgba, { look: (i, j) => look(k, i, j), ...rest });
     const head = makeHead(rgba, pick && (() => pick(k)));
     return { ...head, figure: head.box };
   }

@@ -96,8 +96,8 @@ class Explore(anywidget.AnyWidget):
         """The picture for these values: {control name: value; for a choice its index}.
 
         Controls that are not named keep their values. Returns a dict: "error", "printed",
-        "values" of all controls, "most" (to which a slider is limited now), "caption", "reached" and
-        "panels", each with "cells" (the numbers as texts, row by row; none beyond 16 by 16) and
+        "values" of all controls, "most" (to which a slider is limited now), "caption", "reached"
+        and "panels", each with "cells" (the numbers as texts, row by row; none beyond 16 by 16) and
         "colours" (bytes, indices into palette(); 255 for none). After an error, also of a value
         that a control cannot have, the panels are the last good ones and "error" is a sentence.
         """

@@ -11,41 +11,43 @@ const PATHS = {
   area: (at) => `${through(at)}Z`,
 };
 
+// How far the points of a mark reach in a direction, 0 to the right and 1 down: [low, high].
+function reachOf(at, k) {
+  const own = at.filter((_, n) => n % 2 === k);
+  return [Math.min(...own), Math.max(...own)];
+}
+// Curves are only pointed at: what they say, a word at their end says too.
+const isReached = ({ kind, cell, sets }) => Boolean(sets || cell) && kind !== "curve";
+const isUsed = (mark) => Boolean(mark.drags || mark.sets || mark.cell);
+
 // One mark: an element of SVG, which glides to where the next picture has it. What can be used is in
 // a group of its own, with a text for those who cannot see it.
 function makeMark() {
-  let shape = null, group = null, kind = "", spot = null, goal = [], from = [], at = [];
+  let shape = null, group = null, kind = "", spot = null, used = false, goal = [], from = [], at = [];
   function place() {
     if (kind === "text") set(shape, { x: at[0], y: at[1] });
     else set(shape, { d: PATHS[kind](at.map((z) => Math.round(z * 10) / 10)) });
-    if (spot) {
-      const [x, y] = middle();
-      const [wide, high] = [0, 1].map((k) => Math.max(THUMB, kind === "text" ? k ? 0 : 8 * shape.textContent.length : reach(k)));
-      set(spot, { x: x - wide / 2, y: y - high / 2, width: wide, height: high });
-    }
-  }
-  const along = (k) => at.filter((_, n) => n % 2 === k);
-  const reach = (k) => Math.max(...along(k)) - Math.min(...along(k));
-  function middle() {
-    if (kind === "text") return at;
-    return [0, 1].map((k) => (Math.max(...along(k)) + Math.min(...along(k))) / 2);
+    if (!spot) return;
+    const [[x, wide], [y, high]] = [0, 1].map((k) => {
+      const [low, end] = reachOf(at, k), letters = kind === "text" && !k ? 8 * shape.textContent.length : 0;
+      return [(low + end) / 2, Math.max(THUMB, end - low, letters)];
+    });
+    set(spot, { x: x - wide / 2, y: y - high / 2, width: wide, height: high });
   }
   function build(mark) {
     kind = mark.kind;
     shape = makeShape(kind === "text" ? "text" : "path");
     group = makeShape("g");
-    // a line is taken hold of by its own width, all else also beside it
-    spot = (mark.sets || mark.drags || mark.cell) && kind !== "curve" ? makeShape("rect") : null;
+    // a curve is pointed at by its own width, all else also beside it
+    spot = isUsed(mark) && kind !== "curve" ? makeShape("rect") : null;
     if (spot) set(spot, { class: "spot" });
     group.append(...[spot, shape].filter(Boolean));
     at = [];
   }
-  const isUsed = (mark) => Boolean(mark.sets || mark.drags || mark.cell);
-  let used = false;
   function draw(mark) {
     const isNew = kind !== mark.kind || used !== isUsed(mark);
-    if (isNew) build(mark);
     used = isUsed(mark);
+    if (isNew) build(mark);
     set(shape, { class: `${mark.kind} ${mark.role}`, opacity: mark.opacity, "stroke-width": mark.width, style: mark.side && `text-anchor: ${{ left: "start", right: "end" }[mark.side]}` });
     if (kind === "text") setText(shape, mark.text);
     goal = mark.at;
@@ -99,17 +101,15 @@ function makePart({ look, sets, drags }) {
       made[all[inside(now + Math.sign(step[0] + step[1]), 0, all.length - 1)]].group().focus();
     });
   }
-  const isReached = ({ cell, sets: word }) => Boolean(cell || word);
   // In the order of the marks, without what is dragged.
-  const reachable = () => marks.map((_, k) => k).filter((k) => isReached(marks[k]) && !marks[k].drags && marks[k].kind !== "curve");
+  const reachable = () => marks.map((_, k) => k).filter((k) => isReached(marks[k]) && !marks[k].drags);
   function hold(k) {
     held = k;
     made.forEach(nameOne);
   }
   function nameOne(one, k) {
-    const { cell, sets: word, drags: what, label } = marks[k], group = one.group();
-    const isUsed = what || word || cell && marks[k].kind !== "curve";
-    if (!isUsed) return set(group, { "aria-hidden": true });
+    const { sets: word, drags: what, label } = marks[k], group = one.group();
+    if (!what && !isReached(marks[k])) return set(group, { "aria-hidden": true });
     const now = what && drags.value(what), chosen = word && sets.isChosen(word);
     set(group, {
       tabindex: what || k === held ? 0 : -1,

@@ -73,7 +73,7 @@ class Sketch:
     def _add(self, kind, points, role, **more):
         at = np.asarray(points, float).ravel()
         if not np.isfinite(at).all():
-            raise InputError("a mark of the picture lies at nan or inf; finite numbers can be drawn.")
+            raise InputError("a mark lies at nan or inf; it can be drawn at finite numbers only.")
         if len(self.marks) == MOST:
             raise InputError(f"the picture has more than {MOST} marks; draw a part of it.")
         self.marks.append({"kind": kind, "role": role, "at": at.round(1).tolist(), **more})
@@ -113,12 +113,11 @@ def _paint(axes, kind, role, at, opacity=1, width=0, text="", side="middle", **_
 
 
 def roles_css(place):
-    """The colours as variables of CSS: --query and so on, for a light and for a dark page."""
-    both = "".join(f"--{name}: light-dark({light}, {dark}); " for name, (light, dark) in ROLES.items())
-    light, dark = (
-        "".join(f"--{name}: {colours[k]}; " for name, colours in ROLES.items()) for k in (0, 1)
+    """The colours as variables of CSS, --query and so on; JupyterLab says which theme it has."""
+    themes = {place: "light-dark({}, {})"}
+    themes[f'body[data-jp-theme-light="true"] {place}'] = "{0}"
+    themes[f'body[data-jp-theme-light="false"] {place}'] = "{1}"
+    return "".join(
+        place + " {" + "".join(f"--{name}: {how.format(*ROLES[name])}; " for name in ROLES) + "}\n"
+        for place, how in themes.items()
     )
-    return f"""{place} {{ {both}}}
-body[data-jp-theme-light="true"] {place} {{ {light}}}
-body[data-jp-theme-light="false"] {place} {{ {dark}}}
-"""

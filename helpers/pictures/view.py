@@ -236,7 +236,8 @@ class View:
 
     def small(self):
         """The heads as (title, View), in order; empty if there are none."""
-        alone = dict(caption="", reached="", highlights=(), explain=None, heads=None, head=None, marked=None)
+        alone = dict(caption="", reached="", highlights=(), explain=None)
+        alone |= dict(heads=None, head=None, marked=None)
         heads = () if self.heads is None else self.heads
         return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
 
