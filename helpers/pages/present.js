@@ -11,6 +11,7 @@ const isOutput = (node) => node.parentElement.matches(".code") && !isSource(node
 const columnsOf = (node) => Math.max(...node.textContent.split("\n").map((line) => line.length));
 const isLive = (node) => Boolean(node.querySelector(".live"));
 const isPicture = (node) => isOutput(node) && Boolean(node.querySelector(PICTURE));
+const isPuzzle = (node) => Boolean(node.querySelector(".puzzle"));
 const isSetUp = (node) => isSource(node) && /^(import|from) /.test(node.querySelector("pre").textContent.trim());
 // A paragraph that has this in bold, such as "Predict:" or "Live."
 const says = (node, word) => node.tagName === "P" && [...node.querySelectorAll("strong")].some((x) => x.textContent.startsWith(word));
@@ -39,7 +40,7 @@ function stepsOf(blocks) {
   function belongs(block, k) {
     if (isHeading(block)) return step.blocks.every(isHeading);
     if (goesOn(last(), block)) return true;
-    if (block.querySelector(".puzzle")) return false;
+    if (isPuzzle(block)) return false;
     // a picture below what the same cell printed has a screen of its own
     if (isPicture(block) && last().matches(".printed")) return false;
     const coded = step.blocks.some((one) => isSource(one) && !isSetUp(one));
@@ -53,7 +54,7 @@ function stepsOf(blocks) {
     if (step && belongs(block, k)) step.blocks.push(block);
     // code is never without the sentence that introduces it: that is shown again
     else if (step && isPicture(block)) begin(block, introduction(step).filter(isHeading));
-    else begin(block, step && isSource(block) ? introduction(step) : []);
+    else begin(block, step && (isSource(block) || isPuzzle(block)) ? introduction(step) : []);
     if (says(block, "Predict")) question = true;
     if (isHeading(block) || isLive(block)) question = false;
     if (isOutput(block) && question) [question, step.answered] = [false, true];
@@ -215,6 +216,11 @@ function presentation(main, button) {
     root.style.setProperty("--size", `${size}px`);
     foldIn([...main.querySelectorAll("details")]);
     steps = joined(single, (block) => block.offsetHeight + gap, room() - size).map((step) => ({ ...step, asked: false }));
+    restore();
+  }
+  function restore() {
+    opened.forEach((node) => { node.open = true; });
+    main.querySelectorAll(".fold").forEach((node) => { node.open = opened.includes(node); });
   }
   function leave() {
     const { blocks: [...shown], intro } = step(), first = shown.find((block) => !intro.includes(block));
@@ -223,8 +229,7 @@ function presentation(main, button) {
     root.classList.remove("presenting");
     main.removeAttribute("tabindex");
     for (const name of ["style", "data-dense"]) root.removeAttribute(name);
-    opened.forEach((node) => { node.open = true; });
-    main.querySelectorAll(".fold").forEach((node) => { node.open = opened.includes(node); });
+    restore();
     if (now === entered.k && !entered.hash.startsWith("#present-")) {
       window.scrollTo(0, entered.top);
       history.replaceState(null, "", entered.hash || location.pathname + location.search);
