@@ -27,7 +27,7 @@ VIEWS = """
 import sys
 sys.path.insert(0, "..")
 import numpy as np
-from helpers import View, check, explore
+from helpers import Arcs, View, check, explore
 words = ["Your", "journey", "starts"]
 ---
 def vectors(points, times=1.0, names=True):
@@ -87,6 +87,16 @@ names = "q11 q12 k11 k12 q21 q22 k21 k22 q31 q32 k31 k32".split()
 entries = lambda **values: [list(values.values())]
 entries.__name__ = "entries"
 explore(entries, **{name: (-2.0, 2.0) for name in names})
+---
+def sentence(look, query=3, step=0):
+    weights = look / look.sum() if look.sum() else look
+    story = "the man took it".split()
+    return Arcs(weights, story, query=query, answers={"red": weights[1], "none": weights[0]},
+                below=np.tri(4) / np.arange(1, 5)[:, None], drags="look", caption=f"step {step}",
+                reached="man has most." if weights[1] > 0.5 else "",
+                explain=lambda i, j: f"{look[j]:.2f} / {look.sum():.2f}")
+
+explore(sentence, look=np.array([0.1, 0.2, 0.3, 0.0]), query=(0, 3), step=(0, 3))
 ---
 def twice(scores):
     print("<b>seen</b>", "long " * 100)
@@ -160,7 +170,7 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
         kinds = []
         while view.focused("tagName") and len(kinds) < 200:
             kinds.append(view.page.evaluate("live.kind()"))
-            if kinds[-1] not in ("word", "head") or kinds.count(kinds[-1]) < 3:
+            if kinds[-1] not in ("word", "head", "amount") or kinds.count(kinds[-1]) < 3:
                 view.operate(kinds[-1])
             assert view.focused("tagName"), f"{view.title}: {kinds[-1]} lost the focus"
             assert view.page.evaluate("live.notebook()") == before, f"heard a key of {view.title}"
@@ -172,9 +182,12 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
         # all that the mouse can use was reached
         wanted = (
             view.find("input:enabled, select, fieldset button").count()
-            + view.find(".panel").count()
+            + view.find(".panel:not(:has(.sketch))").count()
         )
-        assert len([k for k in kinds if k not in ("word", "head", "point", "scroll")]) == wanted
+        uncounted = "word", "head", "point", "scroll", "amount", "vector", "mark"
+        assert len([k for k in kinds if k not in uncounted]) == wanted
+        assert kinds.count("amount") + kinds.count("vector") == view.find("svg .drags").count()
+        assert kinds.count("mark") == view.find(".part:has(g[tabindex]:not(.drags))").count()
 
 
 @extra_views
@@ -220,12 +233,39 @@ def test_every_view_is_operated_with_the_mouse(views):
             assert switch.get_attribute("aria-selected") != before
             i, j = switch.evaluate("e => [e.parentNode.rowIndex - 1, e.cellIndex - 1]")
             view.right((0, i, j))
+        for drag in (mouse_drag, touch_drag):
+            for k in range(min(2, view.find("svg .drags").count())):
+                part = view.find("svg .drags").nth(k)
+                before = part.get_attribute("data-value")
+                drag(view.page, *middle(part), 14 * (k + 1), -30)
+                mouse.move(0, 0)
+                view.right(view.ask("pointed") if drag is touch_drag else None)
+                assert part.get_attribute("data-value") != before, f"{view.title} {drag}"
+        for word in view.find("svg .sets").all():
+            word.click()
+            expect(word).to_have_attribute("aria-pressed", "true")
+            mouse.move(0, 0)
+            view.right()
         for head in view.find("button.head").all()[::5]:
             head.click()
             expect(head).to_have_attribute("aria-current", "true")
             view.right()
         view.reset()
         view.unmoved()
+
+
+def mouse_drag(page, x, y, right, down):
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y + down, steps=4)
+    page.mouse.up()
+
+
+def touch_drag(page, x, y, right, down):
+    touch = page.context.new_cdp_session(page)
+    for kind, part in [("Start", 0), ("Move", 0.5), ("Move", 1), ("End", None)]:
+        points = [] if part is None else [{"x": x + part * right, "y": y + part * down}]
+        touch.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
 
 
 @extra_views
@@ -333,7 +373,7 @@ def test_the_focus_can_be_seen(views, theme):
     page, known = views[0].page, set()
     for view in views:
         view.enter()  # with the keyboard: a ring is for those who use it
-        elements = view.find("input, select, button:enabled, td, .held")
+        elements = view.find("input, select, button:enabled, td, .held, svg g[tabindex]")
         kinds = elements.evaluate_all(
             """(all) => all.map((e) => [e.tagName, live.kind(e), e.ariaSelected, e.dataset.kind,
                 e.closest('table')?.className, e.closest('.head')?.ariaCurrent].join(' '))"""
