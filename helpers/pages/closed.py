@@ -1,6 +1,6 @@
 """What a lesson keeps closed: answers until they are asked for, code that only loads or draws.
 
-One rule for notebooks, whose cells tests/execute.py collapses, and for pages, which fold them.
+One rule for notebooks, whose cells are collapsed when they are executed, and for pages.
 """
 
 import ast

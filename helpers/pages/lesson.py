@@ -24,7 +24,7 @@ from .record import MIME
 HERE = Path(__file__).parent
 COVER = "l02-27"  # the cell whose view stands on the first page
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
-COURSE += "README.md", "requirements.txt", "environment.yml"
+COURSE += "README.md", "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
 SECONDS = 600  # that a cell may take, also on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a tag of a cell: another text for its text box
