@@ -29,8 +29,11 @@ ABOUT = (
     "From one dot product to a head that learns which noun “it” means: you predict, you move a "
     "picture, you see every number change."
 )
-COVER = "l06-24"  # the cell whose view stands on the first page, and what to do with it
-QUESTION = "In a row a word looks at six, and at none that comes later. Let it: switch a cell on."
+COVER = "l10-24"  # the cell whose view stands on the first page, and what to do with it
+QUESTION = (
+    "A small model was asked for the colour of <em>it</em>, and looked at the hat. Drag the hat’s "
+    "number down to 0: where does it look then, and what does it answer?"
+)
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
 SECONDS = 600  # that a cell may take, also on a busy machine
