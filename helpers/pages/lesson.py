@@ -31,8 +31,8 @@ ABOUT = (
 )
 COVER = "l10-24"  # the cell whose view stands on the first page, and what to do with it
 QUESTION = (
-    "A small model was asked for the colour of <em>it</em>, and looked at the hat. Drag the hat’s "
-    "number down to 0: where does it look then, and what does it answer?"
+    "You decide where <em>it</em> looks, and a trained model says which colour it has. Drag the "
+    "number of the hat down to 0: what does the model say now?"
 )
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
