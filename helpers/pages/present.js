@@ -198,7 +198,7 @@ function presentation(main, button) {
   // At the step of a number, or else at what is at the top of the window.
   function enter(number) {
     if (!presenting()) {
-      const first = top();
+      const first = atTop();
       entered = { top: window.scrollY, hash: location.hash };
       opened = [...main.querySelectorAll("details[open]")];
       root.classList.add("presenting");
@@ -242,7 +242,7 @@ function presentation(main, button) {
     first.addEventListener("blur", () => first.removeAttribute("tabindex"), { once: true });
   }
   // What is at the top of the window and in a step.
-  function top() {
+  function atTop() {
     const there = single.flatMap(({ blocks, intro }) => blocks.filter((block) => !intro.includes(block)));
     return there.find((block) => block.getBoundingClientRect().bottom > 40) ?? there.at(-1);
   }
