@@ -209,12 +209,11 @@ def test_the_last_cell_lists_all_exercises_of_the_lesson_in_their_order(path):
 
 @each_lesson
 def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
-    title = markdown_cells(path)[0].source
-    stated = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", title)
+    text = "\n".join(cell.source for cell in markdown_cells(path))
+    stated = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
     lesson, practice = (int(minutes or 0) for minutes in stated.groups())
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     assert f"(notebooks/{path.name}) | {lesson + practice} |" in readme
-    text = "\n".join(cell.source for cell in markdown_cells(path))
     each = [int(minutes) for minutes in re.findall(r"\*\((\d+) minutes\)\*", text)]
     assert len(each) == len(exercises(path))
     if practice:
@@ -303,6 +302,9 @@ def whole_range(control):
         return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
     if "labels" in control:
         return range(len(control["labels"]))
+    if control["kind"] == "amounts":  # each all, the others as they are
+        start = control["value"]
+        return [[*start[:k], 1.0, *start[k + 1 :]] for k in range(len(start))]
     if control["kind"] == "plane":  # each vector to the ends of the plane and to its middle
         start, limit = control["value"], control["limit"]
         places = [[0, 0], *itertools.product([-limit, limit], repeat=2)]

@@ -69,13 +69,16 @@ class Lesson:
     @property
     def aims(self):
         """What one can do afterwards, a list in Markdown."""
-        return "\n".join(re.findall(r"^(- .*?)[,.]?$", self.notebook.cells[0].source, re.M))
+        sources = (cell.source for cell in self.notebook.cells)
+        aims = next((text for text in sources if "**After this lesson you can**" in text), "")
+        return "\n".join(re.findall(r"^(- .*?)[,.]?$", aims, re.M))
 
     @property
     def minutes(self):
         """With those for the exercises."""
-        found = re.findall(r"(\d+) (?:minutes|for the exercises)", self.notebook.cells[0].source)
-        return sum(map(int, found))
+        text = "\n".join(cell.source for cell in self.notebook.cells)
+        found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
+        return sum(int(part or 0) for part in found.groups()) if found else 0
 
     def run(self):
         """Run all cells; views leave their recordings in their outputs."""
