@@ -18,11 +18,24 @@ import torch
 from .attention import load_journey
 from .checks import check, progress
 from .errors import InputError
+from .pictures.arcs import Arcs
 from .pictures.explore import explore
+from .pictures.given import yours
 from .pictures.still import Still, heatmap
 from .pictures.view import View
 
-__all__ = ["InputError", "Still", "View", "check", "explore", "heatmap", "load_journey", "progress"]
+__all__ = [
+    "Arcs",
+    "InputError",
+    "Still",
+    "View",
+    "check",
+    "explore",
+    "heatmap",
+    "load_journey",
+    "progress",
+    "yours",
+]
 
 # The course computes with small tensors: a second thread gains nothing there, and on a busy
 # machine, a class on one server, it makes everything wait.

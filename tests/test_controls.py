@@ -157,8 +157,8 @@ def test_what_is_no_control_is_refused(short):
 @pytest.mark.parametrize(
     "short, sentence",
     [
-        (torch.ones(2, 65).bool(), "x has 2 rows of 65; at most 64 fit"),
-        (torch.ones(65, 2), "x has 65 rows of 2; at most 64 fit"),
+        (torch.ones(2, 65).bool(), r"x has the shape \(2, 65\); at most 64 fit"),
+        (torch.ones(65, 2), r"x has the shape \(65, 2\); at most 64 fit"),
     ],
 )
 def test_a_matrix_that_does_not_fit_the_picture_is_refused(short, sentence):

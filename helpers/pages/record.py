@@ -130,6 +130,7 @@ class Recorder:
         return picture | {
             "most": shown["most"],
             "caption": shown["caption"],
+            "reached": shown["reached"],
             "limited": {name: x for name, x in shown["values"].items() if x != asked[name]},
             "panels": shown["panels"],
         }

@@ -2,7 +2,11 @@
 // from elsewhere (show), stop it, or limit it to a highest value.
 
 const STEP = 900; // ms for each step of a play
-const HINTS = { cells: "click a cell, or press Enter on it; ◥ means off", plane: "drag a point, or move it with the arrow keys" };
+const HINTS = {
+  cells: "click a cell, or press Enter on it; ◥ means off",
+  plane: "drag a point, or move it with the arrow keys",
+  amounts: "drag a number up or down, or press ↑ or ↓ on it; Enter switches it off",
+};
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
 
@@ -97,6 +101,7 @@ function makeStepping(input, move, busy) {
 // The value of a control that this name, the k-th, stands for; null if it is none.
 function option({ labels, low, high, by }, word, k) {
   if (!labels) return low + k * by <= high ? low + k * by : null;
+  if (labels[k] === word) return k; // a word may stand in a sentence twice
   return labels.includes(word) ? labels.indexOf(word) : null;
 }
 

@@ -43,7 +43,7 @@ def control(name, short, fn):
         raise InputError(
             f"{name}={brief(short)} is no control; expected (low, high), (low, high, step), "
             "a list of choices, a text, True or False, a matrix of True and False, or an "
-            "array of numbers (n, 2)."
+            "array of numbers, (n, 2) or (n,) from 0 to 1."
         )
     if default is not EMPTY:
         made.spec["value"] = made.start_at(default)
@@ -185,18 +185,24 @@ class Choice(Control):
 
 
 class Matrix(Control):
-    """x=mask: cells of the picture that are switches; x=points: vectors to be dragged."""
+    """x=mask: cells of the picture that are switches; x=points: vectors to be dragged;
+    x=weights: amounts to be dragged."""
 
     def __init__(self, name, array):
         self.shape, self.cells = array.shape, array.dtype == bool
-        self.kind = "cells" if self.cells else "plane"
-        rows, columns = self.shape
+        self.kind = "cells" if self.cells else "plane" if array.ndim == 2 else "amounts"
+        rows = len(array)
         if max(self.shape) > MAX_SWITCHES:
-            raise InputError(f"{name} has {rows} rows of {columns}; at most {MAX_SWITCHES} fit.")
-        self.expected, spec = f"{rows} x {columns} of True and False are", {}
-        if not self.cells:
+            raise InputError(f"{name} has the shape {self.shape}; at most {MAX_SWITCHES} fit.")
+        self.expected, spec = f"{' x '.join(map(str, self.shape))} of True and False are", {}
+        self.low = 0
+        if self.kind == "amounts":
+            self.limit, spec = 1, {"limit": 1, "low": 0, "by": 0.05}
+            self.expected = f"{rows} numbers from 0 to 1 are"
+        elif not self.cells:
             # round limits, with room to drag beyond the longest
             limit = self.limit = max(1, math.ceil(1.25 * float(np.abs(array).max())))
+            self.low = -limit
             self.expected, spec = (
                 f"{rows} x 2 numbers from {-limit} to {limit} are",
                 {"limit": limit},
@@ -211,7 +217,7 @@ class Matrix(Control):
         if array.shape != self.shape:
             return False
         return self.cells == _is_of_switches(value) and bool(
-            self.cells or (np.abs(array) <= self.limit).all()
+            self.cells or ((self.low <= array) & (array <= self.limit)).all()
         )
 
     def own(self, value):
@@ -221,9 +227,11 @@ class Matrix(Control):
         return torch.tensor(plain, dtype=torch.bool if self.cells else torch.float32)
 
     def spoken(self, value):
-        rows, columns = self.shape
         if self.cells:
+            rows, columns = self.shape
             return f"{rows} x {columns} switches, {sum(map(sum, value))} on"
+        if self.kind == "amounts":
+            return ", ".join(f"{x:.2f}" for x in value)
         return ", ".join(f"({x:.2f}, {y:.2f})" for x, y in value)
 
 
@@ -235,14 +243,16 @@ def _is_of_switches(x):
 
 
 def _array(x, name):
-    """x as an array if it is a matrix of True and False, or (n, 2) numbers of numpy or torch
-    (lists of those are choices); otherwise None."""
+    """x as an array if it is a matrix of True and False, or numbers (n, 2) or (n,) of numpy or
+    torch (lists of those are choices); otherwise None."""
     rows = isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
     if not (rows and _is_of_switches(x) or isinstance(x, (torch.Tensor, np.ndarray))):
         return None
     array = as_array(x, name)
-    if array.ndim != 2 or not array.size:
+    if array.ndim not in (1, 2) or not array.size:
         return None
+    if array.ndim == 1:
+        return array if not _is_of_switches(x) and ((0 <= array) & (array <= 1)).all() else None
     if _is_of_switches(x):
         return array.astype(bool)
     return array if array.shape[1] == 2 and (np.abs(array) < LARGEST).all() else None

@@ -98,10 +98,11 @@ function makeGuide(picture, send, sayCell, stateOf) {
   const isThere = (k, i, j) => i < picture.panels[k]?.rows.length && j < picture.panels[k].columns.length;
   function where(panel, i, j, number) {
     const names = [["row", panel.rows[i]], ["column", panel.columns[j]]].filter(([, name]) => name);
+    if (panel.parts) names.forEach((pair) => pair.shift());
     const isSum = i >= panel.size[0] || j >= panel.size[1];
     const mark = isSum ? undefined : marksOf(panel).get(i * panel.columns.length + j);
     const words = number === "" ? "not computed yet" : number ?? "…";
-    return `${names.map((pair) => pair.join(" ")).join(", ")}${stateOf(i, j)}: ${mark ? `${mark.word}, ` : ""}${words}`;
+    return `${names.map((pair) => pair.join(" ")).join(panel.parts ? " → " : ", ")}${stateOf(i, j)}: ${mark ? `${mark.word}, ` : ""}${words}`;
   }
   function look(k, i, j) {
     watched = k === null ? null : [k, i, j];
@@ -135,7 +136,8 @@ function makeWords(help) {
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
   const slot = make("div", { className: "slot" }, error, cell, make("div", { className: "help", textContent: help }));
-  const text = new Text(), caption = make("div", { className: "caption" }, text), printed = make("pre");
+  const text = new Text(), reached = make("span", { className: "reached" }), printed = make("pre");
+  const caption = make("div", { className: "caption" }, text, reached);
   set(caption, { "aria-live": "polite" });
   function tell(picture) {
     say(error, picture.error);
@@ -143,6 +145,7 @@ function makeWords(help) {
     // once there was printing its place stays, or the page would jump with every other value
     if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
     setText(text, picture.caption);
+    setText(reached, picture.reached && `✔ ${picture.reached}`);
   }
   // keep an explanation of the same number until the new one is here
   function sayCell(words, hasMore = false) {
@@ -165,26 +168,27 @@ function makeLegend() {
   return { legend, show };
 }
 
-// A large panel: its title, a table or a canvas, and a key to the colours.
+// A large panel: its title, a drawing, a table or a canvas, and a key to the colours.
 function makePanel(kind, title, palette, rgba, on) {
-  const made = kind === "table" ? makeTable(palette, on) : makeCanvas(rgba, on);
+  const made = kind === "sketch" ? makeSketch(on) : kind === "table" ? makeTable(palette, on) : makeCanvas(rgba, on);
   const name = make("div", { className: "title" }), low = make("span"), high = make("span"), bar = make("span", { className: "bar" });
   bar.style.background = `linear-gradient(to right, ${palette[0].filter((_, i) => i % 15 === 0).join(",")})`;
   const { legend, show } = makeLegend();
-  const figure = make("div", { className: "panel" }, name, made.box, make("div", { className: "key" }, low, bar, high, legend));
+  const key = make("div", { className: "key", hidden: kind === "sketch" }, low, bar, high, legend);
+  const figure = make("div", { className: "panel" }, name, made.box, key);
   function draw(panel) {
     const axes = kind === "canvas" ? `${panel.axes[0]} ↓  ${panel.axes[1]} →` : "";
     setText(name, [panel.title, axes].filter(Boolean).join(": "));
     [low, high].forEach((end, n) => setText(end, panel.scale[n]));
     show((panel.marked ?? []).map(([word]) => word));
-    set(made.named, { "aria-label": [title, panel.title].filter(Boolean).join(": ") });
+    set(made.named, { "aria-label": panel.alt ?? [title, panel.title].filter(Boolean).join(": ") });
     made.draw(panel);
   }
-  return { figure, draw, mark: made.mark };
+  return { figure, draw, mark: made.mark, renew: made.renew };
 }
 
 // All panels: the large ones side by side, and the small heads beside them.
-function makeBoard(title, palette, { look, press, choose, pick }) {
+function makeBoard(title, palette, { look, pick, ...rest }) {
   const rgba = palette[0].map((c) => 0xff000000 + parseInt(c.slice(5) + c.slice(3, 5) + c.slice(1, 3), 16));
   rgba[NONE] = 0xffffffff;
   const box = make("div", { className: "views" }), heads = make("div", { className: "heads" });
@@ -192,13 +196,13 @@ function makeBoard(title, palette, { look, press, choose, pick }) {
   for (const left of ["mouseleave", "focusout"]) box.addEventListener(left, () => look(null));
 
   function makeOne(kind, k) {
-    if (kind !== "small") return makePanel(kind, title, palette, rgba, { look: (i, j) => look(k, i, j), press, choose });
+    if (kind !== "small") return makePanel(kind, title, palette, rgba, { look: (i, j) => look(k, i, j), ...rest });
     const head = makeHead(rgba, pick && (() => pick(k)));
     return { ...head, figure: head.box };
   }
   function draw(panels, before, after) {
     made = panels.map((panel, k) => {
-      const kind = panel.small ? "small" : panel.cells.length ? "table" : "canvas";
+      const kind = panel.small ? "small" : panel.parts ? "sketch" : panel.cells.length ? "table" : "canvas";
       return made[k]?.kind === kind ? made[k] : { ...makeOne(kind, k), kind };
     });
     const figures = (isSmall) => made.filter(({ kind }) => (kind === "small") === isSmall).map(({ figure }) => figure);
@@ -210,7 +214,7 @@ function makeBoard(title, palette, { look, press, choose, pick }) {
     fill(box, [...before, ...large, heads, after]);
     made.forEach((one, k) => one.draw(panels[k]));
   }
-  return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)) };
+  return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
 }
 
 // The element of a view. What is typed in it is not for the notebook.
@@ -260,18 +264,20 @@ function makeView(model, picture) {
   const guide = makeGuide(picture, talk.send, words.sayCell, stateOf);
   const form = makeForm(title, controls, { change, reset, busy: talk.isAsking, hint });
   const board = makeBoard(title, model.get("palette"), {
-    look: guide.look,
-    press,
+    look: guide.look, press,
     choose: query && {
       option: (word, k) => option(query, word, k),
       chosen: () => values.query,
       choose: (value) => change("query", value),
     },
     pick: head && pick,
+    sets: { may: (word) => optionOf(word) !== null, isChosen: (word) => optionOf(word) === values[word[0]], choose: (word) => change(word[0], optionOf(word)) },
+    drags: { value: ([name, k]) => values[name][k], move: drag, step: stepBy, turn },
   });
 
   function show(changes) {
     form.show(changes);
+    board.renew();
     if (switches && switches.name in changes) board.mark(changes[switches.name], hint);
   }
   // Asked first: while Python computes there is time to show what was chosen.
@@ -291,6 +297,29 @@ function makeView(model, picture) {
   function press(i, j) {
     const rows = switches && values[switches.name], on = rows?.[i]?.[j];
     if (on !== undefined) change(switches.name, rows.map((row, m) => row.map((old, n) => (m === i && n === j ? !on : old))));
+  }
+  // The value of a control that a word of the picture stands for; null if it is none, or there is no such control.
+  function optionOf([name, k, word]) {
+    const control = find(name);
+    return control ? option(control, word, k) : null;
+  }
+  // A row of a matrix of numbers, moved by so much of its drawing.
+  function drag([name, k, ...pixels], from, by) {
+    const { limit, low = -limit } = controls.find((one) => one.name === name);
+    const part = (z, n) => (pixels[n] ? Number(inside(z + by[n] / pixels[n], low, limit).toFixed(2)) : z);
+    const moved = Array.isArray(from) ? from.map(part) : part(from, pixels[0] ? 0 : 1);
+    change(name, values[name].map((old, n) => (n === k ? moved : old)));
+  }
+  function stepBy([name, k, ...pixels], [right, up]) {
+    const { limit, by = limit / 20 } = controls.find((one) => one.name === name), from = values[name][k];
+    const far = Array.isArray(from) ? [right, up] : [right + up, right + up];
+    drag([name, k, ...pixels], from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
+  }
+  // An amount is switched off, and on again.
+  function turn([name, k]) {
+    if (Array.isArray(values[name][k])) return;
+    const { value: start, limit } = controls.find((one) => one.name === name);
+    change(name, values[name].map((old, n) => (n === k ? (old ? 0 : start[k] || limit) : old)));
   }
   function stateOf(i, j) {
     const on = switches && values[switches.name][i]?.[j];

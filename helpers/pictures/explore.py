@@ -20,12 +20,13 @@ from IPython.display import display
 from ..errors import InputError
 from ..guard import Worker, call, get_ipython
 from .controls import control, sendable
+from .sketch import roles_css
 from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
 
-SCRIPTS = "controls.js", "plane.js", "pixels.js", "table.js", "explore.js"
+SCRIPTS = "controls.js", "plane.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
 STILL = """<div class="explore-still"><style>
 .jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
@@ -55,7 +56,7 @@ class Explore(anywidget.AnyWidget):
 
     # the text and not the path: anywidget would watch the files and keep every widget alive
     _esm = "".join(map(_text, SCRIPTS))
-    _css = _text("explore.css")
+    _css = _text("explore.css") + roles_css(".explore")
     title = traitlets.Unicode().tag(sync=True)
     help = traitlets.Unicode().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
@@ -65,7 +66,7 @@ class Explore(anywidget.AnyWidget):
     def __init__(self, fn, controls):
         self._fn = fn
         self._controls = {name: control(name, short, fn) for name, short in controls.items()}
-        for kind in ("cells", "plane"):
+        for kind in ("cells", "plane", "amounts"):
             several = [c.name for c in self._controls.values() if c.kind == kind]
             if len(several) > 1:
                 raise InputError(
@@ -95,8 +96,8 @@ class Explore(anywidget.AnyWidget):
         """The picture for these values: {control name: value; for a choice its index}.
 
         Controls that are not named keep their values. Returns a dict: "error", "printed",
-        "values" of all controls, "most" (to which a slider is limited now), "caption" and
-        "panels", each with "cells" (the numbers as texts, row by row; none beyond 16 by 16) and
+        "values" of all controls, "most" (to which a slider is limited now), "caption", "reached"
+        and "panels", each with "cells" (the numbers as texts, row by row; none beyond 16 by 16) and
         "colours" (bytes, indices into palette(); 255 for none). After an error, also of a value
         that a control cannot have, the panels are the last good ones and "error" is a sentence.
         """
@@ -121,6 +122,7 @@ class Explore(anywidget.AnyWidget):
                 "values": dict(self._values),
                 "most": dict(self._most),
                 "caption": "\n".join(view.caption for _, view in self._views if view.caption),
+                "reached": "\n".join(view.reached for _, view in self._views if view.reached),
                 "panels": self._panels,
             }
 
@@ -248,6 +250,7 @@ def explore(fn, /, **controls):
         True or False                      a switch
         a matrix of True and False         a switch in each cell of the picture, as many as
                                            the matrix has; fn gets a bool tensor of its own
+        an array of numbers (n,), 0 to 1   amounts, to be dragged in the picture
         an array of numbers (n, 2)         vectors in a plane, to be dragged, named as the
                                            rows of the picture if those are as many; fn gets
                                            a float tensor of its own
@@ -316,6 +319,8 @@ def _panel(title, view, **small):
         cells = sum(table, [])
     colours = np.full((len(rows), len(columns)), NONE, np.uint8)  # sums have none
     colours[:n, :m] = view.colours()
+    if parts := [] if small else view.sketch():
+        small = {"parts": [vars(part) for part in parts], "alt": view.alt()}
     return {
         "title": title,
         "rows": rows,

@@ -73,3 +73,21 @@ def wide(text):
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
     )
+
+
+def yours(mine, course):
+    """yours(my_softmax, softmax): the reader's own function as soon as it is written.
+
+    It is called like either. As long as mine returns None, as a stub does, it answers what course
+    does; its attribute `whose` says which of them answered last.
+    """
+
+    def run(*args, **options):
+        result, run.whose = mine(*args, **options), f"your {mine.__name__}"
+        if result is None:
+            result = course(*args, **options)
+            run.whose = f"the course's {course.__name__}, until you have written {mine.__name__}"
+        return result
+
+    run.whose = ""
+    return run

@@ -10,6 +10,7 @@ import torch
 
 from ..errors import InputError
 from .given import as_array, as_text, wide
+from .sketch import INCH
 from .view import MAX_TEXT, NONE, View, palette, side_by_side
 
 NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet, under its stripes
@@ -118,6 +119,8 @@ def draw(views, across=None, title=""):
     across: how many stand side by side; by default all.  Raises InputError if they are too many
     or too large for one picture.
     """
+    if any(view.sketch() for _, view in views):
+        return _draw_sketches(views, title)
     # here, because importing them takes longer than the rest
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
@@ -165,12 +168,50 @@ def draw(views, across=None, title=""):
         place.colorbar(key, ax=grid, aspect=30, pad=0.01)
     if title:
         figure.suptitle(title, fontsize=LETTERS + 1, parse_math=False)
-    text = "\n\n".join(f"{t}\n{v.text()}".strip("\n") for t, v in views)
+    text = _text(views, title)
     alt = "Heatmap" + (f" {title}" if title else "") + ": " + first.alt()
     if len(views) > 1:
         one = " on one colour scale" * (len({view.scale for _, view in views}) == 1)
         alt = f"{len(views)} heatmaps{one}, from {views[0][0]} to {views[-1][0]}. {alt}"
-    return Still(figure, alt, f"{title}\n{text}" if title else text)
+    return Still(figure, alt, text)
+
+
+def _text(views, title):
+    texts = [f"{heading}\n{view.text()}".strip("\n") for heading, view in views]
+    return "\n\n".join(texts) if not title else "\n".join([title, "\n\n".join(texts)])
+
+
+def _draw_sketches(views, title):
+    """Drawings, one view below the other; those of a view side by side."""
+    from matplotlib.figure import Figure
+
+    rows = [(heading, view.sketch()) for heading, view in views]
+    if not all(parts for _, parts in rows):
+        raise InputError("a table and a drawing do not fit into one picture; return one of them.")
+    gap, line = 16, 24
+    wide = max(sum(part.size[0] + gap for part in parts) for _, parts in rows) + gap
+    high = line * bool(title) + gap
+    high += sum(max(p.size[1] for p in parts) + gap + line * bool(name) for name, parts in rows)
+    figure = Figure(figsize=(wide / INCH, high / INCH))
+    top = gap / 2
+    letters = dict(ha="left", va="top", fontsize=LETTERS, parse_math=False)
+    if title:
+        figure.text(gap / wide, 1 - top / high, title, **letters)
+        top += line
+    for heading, parts in rows:
+        if heading:
+            figure.text(gap / wide, 1 - top / high, heading, **letters)
+            top += line
+        left, tall = gap, max(part.size[1] for part in parts)
+        for part in parts:
+            w, h = part.size
+            low = top + (tall + h) / 2
+            axes = figure.add_axes((left / wide, 1 - low / high, w / wide, h / high))
+            part.paint(axes)
+            left += w + gap
+        top += tall + gap
+    alt = " ".join(f"{heading}: {view.alt()}".removeprefix(": ") for heading, view in views)
+    return Still(figure, f"{title}. {alt}" if title else alt, _text(views, title))
 
 
 def _seen(view, many):

@@ -62,6 +62,7 @@ class View:
     limits: {"step": 3}: sliders of the live view that go no higher for now. One named "head"
         counts up to the heads there are by itself.
     points: {name: (x, y)}: vectors that stay where they are, beside those to be dragged.
+    reached: a sentence that says why the target of the view is reached; "" while it is not.
     Raises InputError where these do not fit together.
     """
 
@@ -83,6 +84,7 @@ class View:
     clip: bool = False
     limits: object = None
     points: object = None
+    reached: str = ""
 
     def __post_init__(self):
         self.matrix = as_array(self.matrix)
@@ -122,7 +124,7 @@ class View:
             raise InputError("limits and points are finite numbers.")
         self._fit_heads()
         self.scale = self._ends(self.scale)
-        self.caption = as_text(self.caption)
+        self.caption, self.reached = as_text(self.caption), as_text(self.reached)
         self.number(0.0)  # fails now, and not in the picture, if digits cannot be used
 
     def _cells(self, what, given):
@@ -234,15 +236,24 @@ class View:
 
     def small(self):
         """The heads as (title, View), in order; empty if there are none."""
-        alone = dict(caption="", highlights=(), explain=None, heads=None, head=None, marked=None)
+        alone = dict(caption="", reached="", highlights=(), explain=None)
+        alone |= dict(heads=None, head=None, marked=None)
         heads = () if self.heads is None else self.heads
         return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
+
+    def sketch(self):
+        """The drawings [Sketch, ...] that show it in place of a table; none of a plain View."""
+        return []
 
     def text(self):
         """The numbers as a text table, those of the heads too, with the caption below; of a
         large matrix the first 64 rows and columns."""
         if max(self.matrix.shape) > MAX_TEXT:
             return self.part(MAX_TEXT).text()
+        return "\n".join([*self.numbers(), *self.said()])
+
+    def numbers(self):
+        """The lines of the numbers as text."""
         rows, columns, cells = self.table()
         lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
         widths = [max(map(wide, column)) for column in zip(*lines, strict=True)]
@@ -253,7 +264,11 @@ class View:
             out.append("  ".join([first, *rest]).rstrip())
         for title, view in self.small():
             out += [title, view.text()]
-        return "\n".join(out + ([self.caption] if self.caption else []))
+        return out
+
+    def said(self):
+        """The lines below the picture: the caption, and the tick of a target that is reached."""
+        return [*filter(None, [self.caption]), *(["✔ " + self.reached] if self.reached else [])]
 
     def alt(self):
         """One sentence for those who do not see the picture."""

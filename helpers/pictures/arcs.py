@@ -1,0 +1,169 @@
+"""Arcs over a sentence: where one word looks, and what comes of it."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from ..errors import InputError
+from .given import as_array, bare, names, one_line, wide
+from .sketch import Sketch
+from .view import View
+
+MAX_WORDS = 64
+MAX_ANSWERS = 8  # bars
+THICK = 14  # pixels of an arc of weight 1
+THIN = 0.005  # an arc of less is not drawn
+HIGH, LOW = 112, 64  # pixels of the arcs above the words and below them
+ROW = 22  # pixels of a line of text
+
+
+@dataclass
+class Arcs(View):
+    """Arcs(weights, words, query=7): a sentence on one line, and an arc from one word to each
+    word that it looks at, as wide as its weight.
+
+    matrix: the weights (n,) of that word, from 0 to 1.  tokens: the n words.
+    query: which of them looks, counted from 0; by default the last.
+    answers: {word: share}, up to 8 with shares from 0 to 1: bars beside the sentence.
+    below: weights (n, n) of an earlier layer, drawn below the words, of all words at once.
+    drags: the name of a control that holds weights (n,): dragging a word's number up or down
+        changes it.
+    A click on a word sets a control named "query". The other arguments are those of View.
+    Raises InputError where these do not fit together.
+    """
+
+    query: int | None = None
+    answers: object = None
+    below: object = None
+    drags: str = ""
+
+    def __post_init__(self):
+        weights = as_array(self.matrix, "the weights")
+        n = weights.size
+        if weights.shape != (1, n) or not isinstance(self.keys, list):  # otherwise it is a copy
+            if weights.shape != (n,) or not n:
+                raise InputError(
+                    f"weights has the shape {weights.shape}; (n,) is expected: those of one word, "
+                    "for instance weights[1]."
+                )
+            if n > MAX_WORDS:
+                raise InputError(f"there are {n} words; at most {MAX_WORDS} stand on one line.")
+            if self.keys is not None:
+                raise InputError(f"keys is {self.keys}; query= says which word looks.")
+            self.keys = names(self.tokens, n, "tokens")
+            self.query = n - 1 if self.query is None else bare(self.query)
+            if self.query not in range(n):
+                raise InputError(f"query is {self.query}; a word from 0 to {n - 1} is expected.")
+            self.matrix, self.tokens = weights[None], [self.keys[self.query]]
+        super().__post_init__()
+        for what, given, shape in ("weights", self.matrix, (1, n)), ("below", self.below, (n, n)):
+            if given is None:
+                continue
+            known = as_array(given, what)
+            if known.shape != shape:
+                raise InputError(f"{what} has the shape {known.shape}; {shape} is expected.")
+            if not (known[np.isfinite(known)] >= 0).all() or np.nanmax(known, initial=0) > 1 + 1e-6:
+                raise InputError(f"an arc is as wide as a weight; {what} from 0 to 1 are expected.")
+        self.below = None if self.below is None else np.nan_to_num(as_array(self.below))
+        self.answers = self._shares()
+
+    def _shares(self):
+        given = self.answers or {}
+        try:
+            shares = {one_line(str(word)): float(bare(x)) for word, x in given.items()}
+            fits = len(shares) <= MAX_ANSWERS and all(0 <= x <= 1.001 for x in shares.values())
+        except (AttributeError, TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise InputError(
+                f"answers is {str(given)[:60]}; up to {MAX_ANSWERS} words with shares from 0 to 1, "
+                "{word: share}, are expected."
+            )
+        return shares
+
+    @property
+    def _weights(self):
+        return np.where(self.shown, np.nan_to_num(self.matrix), 0.0)[0]
+
+    def sketch(self):
+        """The sentence, and the bars of the answers."""
+        return [self._sentence(), *([self._bars()] if self.answers else [])]
+
+    def _sentence(self):
+        room = [8 * max(wide(word), 4) + 14 for word in self.keys]
+        at = [end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
+        foot, weights = HIGH + 2, self._weights
+        under = foot + 2 * ROW  # where the arcs of the layer below begin
+        low = 0 if self.below is None else LOW
+        sketch = Sketch(sum(room), under + low + 4)
+        most = int(weights.argmax())
+        for i, row in enumerate(() if self.below is None else self.below):
+            for j, weight in enumerate(row):
+                role, faint = ("key", 1) if i == most else ("rest", 0.4)
+                _arc(sketch, at[i], at[j], weight, role, under, -low, faint)
+        for j, weight in enumerate(weights):
+            cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
+            _arc(sketch, at[self.query], at[j], weight, "key", foot, HIGH, **cell)
+        for j, word in enumerate(self.keys):
+            role = "query strong" if j == self.query else "key strong" if j == most else "ink"
+            sets = ("query", j, word)
+            sketch.text(at[j], foot + ROW / 2, word, role, sets=sets, label=word)
+            number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
+            more = dict(cell=(0, j), label=f"{word}: {number}")
+            if self.drags:
+                more["drags"] = (self.drags, j, None, HIGH)
+            sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
+        # so that colour is not the only sign; last, since each mark keeps its place in the order
+        half, middle = 4 * wide(self.keys[self.query]), at[self.query]
+        sketch.line([(middle - half, foot + ROW), (middle + half, foot + ROW)], "query", 2.5)
+        return sketch
+
+    def _bars(self):
+        beside = 8 * max(map(wide, self.answers)) + 10
+        sketch = Sketch(beside + 100 + 44, ROW * (len(self.answers) + 1))
+        sketch.text(beside + 50, ROW / 2, "answer", "rest")
+        best = max(self.answers, key=self.answers.get)
+        for k, (word, share) in enumerate(self.answers.items(), start=1):
+            y = ROW * (k + 0.5)
+            role = "ink strong" if word == best else "ink"
+            sketch.text(beside - 6, y, word, role, side="right")
+            sketch.box(beside, y - 7, max(1, 100 * share), 14, "ink" if word == best else "rest")
+            sketch.text(beside + 100 * share + 5, y, self.number(share), role, side="left")
+        return sketch
+
+    def numbers(self):
+        """The lines of the numbers as text: the weights, the answers and the layer below."""
+        lines = super().numbers()
+        if self.answers:
+            shares = (f"{word} {self.number(x)}" for word, x in self.answers.items())
+            lines.append(f"answer: {', '.join(shares)}")
+        if self.below is not None:
+            below = View(self.below, self.keys, digits=self.digits)
+            lines += ["the layer below", *below.numbers()]
+        return lines
+
+    def alt(self):
+        """One sentence for those who do not see the picture."""
+        order = np.argsort(-self._weights, kind="stable")[:2]
+        most = " and ".join(f"{self.keys[j]} ({self.number(self._weights[j])})" for j in order)
+        said = f"Arcs over a sentence: {self.keys[self.query]} looks mostly at {most}."
+        if self.answers:
+            word = max(self.answers, key=self.answers.get)
+            said += f" The answer is {word} ({self.number(self.answers[word])})."
+        return " ".join(f"{said} {self.caption}".split())
+
+
+def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
+    """high: pixels that it may rise at most, less than 0 if it hangs."""
+    if weight < THIN:
+        # it keeps its place among the marks, so that it can grow
+        return sketch.curve([(start, foot)] * 4, role, 0, opacity=0, **more)
+    if start == end:  # a word that looks at itself
+        start, end = start - 10, end + 10
+    # a cubic curve reaches three quarters of the way to its inner points
+    most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * sketch.size[0]
+    rise = (28 + 0.34 * abs(end - start)) * min(1, most / widest) * np.sign(high)
+    points = [(start, foot), (start, foot - rise), (end, foot - rise), (end, foot)]
+    width, opacity = 0.5 + THICK * float(weight), faint * (0.25 + 0.75 * min(1, float(weight)))
+    sketch.curve(points, role, round(width, 1), opacity=round(opacity, 2), **more)

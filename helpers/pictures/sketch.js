@@ -1,0 +1,163 @@
+// A part of explore.js: a drawing of marks, which Python has placed (sketch.py).
+
+const GLIDE = 160; // ms in which a mark goes to its new place
+const THUMB = 24; // pixels of what can be taken hold of, at least
+
+const dot = ([x, y]) => `M${x} ${y}h0`;
+const through = (at) => at.map((z, k) => (k % 2 ? `${z}` : `${k ? "L" : "M"}${z} `)).join("");
+const PATHS = {
+  line: (at) => (at.length === 2 ? dot(at) : through(at)),
+  curve: ([x, y, ...rest]) => `M${x} ${y}C${rest.join(" ")}`,
+  area: (at) => `${through(at)}Z`,
+};
+
+// How far the points of a mark reach in a direction, 0 to the right and 1 down: [low, high].
+function reachOf(at, k) {
+  const own = at.filter((_, n) => n % 2 === k);
+  return [Math.min(...own), Math.max(...own)];
+}
+// Curves are only pointed at: what they say, a word at their end says too.
+const isReached = ({ kind, cell, sets }) => Boolean(sets || cell) && kind !== "curve";
+const isUsed = (mark) => Boolean(mark.drags || mark.sets || mark.cell);
+
+// One mark: an element of SVG, which glides to where the next picture has it. What can be used is in
+// a group of its own, with a text for those who cannot see it.
+function makeMark() {
+  let shape = null, group = null, kind = "", spot = null, used = false, goal = [], from = [], at = [];
+  function place() {
+    if (kind === "text") set(shape, { x: at[0], y: at[1] });
+    else set(shape, { d: PATHS[kind](at.map((z) => Math.round(z * 10) / 10)) });
+    if (!spot) return;
+    const [[x, wide], [y, high]] = [0, 1].map((k) => {
+      const [low, end] = reachOf(at, k), letters = kind === "text" && !k ? 8 * shape.textContent.length : 0;
+      return [(low + end) / 2, Math.max(THUMB, end - low, letters)];
+    });
+    set(spot, { x: x - wide / 2, y: y - high / 2, width: wide, height: high });
+  }
+  function build(mark) {
+    kind = mark.kind;
+    shape = makeShape(kind === "text" ? "text" : "path");
+    const before = group;
+    group = makeShape("g");
+    before?.replaceWith(group);
+    // a curve is pointed at by its own width, all else also beside it
+    spot = isUsed(mark) && kind !== "curve" ? makeShape("rect") : null;
+    if (spot) set(spot, { class: "spot" });
+    group.append(...[spot, shape].filter(Boolean));
+    at = [];
+  }
+  function draw(mark) {
+    const isNew = kind !== mark.kind || used !== isUsed(mark);
+    used = isUsed(mark);
+    if (isNew) build(mark);
+    set(shape, { class: mark.kind, "data-role": mark.role, opacity: mark.opacity, "stroke-width": mark.width, style: mark.side && `text-anchor: ${{ left: "start", right: "end" }[mark.side]}` });
+    if (kind === "text") setText(shape, mark.text);
+    goal = mark.at;
+    from = at.length === goal.length ? at : goal;
+  }
+  // part: how much of the way to its place it has gone.
+  function glide(part) {
+    if (part === 1 && String(at) === String(goal)) return;
+    at = goal.map((z, k) => from[k] + (z - from[k]) * part);
+    place();
+  }
+  return { draw, glide, group: () => group };
+}
+
+// A drawing: its marks, those that can be used one Tab stop, but those to be dragged one each.
+function makePart({ look, sets, drags }) {
+  const shape = makeShape("svg"), box = make("div", { className: "part" });
+  box.append(shape);
+  let made = [], marks = [], held = 0, start = 0, taken = null; // taken: what is dragged, and from where
+  const at = ({ target }) => made.findIndex((one) => one.group().contains(target));
+  // one listener for all marks: in Chromium, one of its own for "focus" makes a mark a Tab stop
+  const listen = (type, react) => box.addEventListener(type, (event) => { if (at(event) >= 0) react(marks[at(event)], event, at(event)); });
+  const lookAt = ({ cell }) => { if (cell) look(...cell); };
+  listen("pointerover", lookAt);
+  listen("focusin", (mark, _, k) => { if (!mark.drags) hold(k); lookAt(mark); });
+  listen("click", (mark) => { lookAt(mark); if (mark.sets) sets.choose(mark.sets); });
+  listen("pointerdown", (mark, event, k) => {
+    if (!mark.drags) return;
+    event.preventDefault();
+    made[k].group().focus();
+    box.setPointerCapture(event.pointerId);
+    taken = { what: mark.drags, x: event.clientX, y: event.clientY, value: drags.value(mark.drags), size: shape.getScreenCTM().a };
+  });
+  box.addEventListener("pointermove", ({ clientX, clientY }) => {
+    if (taken) drags.move(taken.what, taken.value, [clientX - taken.x, taken.y - clientY].map((z) => z / taken.size));
+  });
+  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { taken = null; });
+  listen("keydown", (mark, event, k) => {
+    const step = strides[event.key];
+    if (!step && !isPress(event)) return;
+    event.preventDefault();
+    if (mark.drags) return step ? drags.step(mark.drags, [step[1], -step[0]]) : drags.turn(mark.drags);
+    if (!step) return mark.sets && !event.repeat && sets.choose(mark.sets);
+    const all = reachable(), to = all.indexOf(k) + Math.sign(step[0] + step[1]);
+    made[all[inside(to, 0, all.length - 1)]].group().focus();
+  });
+  // In the order of the marks, without what is dragged.
+  const reachable = () => marks.map((_, k) => k).filter((k) => isReached(marks[k]) && !marks[k].drags);
+  function hold(k) {
+    held = k;
+    made.forEach(nameOne);
+  }
+  function nameOne(one, k) {
+    const { sets: word, drags: what, cell, label } = marks[k], group = one.group();
+    if (!what && !isReached(marks[k])) return set(group, { "aria-hidden": true });
+    const now = what && drags.value(what), chosen = word && sets.isChosen(word);
+    set(group, {
+      tabindex: what || k === held ? 0 : -1,
+      role: what ? (Array.isArray(now) ? "button" : "slider") : word ? "button" : "img",
+      "aria-label": label,
+      "aria-pressed": word ? chosen : undefined,
+      "aria-valuenow": what && !Array.isArray(now) ? now : undefined,
+      "aria-valuetext": what && !Array.isArray(now) ? label : undefined,
+      class: what ? "drags" : word ? "sets" : undefined,
+      "data-value": what && String(now),
+      "data-cell": cell && String(cell),
+    });
+  }
+  function draw({ size: [wide, high], marks: now }, mayGlide) {
+    set(shape, { viewBox: `0 0 ${wide} ${high}` });
+    box.style.setProperty("--wide", `${wide}px`);
+    marks = now.map((mark) => (mark.sets && !sets.may(mark.sets) ? { ...mark, sets: undefined } : mark));
+    while (made.length < marks.length) made.push(makeMark());
+    made.length = marks.length;
+    made.forEach((one, k) => one.draw(marks[k]));
+    // a mark that stays keeps the focus
+    while (shape.children.length > made.length) shape.lastChild.remove();
+    shape.append(...made.slice(shape.children.length).map((one) => one.group()));
+    const all = reachable();
+    if (!all.includes(held)) held = all[0] ?? -1;
+    made.forEach(nameOne);
+    glide(mayGlide && !taken);
+  }
+  function glide(mayGlide) {
+    const mine = start = performance.now();
+    const step = (now) => {
+      if (start !== mine) return; // another picture came
+      const part = mayGlide ? Math.min(1, (now - start + 16) / GLIDE) : 1;
+      made.forEach((one) => one.glide(part));
+      if (part < 1) requestAnimationFrame(step);
+    };
+    step(start);
+  }
+  return { box, draw, renew: () => made.forEach(nameOne) };
+}
+
+// All drawings of a panel, side by side where there is room.
+function makeSketch(on) {
+  const box = make("div", { className: "sketch" }), quiet = matchMedia("(prefers-reduced-motion: reduce)");
+  let made = [];
+  set(box, { role: "group" });
+  function draw({ parts, rows, columns }) {
+    const names = String([rows, columns]), isSame = names === box.dataset.names;
+    box.dataset.names = names;
+    while (made.length < parts.length) made.push(makePart(on));
+    made.length = parts.length;
+    fill(box, made.map((part) => part.box));
+    made.forEach((part, k) => part.draw(parts[k], isSame && !quiet.matches));
+  }
+  return { box, named: box, draw, renew: () => made.forEach((part) => part.renew()) };
+}

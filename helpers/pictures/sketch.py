@@ -1,0 +1,125 @@
+"""A drawing of marks: what every kind of View but the table is made of.
+
+A mark is a text, a line, a curve or an area, in pixels from the top left; numbers and words are
+decided in Python, so that sketch.js, the still picture and the recording of a page show the same.
+"""
+
+import numpy as np
+
+from ..errors import InputError
+
+# The colour of each role on a light page and on a dark one, at a contrast of 4.5:1 or more.
+ROLES = {
+    "query": ("#b84300", "#ff9a5a"),
+    "key": ("#0b5fae", "#7fbcf2"),
+    "value": ("#1a7434", "#6fcf8b"),
+    "rest": ("#616161", "#b0b0b0"),
+}
+INK = "#1f1f1f"  # of a still picture; on a page that of the other texts
+INCH = 80  # pixels
+LETTER = 13  # pixels, of a text
+MOST = 2000  # marks of a drawing
+
+
+class Sketch:
+    """Sketch(width, height): an empty drawing of this size, in pixels; x to the right, y down.
+
+    Each method adds a mark; in the next picture of a live view the k-th mark glides from where the
+    k-th one was, so keep their order.
+    role: a name of ROLES or "ink", with " strong" for one that stands out.
+    The other arguments, all optional:
+        opacity: 0 to 1.
+        cell: (row, column) of the matrix, whose number is explained when the mark is pointed at.
+        sets: (control, k, word): a click chooses this word, the k-th, in a slider or a choice.
+        drags: (control, k, right, up): drags the k-th row of a matrix of numbers; right and up
+            are the pixels of 1, None where it cannot be moved.
+        label: what the mark is, for those who cannot see it; needed by the three above.
+    """
+
+    def __init__(self, width, height):
+        self.size = round(width), round(height)
+        self.marks = []
+
+    def text(self, x, y, text, role="ink", **more):
+        """A text, its middle at (x, y). side: "left" or "right" of it in place of "middle"."""
+        self._add("text", [x, y], role, text=str(text), **more)
+
+    def line(self, points, role="rest", width=2, **more):
+        """A line through points (n, 2), width pixels wide; of one point a dot."""
+        self._add("line", points, role, width=width, **more)
+
+    def arrow(self, start, tip, role="rest", width=2, **more):
+        """A line from start to tip with a head."""
+        start, tip = np.array(start, float), np.array(tip, float)
+        along = (start - tip) / max(np.linalg.norm(start - tip), 1e-9)
+        head = 4 + 2 * width
+        left, right = (
+            tip + head * (0.87 * along + side * np.array([-along[1], along[0]]))
+            for side in (-0.5, 0.5)
+        )
+        self.line([start, tip, left, tip, right, tip], role, width, **more)
+
+    def curve(self, points, role="rest", width=2, **more):
+        """A cubic Bézier curve, points (4, 2)."""
+        self._add("curve", points, role, width=width, **more)
+
+    def area(self, points, role="rest", **more):
+        """A filled polygon, points (n, 2)."""
+        self._add("area", points, role, **more)
+
+    def box(self, x, y, width, height, role="rest", **more):
+        """A filled rectangle, its top left corner at (x, y)."""
+        right, low = x + width, y + height
+        self.area([(x, y), (right, y), (right, low), (x, low)], role, **more)
+
+    def _add(self, kind, points, role, **more):
+        at = np.asarray(points, float).ravel()
+        if not np.isfinite(at).all():
+            raise InputError("a mark lies at nan or inf; it can be drawn at finite numbers only.")
+        if len(self.marks) == MOST:
+            raise InputError(f"the picture has more than {MOST} marks; draw a part of it.")
+        self.marks.append({"kind": kind, "role": role, "at": at.round(1).tolist(), **more})
+
+    def paint(self, axes):
+        """Draw it with matplotlib, on axes as large as it is."""
+        axes.set(xlim=(0, self.size[0]), ylim=(self.size[1], 0))
+        axes.axis("off")
+        for mark in self.marks:
+            _paint(axes, **mark)
+
+
+def _paint(axes, kind, role, at, opacity=1, width=0, text="", side="middle", **_):
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path
+
+    name, _, how = role.partition(" ")
+    colour, points, thick = ROLES.get(name, [INK])[0], np.reshape(at, (-1, 2)), width * 72 / INCH
+    if kind == "text":
+        axes.text(
+            *at, text, ha={"middle": "center"}.get(side, side), va="center", alpha=opacity,
+            color=colour, fontsize=LETTER * 72 / INCH, fontweight="bold" if how else "normal",
+            parse_math=False, clip_on=False,
+        )  # fmt: skip
+    elif kind == "area":
+        axes.add_patch(Polygon(points, color=colour, alpha=opacity, linewidth=0))
+    elif len(points) == 1:
+        axes.plot(*points[0], "o", color=colour, markersize=thick, alpha=opacity, mew=0)
+    elif width:
+        codes = [1, 4, 4, 4] if kind == "curve" else [1] + [2] * (len(points) - 1)
+        axes.add_patch(
+            PathPatch(
+                Path(points, codes), fill=False, edgecolor=colour, linewidth=thick, alpha=opacity,
+                capstyle="round", joinstyle="round",
+            )
+        )  # fmt: skip
+
+
+def roles_css(place):
+    """The colours as variables of CSS, --query and so on; JupyterLab says which theme it has."""
+    themes = {place: "light-dark({}, {})"}
+    themes[f'body[data-jp-theme-light="true"] {place}'] = "{0}"
+    themes[f'body[data-jp-theme-light="false"] {place}'] = "{1}"
+    return "".join(
+        place + " {" + "".join(f"--{name}: {how.format(*ROLES[name])}; " for name in ROLES) + "}\n"
+        for place, how in themes.items()
+    )
