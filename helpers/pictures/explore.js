@@ -181,7 +181,8 @@ function makePanel(kind, title, palette, rgba, on) {
     setText(name, [panel.title, axes].filter(Boolean).join(": "));
     [low, high].forEach((end, n) => setText(end, panel.scale[n]));
     show((panel.marked ?? []).map(([word]) => word));
-    set(made.named, { "aria-label": panel.alt ?? [title, panel.title].filter(Boolean).join(": ") });
+    const by = panel.axes.filter(Boolean).join(" by ");
+    set(made.named, { "aria-label": panel.alt ?? ([panel.title, by].filter(Boolean).join(": ") || title) });
     made.draw(panel);
   }
   return { figure, draw, mark: made.mark, renew: made.renew };
