@@ -21,13 +21,17 @@ from .errors import InputError
 from .pictures.arcs import Arcs
 from .pictures.explore import explore
 from .pictures.given import yours
+from .pictures.shadow import Shadow
 from .pictures.still import Still, heatmap
+from .pictures.strip import Strip
 from .pictures.view import View
 
 __all__ = [
     "Arcs",
     "InputError",
+    "Shadow",
     "Still",
+    "Strip",
     "View",
     "check",
     "explore",
