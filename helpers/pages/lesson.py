@@ -67,7 +67,8 @@ class Lesson:
     @property
     def aims(self):
         """What one can do afterwards, a list in Markdown."""
-        return "\n".join(re.findall(r"^(- .*?)[,.]?$", self.notebook.cells[0].source, re.M))
+        told = (x.source for x in self.notebook.cells if "**After this lesson you can**" in x.source)
+        return "\n".join(re.findall(r"^(- .*?)[,.]?$", next(told, ""), re.M))
 
     @property
     def minutes(self):

@@ -10,7 +10,7 @@ from .sketch import Sketch
 from .view import View
 
 MAX_WORDS = 8  # bars
-WIDE, HIGH = 250, 125  # pixels of the plane, at most
+WIDE, HIGH = 250, 140  # pixels of the plane, at most
 EDGE, ROW = 16, 22  # pixels beside the plane; of a line of text
 LEFT, RIGHT = 40, 76  # pixels of the bars on both sides of 0
 
@@ -24,11 +24,14 @@ class Shadow(View):
     matrix: the vectors (n, d) of up to 8 words.  tokens: the words.
     query, key: a word or its place, counted from 0; by default the key is the best match.
     scores: (n,) that a function of your own gives; by default the dot products.
-    reach: an arrow of this length has room; by default the longest. Give it where arrows grow.
+    reach: an arrow of this length has room; by default the longest. Give it where arrows grow:
+        the scale stays, and a tip is dragged no further.
     drags: the name of a control that holds [[along, away]], the tip of the key: how far along the
         query it lies and how far away from it. Dragging the tip changes it.
     A click on a word sets a control named "key". The numbers are the scores, (1, n), which it
     explains itself, and it has a caption. The other arguments are those of View.
+    It then knows best, the place of the best match; and lengths (n,), shadows (n,) on the query,
+    and angle, that of the key to the query in degrees.
     Raises InputError where these do not fit together.
     """
 
@@ -58,9 +61,9 @@ class Shadow(View):
             raise InputError(f"scores has the shape {scores.shape}; ({n},) is expected.")
         self.best = int(np.where(np.isnan(scores), -np.inf, scores).argmax())
         self.key = self.best if self.key is None else self._place("key")
-        away = vectors[self.key] - self.shadows[self.key] * direction
-        self.away = float(np.linalg.norm(away))
-        self.reach = max(float(bare(self.reach)), *self.lengths)
+        self.away = np.linalg.norm(vectors[self.key] - self.shadows[self.key] * direction)
+        self.angle = float(np.degrees(np.arctan2(self.away, self.shadows[self.key])))
+        self.reach = float(bare(self.reach)) or max(self.lengths)
         self.matrix, self.tokens = scores[None], [self._asks]
         super().__post_init__()
         self.explain = self.explain or (lambda _, j: self._in_full(j))
@@ -81,8 +84,7 @@ class Shadow(View):
     @property
     def _measured(self):
         """Length of the key, and its angle to the query."""
-        degrees = np.degrees(np.arctan2(self.away, self.shadows[self.key]))
-        return f"length {self.number(self.lengths[self.key])}, {degrees:.0f}°"
+        return f"length {self.number(self.lengths[self.key])}, {self.angle:.0f}°"
 
     def _in_full(self, j):
         shadow, length = self.shadows[j], self.lengths[self.query]
@@ -101,17 +103,15 @@ class Shadow(View):
     def sketch(self):
         """The plane, the rectangle and the bars."""
         along, reach = self.shadows[self.key], self.reach
-        left = max(reach * (0.5 if self.drags else 0.2), -along)
-        unit = min(WIDE / (left + reach), HIGH / max(0.75 * reach, self.away))
-        wide, zero, ground = 2 * EDGE + (left + reach) * unit, EDGE + left * unit, ROW + HIGH
+        back, high = (0.5 if self.drags else 0.2) * reach, 0.75 * reach
+        left, right = max(back, -along), max(reach, along, self.lengths[self.query])
+        unit = min(WIDE / (left + right), HIGH / max(high, self.away, self.lengths[self.query]))
+        wide, zero, ground = 2 * EDGE + (left + right) * unit, EDGE + left * unit, ROW + HIGH
         plane, rectangle = Sketch(wide, ground + 2 * ROW), Sketch(wide, ground + 2 * ROW)
         self._draw_plane(plane, zero, ground, unit)
         if self.drags:
-            tip, ends = (
-                (zero + along * unit, ground - self.away * unit),
-                (-left, reach, HIGH / unit),
-            )
-            drags = (self.drags, 0, unit, unit, ends[:2], (0, ends[2]))
+            tip = zero + along * unit, ground - self.away * unit
+            drags = (self.drags, 0, unit, unit, (-back, reach), (0, high))
             label = f"tip of {self.keys[self.key]}: {self._measured}"
             plane.line([tip], "key", 13, drags=drags, label=label)
         self._draw_rectangle(rectangle, zero, ground, unit)
@@ -130,7 +130,7 @@ class Shadow(View):
         sketch.line([(x, ground), (x, y), (foot[0], y)], "rest", 1)
         sketch.arrow(start, end, "query", 3.5)
         sketch.arrow(start, tip, "key")
-        _beside(sketch, *tip, -14, f"{self.keys[self.key]}: {self._measured}", "key strong")
+        _beside(sketch, *tip, -18, f"{self.keys[self.key]}: {self._measured}", "key strong")
         shadow = f"shadow {self.number(self.shadows[self.key])}"
         _beside(sketch, zero + along / 2, ground, 15, shadow, "key")
         length = self.number(self.lengths[self.query])

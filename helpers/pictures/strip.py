@@ -30,8 +30,9 @@ class Strip(View):
     cut: False as long as the strip is whole.
     markers: (m,) from 0 to 1 on the strip, such as a guess where it will be cut.
     drags: the name of a control that holds them: dragging a marker changes it.
-    The numbers are (3, n): scores, exps and weights, which it explains itself. The other
-    arguments are those of View.
+    The numbers are (3, n): scores, exps and weights, which it explains itself, and it has a
+    caption. The other arguments are those of View. It then knows cuts (n - 1,), where the parts
+    meet.
     Raises InputError where these do not fit together.
     """
 
@@ -64,8 +65,22 @@ class Strip(View):
         self.matrix = np.stack([scores, exps, weights])
         if not self.cut:
             self.shown = [[True] * n, [True] * n, [False] * n]
+        self.cuts = np.cumsum(weights)[:-1]
         super().__post_init__()
         self.explain = self.explain or self._in_full
+        self.caption = self.caption or self._told()
+
+    def _told(self):
+        if not self.cut:
+            return "The strip is not cut yet."
+        if obstacle := self._obstacle():
+            return f"The strip cannot be cut. {obstacle}."
+        j = int(self.matrix[2].argmax())
+        said = f"The longest part is that of {self.keys[j]}, {self.number(self.matrix[2, j])}."
+        for at in self.markers if self.cuts.size else ():
+            cut = min(self.cuts, key=lambda cut: abs(cut - at))
+            said += f" The cut nearest to the marker at {self.number(at)} is at {self.number(cut)}."
+        return said
 
     def _in_full(self, i, j):
         scores, exps, weights = self.matrix
