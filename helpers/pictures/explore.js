@@ -305,16 +305,17 @@ function makeView(model, picture) {
     return control ? option(control, word, k) : null;
   }
   // A row of a matrix of numbers, moved by so much of its drawing.
-  function drag([name, k, right, up, ...ends], from, by) {
+  function drag([name, k, right, up, ends = []], from, by) {
     const { limit, low = -limit } = controls.find((one) => one.name === name), pixels = [right, up];
     const part = (z, n) => (pixels[n] ? Number(inside(z + by[n] / pixels[n], ...(ends[n] ?? [low, limit])).toFixed(2)) : z);
     const moved = Array.isArray(from) ? from.map(part) : part(from, pixels[0] ? 0 : 1);
     change(name, values[name].map((old, n) => (n === k ? moved : old)));
   }
-  function stepBy([name, k, ...pixels], [right, up]) {
-    const { limit, by = limit / 20 } = controls.find((one) => one.name === name), from = values[name][k];
+  function stepBy(what, [right, up]) {
+    const [name, k, ...pixels] = what, from = values[name][k];
+    const { limit, by = limit / 20 } = controls.find((one) => one.name === name);
     const far = Array.isArray(from) ? [right, up] : [right + up, right + up];
-    drag([name, k, ...pixels], from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
+    drag(what, from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
   }
   // An amount is switched off, and on again.
   function turn([name, k]) {

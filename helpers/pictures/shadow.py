@@ -111,7 +111,7 @@ class Shadow(View):
         self._draw_plane(plane, zero, ground, unit)
         if self.drags:
             tip = zero + along * unit, ground - self.away * unit
-            drags = (self.drags, 0, unit, unit, (-back, reach), (0, high))
+            drags = (self.drags, 0, unit, unit, [[-back, reach], [0, high]])
             label = f"tip of {self.keys[self.key]}: {self._measured}"
             plane.line([tip], "key", 13, drags=drags, label=label)
         self._draw_rectangle(rectangle, zero, ground, unit)
