@@ -19,6 +19,7 @@ from ..pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
 MOST = 2000  # states with all combinations; places of all vectors in a plane
+DRAWN = 1200  # the same of a drawing, whose pictures are larger
 AGAIN = 25  # states that are computed once more
 
 
@@ -164,11 +165,10 @@ def _on_page(spec, texts, widget):
         labels = [*dict.fromkeys([spec["value"], *texts])]
         return {"name": spec["name"], "kind": "choice", "value": 0, "labels": labels}
     if spec["kind"] == "plane":
-        limit, most = spec["limit"], _most(spec, widget.controls)
-        drawn = _drawn_ends(spec, widget)
+        drawn, limit = _drawn_ends(spec, widget), spec["limit"]
         spec = spec | {"ends": drawn or [[-limit, limit]] * 2}
-        # for the arrow keys; the pictures of drawings are larger, so there are fewer
-        return spec | {"by": _grid(spec, most // 2 if drawn else most)}
+        most = (DRAWN if drawn else MOST) // _ways(spec, widget.controls)
+        return spec | {"by": _grid(spec, most)}  # for the arrow keys
     return spec
 
 
@@ -236,13 +236,11 @@ def _drawn_ends(spec, widget):
     return next((ends for name, *_, ends in drags if name == spec["name"]), None)
 
 
-def _most(spec, controls):
-    """How many places of vectors there may be: fewer where the other controls have a few values,
-    so that there is room for all combinations."""
-    others = (c for c in controls if c["name"] != spec["name"])
-    many = (2 if c["kind"] == "switch" else len(c.get("labels", [])) or MOST for c in others)
-    ways = math.prod(many)
-    return MOST // ways if ways <= 4 else MOST
+def _ways(spec, controls):
+    """In how many ways the other controls are combined with each place; 1 if they are too many."""
+    others = (one for one in controls if one["name"] != spec["name"])
+    ways = (2 if x["kind"] == "switch" else len(x.get("labels", [])) or MOST for x in others)
+    return ways if (ways := math.prod(ways)) <= 4 else 1
 
 
 def _grid(spec, most):
