@@ -10,9 +10,11 @@ from .sketch import Sketch
 from .view import View
 
 MAX_WORDS = 8  # bars
-WIDE, HIGH = 250, 140  # pixels of the plane, at most
-EDGE, ROW = 16, 22  # pixels beside the plane; of a line of text
-LEFT, RIGHT = 40, 76  # pixels of the bars on both sides of 0
+WIDE, HIGH = 240, 140  # pixels of the plane, at most
+EDGE, ROW, NUMBER = 16, 22, 40  # pixels beside the plane; of a line of text; of a number
+GROUND = ROW + HIGH  # where the query lies
+MOST = 12  # letters of a word in the drawing
+LEFT, RIGHT = 30, 64  # pixels of the bars on both sides of 0
 
 
 @dataclass
@@ -64,7 +66,7 @@ class Shadow(View):
         self.away = np.linalg.norm(vectors[self.key] - self.shadows[self.key] * direction)
         self.angle = float(np.degrees(np.arctan2(self.away, self.shadows[self.key])))
         self.reach = float(bare(self.reach)) or max(self.lengths)
-        self.matrix, self.tokens = scores[None], [self._asks]
+        self.matrix, self.tokens = scores[None], [self.keys[self.query]]
         super().__post_init__()
         self.explain = self.explain or (lambda _, j: self._in_full(j))
         self.caption = self.caption or self._told()
@@ -79,7 +81,11 @@ class Shadow(View):
 
     @property
     def _asks(self):
-        return self.keys[self.query]
+        return _short(self.keys[self.query])
+
+    @property
+    def _key(self):
+        return _short(self.keys[self.key])
 
     @property
     def _measured(self):
@@ -95,73 +101,77 @@ class Shadow(View):
 
     def _told(self):
         return (
-            f"{self.keys[self.key]}: {self._measured} from {self._asks}. "
+            f"{self._key}: {self._measured} from {self._asks}. "
             f"Its score is {self.number(self.matrix[0, self.key])}. "
             f"The best match for {self._asks} is {self.keys[self.best]}."
         )
 
     def sketch(self):
         """The plane, the rectangle and the bars."""
-        along, reach = self.shadows[self.key], self.reach
-        back, high = (0.5 if self.drags else 0.2) * reach, 0.75 * reach
-        left, right = max(back, -along), max(reach, along, self.lengths[self.query])
-        unit = min(WIDE / (left + right), HIGH / max(high, self.away, self.lengths[self.query]))
-        wide, zero, ground = 2 * EDGE + (left + right) * unit, EDGE + left * unit, ROW + HIGH
-        plane, rectangle = Sketch(wide, ground + 2 * ROW), Sketch(wide, ground + 2 * ROW)
-        self._draw_plane(plane, zero, ground, unit)
+        along, long, reach = self.shadows[self.key], self.lengths[self.query], self.reach
+        back, high = reach / 2, 0.75 * reach
+        left, right = max(back, -along), max(reach, along, long)
+        unit = min(WIDE / (left + right), HIGH / max(high, self.away, long))
+        plane = Sketch(2 * EDGE + (left + right) * unit, GROUND + 2 * ROW)
+        zero = EDGE + left * unit
+        self._draw_plane(plane, zero, unit)
         if self.drags:
-            tip = zero + along * unit, ground - self.away * unit
+            tip = zero + along * unit, GROUND - self.away * unit
             drags = (self.drags, 0, unit, unit, [[-back, reach], [0, high]])
-            label = f"tip of {self.keys[self.key]}: {self._measured}"
+            label = f"tip of {self._key}: {self._measured}"
             plane.line([tip], "key", 13, drags=drags, label=label)
-        self._draw_rectangle(rectangle, zero, ground, unit)
+        rectangle = Sketch(EDGE + NUMBER + right * unit, GROUND + 2 * ROW)
+        self._draw_rectangle(rectangle, unit)
         return [plane, rectangle, self._bars()]
 
-    def _draw_plane(self, sketch, zero, ground, unit):
+    def _draw_plane(self, sketch, zero, unit):
         along, long = self.shadows[self.key] * unit, self.lengths[self.query] * unit
         away = self.away * unit
-        start, foot, end = (zero, ground), (zero + along, ground), (zero + long, ground)
-        tip = (zero + along, ground - away)
-        sketch.line([(EDGE, ground), (sketch.size[0] - EDGE, ground)], "rest", 1)
+        start, foot, end = (zero, GROUND), (zero + along, GROUND), (zero + long, GROUND)
+        tip = (zero + along, GROUND - away)
+        sketch.line([(EDGE, GROUND), (sketch.size[0] - EDGE, GROUND)], "rest", 1)
         sketch.line([start, foot], "key", 9, opacity=0.5)
         sketch.line([tip, foot], "rest", 1.5)
         corner = min(8, away / 2, abs(along) / 2)  # of a right angle
-        x, y = foot[0] - np.sign(along) * corner, ground - corner
-        sketch.line([(x, ground), (x, y), (foot[0], y)], "rest", 1)
+        x, y = foot[0] - np.sign(along) * corner, GROUND - corner
+        sketch.line([(x, GROUND), (x, y), (foot[0], y)], "rest", 1)
         sketch.arrow(start, end, "query", 3.5)
         sketch.arrow(start, tip, "key")
-        _beside(sketch, *tip, -18, f"{self.keys[self.key]}: {self._measured}", "key strong")
+        _beside(sketch, *tip, -18, f"{self._key}: {self._measured}", "key strong")
         shadow = f"shadow {self.number(self.shadows[self.key])}"
-        _beside(sketch, zero + along / 2, ground, 15, shadow, "key")
+        _beside(sketch, zero + along / 2, GROUND, 15, shadow, "key")
         length = self.number(self.lengths[self.query])
         _beside(sketch, *end, 34, f"{self._asks}: length {length}", "query strong")
 
-    def _draw_rectangle(self, sketch, zero, ground, unit):
+    def _draw_rectangle(self, sketch, unit):
         shadow, length = self.shadows[self.key], self.lengths[self.query]
-        along, top = shadow * unit, ground - length * unit
-        sketch.box(min(zero, zero + along), top, abs(along), ground - top, "key", opacity=0.25)
-        sketch.line([(zero, ground), (zero + along, ground)], "key", 9, opacity=0.5)
-        sketch.line([(zero, ground), (zero, top)], "query", 3.5)
+        top, across = GROUND - length * unit, shadow * unit
+        # a shadow that falls behind goes to the left of its 0
+        zero = NUMBER - min(0, across)
+        left, role = min(zero, zero + across), "key" if shadow >= 0 else "rest"
+        sketch.box(left, top, abs(across), GROUND - top, role, opacity=0.25)
+        sketch.line([(zero, GROUND), (zero + across, GROUND)], "key", 9, opacity=0.5)
+        sketch.line([(zero, GROUND), (zero, top)], "query", 3.5)
         x, side = (zero - 8, "right") if shadow >= 0 else (zero + 8, "left")
-        sketch.text(x, (ground + top) / 2, self.number(length), "query", side=side)
-        _beside(sketch, zero + along / 2, ground, 15, self.number(shadow), "key")
-        area = (
-            f"area {self.number(shadow)} × {self.number(length)} = {self.number(shadow * length)}"
-        )
-        _beside(sketch, zero + along / 2, ground, 34, area, "ink")
+        sketch.text(x, (GROUND + top) / 2, self.number(length), "query", side=side)
+        _beside(sketch, zero + across / 2, GROUND, 15, self.number(shadow), "key")
+        numbers = [self.number(x) for x in (shadow, length, shadow * length)]
+        area = "area {} × {} = {}".format(*numbers)
+        _beside(sketch, zero + across / 2, GROUND, 34, area, "ink")
 
     def _bars(self):
-        scores, beside = self.matrix[0], 8 * max(map(wide, self.keys)) + 14
+        scores, beside = self.matrix[0], 7.5 * max(wide(_short(word)) for word in self.keys) + 12
         finite = scores[np.isfinite(scores)]
         most, least = (max([0, *signed * finite]) for signed in (1, -1))
         unit = min(RIGHT / max(self.reach * self.lengths[self.query], most), LEFT / (least or 1e-9))
         zero = beside + LEFT
-        sketch = Sketch(zero + RIGHT + 44, ROW * (len(scores) + 1))
+        sketch = Sketch(zero + RIGHT + NUMBER, ROW * (len(scores) + 1))
         sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f"score with {self._asks}", "rest")
         for j, (word, score) in enumerate(zip(self.keys, scores, strict=True)):
             y, number = ROW * (j + 1.5), self.number(score)
             role = "query strong" if j == self.query else "key strong" if j == self.key else "ink"
-            sketch.text(beside - 8, y, word, role, side="right", sets=("key", j, word), label=word)
+            more = dict(side="right", sets=("key", j, word), label=word)
+            sketch.text(beside - 8, y, _short(word), role, **more)
             long = unit * score if np.isfinite(score) else 0
             faint = 1 if j == self.key else 0.45
             sketch.box(min(zero, zero + long), y - 7, max(1, abs(long)), 14, "key", opacity=faint)
@@ -175,16 +185,18 @@ class Shadow(View):
         """The lines of the numbers as text: the scores, and the two arrows."""
         along, length = self.shadows[self.key], self.lengths[self.query]
         numbers = " × ".join(map(self.number, (along, length)))
-        line = (
-            f"{self.keys[self.key]} on {self._asks}: shadow {numbers}, the length of {self._asks}"
-        )
+        line = f"{self._key} on {self._asks}: shadow {numbers}, the length of {self._asks}"
         return [*super().numbers(), f"{line}, is {self.number(along * length)}"]
 
     def alt(self):
         """One sentence for those who do not see the picture."""
         shadow = self.number(self.shadows[self.key])
-        said = f"Two arrows: the shadow of {self.keys[self.key]} on {self._asks} is {shadow} long."
+        said = f"Two arrows: the shadow of {self._key} on {self._asks} is {shadow} long."
         return " ".join(f"{said} {self.caption}".split())
+
+
+def _short(word):
+    return word if wide(word) <= MOST else word[: MOST - 1] + "…"
 
 
 def _beside(sketch, x, y, below, text, role):

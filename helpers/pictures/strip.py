@@ -9,7 +9,7 @@ from .given import as_array, names, wide
 from .sketch import Sketch
 from .view import View
 
-MAX_WORDS = 8
+MAX_WORDS = 6  # so that the numbers have room
 WIDE = 360  # pixels of the strip, and of the bars above it
 UNIT = 16  # pixels of a bar of 1
 UP, DOWN = 72, 32  # pixels of a bar above 0 and below it; one that is longer leaves the picture
@@ -23,7 +23,7 @@ class Strip(View):
     """Strip(scores, words): for each word a bar of its score and one of its exp, and below them a
     strip of the length 1, cut into a part for each word, as long as its weight.
 
-    matrix: the scores (n,) of up to 8 words.  tokens: the words.
+    matrix: the scores (n,) of up to 6 words.  tokens: the words.
     exps: (n,), by default exp(score - largest score).
     weights: (n,), by default the exps divided by their sum. What cannot be cut, such as nan, is
         said in the strip.
