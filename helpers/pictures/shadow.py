@@ -110,17 +110,20 @@ class Shadow(View):
         """The plane, the rectangle and the bars."""
         along, long, reach = self.shadows[self.key], self.lengths[self.query], self.reach
         back, high = reach / 2, 0.75 * reach
-        left, right = max(back, -along), max(reach, along, long)
-        unit = min(WIDE / (left + right), HIGH / max(high, self.away, long))
-        plane = Sketch(2 * EDGE + (left + right) * unit, GROUND + 2 * ROW)
-        zero = EDGE + left * unit
+        # the size of the drawings stays whatever is chosen or dragged
+        tall = max(high, long if self.drags else max(self.lengths))
+        unit = min(WIDE / (back + reach), HIGH / tall)
+        plane = Sketch(2 * EDGE + (back + reach) * unit, GROUND + 2 * ROW)
+        rectangle = Sketch(EDGE + NUMBER + reach * unit, GROUND + 2 * ROW)
+        zero = EDGE + back * unit
+        # an arrow that is longer makes all of them smaller
+        unit /= max(1, along / reach, long / reach, -along / back, self.away / tall)
         self._draw_plane(plane, zero, unit)
         if self.drags:
             tip = zero + along * unit, GROUND - self.away * unit
             drags = (self.drags, 0, unit, unit, [[-back, reach], [0, high]])
             label = f"tip of {self._key}: {self._measured}"
             plane.line([tip], "key", 13, drags=drags, label=label)
-        rectangle = Sketch(EDGE + NUMBER + right * unit, GROUND + 2 * ROW)
         self._draw_rectangle(rectangle, unit)
         return [plane, rectangle, self._bars()]
 
