@@ -14,7 +14,7 @@ live.values = (number, view = live.find(number)) => live.all(view, '.control').m
         .filter((switches) => switches.length);
     if (row.classList.contains('amounts')) return live.all(view, '[role=slider][data-value]').map((e) => Number(e.dataset.value));
     if (row.classList.contains('plane') && view.querySelector('svg .drags')) return live.all(view, 'svg .drags:not([role=slider])')
-        .map((e) => e.dataset.value.split(',').map(Number));
+        .map((e) => e.dataset.value.split(',').map((x) => Number(Number(x).toFixed(2))));
     if (row.classList.contains('plane')) return live.all(view, '.vectors button')
         .map((e) => e.ariaLabel.split(': ').at(-1).split(', ').map(Number));
     return { text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value);

@@ -254,7 +254,8 @@ function watchKernel(model, { back, gone }) {
 function makeView(model, picture) {
   const controls = model.get("controls"), title = model.get("title"), values = { ...picture.values };
   const find = (word) => controls.find(({ name, kind }) => name === word && ["slider", "stops", "choice"].includes(kind));
-  const switches = controls.find(({ kind }) => kind === "cells"), query = find("query"), head = find("head");
+  const [switches, vectors] = ["cells", "plane"].map((word) => controls.find(({ kind }) => kind === word));
+  const query = find("query"), head = find("head");
   const hint = `explore-${Math.random().toString(36).slice(2)}`;
   const words = makeWords(model.get("help"));
   const talk = makeTalk(model, {
@@ -305,16 +306,17 @@ function makeView(model, picture) {
     return control ? option(control, word, k) : null;
   }
   // A row of a matrix of numbers, moved by so much of its drawing.
-  function drag([name, k, ...pixels], from, by) {
-    const { limit, low = -limit } = controls.find((one) => one.name === name);
-    const part = (z, n) => (pixels[n] ? Number(inside(z + by[n] / pixels[n], low, limit).toFixed(2)) : z);
+  function drag([name, k, right, up, ends = []], from, by) {
+    const { limit, low = -limit } = controls.find((one) => one.name === name), pixels = [right, up];
+    const part = (z, n) => (pixels[n] ? Number(inside(z + by[n] / pixels[n], ...(ends[n] ?? [low, limit])).toFixed(2)) : z);
     const moved = Array.isArray(from) ? from.map(part) : part(from, pixels[0] ? 0 : 1);
     change(name, values[name].map((old, n) => (n === k ? moved : old)));
   }
-  function stepBy([name, k, ...pixels], [right, up]) {
-    const { limit, by = limit / 20 } = controls.find((one) => one.name === name), from = values[name][k];
+  function stepBy(what, [right, up]) {
+    const [name, k, ...pixels] = what, from = values[name][k];
+    const { limit, by = limit / 20 } = controls.find((one) => one.name === name);
     const far = Array.isArray(from) ? [right, up] : [right + up, right + up];
-    drag([name, k, ...pixels], from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
+    drag(what, from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
   }
   // An amount is switched off, and on again.
   function turn([name, k]) {
@@ -339,7 +341,9 @@ function makeView(model, picture) {
     form.fields.disabled = false;
     form.limit(picture.most);
     words.tell(picture);
-    board.draw(picture.panels, form.plane ? [form.plane.box] : [], words.box);
+    const marks = picture.panels.flatMap(({ parts = [] }) => parts.flatMap((part) => part.marks));
+    const isDrawn = marks.some(({ drags }) => drags && drags[0] === vectors?.name); // then it needs no plane
+    board.draw(picture.panels, form.plane && !isDrawn ? [form.plane.box] : [], words.box);
     form.plane?.call(picture.panels[0] ?? { rows: [] });
     if (isSettled) show(values);
     else if (switches) board.mark(values[switches.name], hint);

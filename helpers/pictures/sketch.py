@@ -31,8 +31,9 @@ class Sketch:
         opacity: 0 to 1.
         cell: (row, column) of the matrix, whose number is explained when the mark is pointed at.
         sets: (control, k, word): a click chooses this word, the k-th, in a slider or a choice.
-        drags: (control, k, right, up): drags the k-th row of a matrix of numbers; right and up
-            are the pixels of 1, None where it cannot be moved.
+        drags: (control, k, right, up, ends): drags the k-th row of a matrix of numbers; right
+            and up are the pixels of 1, None where it cannot be moved; ends, where they are given,
+            are [[low, high], [low, high]], what the drawing shows.
         label: what the mark is, for those who cannot see it; needed by the three above.
     """
 
