@@ -18,7 +18,9 @@ from ..guard import get_ipython
 from ..pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
-MOST = 2000  # states with all combinations; places of all vectors in a plane
+MOST = 2000  # states with all combinations
+PLACES = 500  # of all vectors in a plane
+ALONE = "drag a point; on this page all that was moved before goes back to its start"
 AGAIN = 25  # states that are computed once more
 
 
@@ -63,10 +65,13 @@ class Recorder:
 
     def __init__(self, widget, texts, dice):
         self.widget, self.dice, self.title = widget, dice, widget.title
-        self.controls = [_on_page(spec, texts) for spec in widget.controls]
+        self.controls = [_on_page(spec, texts, widget) for spec in widget.controls]
         self.full = {spec["name"]: _values(spec) for spec in self.controls}
         self.start = tuple(self.full[spec["name"]].index(spec["value"]) for spec in self.controls)
         self.alone = math.prod(map(len, self.full.values())) > MOST
+        for spec in self.controls:
+            if spec["kind"] == "plane" and (self.alone or len(spec["value"]) > 1):
+                spec["hint"] = ALONE
 
     def record(self):
         states = self.states()
@@ -143,14 +148,13 @@ class Recorder:
             if spec["kind"] == "cells":
                 parts.append("one row of cells can be switched at a time")
             elif spec["kind"] == "plane":
-                by = on_page["by"]
-                parts.append(f"one of the {name} can be moved at a time, in steps of {by:g}")
+                parts.append(f"{name} is moved in steps of {on_page['by']:g}")
             elif spec["kind"] == "text":
                 parts.append(f"{name} is chosen from {len(on_page['labels'])}, not typed")
         return f"On this page {'; '.join(parts)}. The notebook has no such limits." if parts else ""
 
 
-def _on_page(spec, texts):
+def _on_page(spec, texts, widget):
     """A control as the page has it: of texts it can offer only those that were recorded."""
     if spec["kind"] == "text":
         if not texts:
@@ -161,8 +165,17 @@ def _on_page(spec, texts):
         labels = [*dict.fromkeys([spec["value"], *texts])]
         return {"name": spec["name"], "kind": "choice", "value": 0, "labels": labels}
     if spec["kind"] == "plane":
+        spec = spec | {"ends": _ends(spec, widget)}
         return spec | {"by": _grid(spec)}  # for the arrow keys
     return spec
+
+
+def _ends(spec, widget):
+    """[[low, high], [low, high]]: where its rows can be dragged to."""
+    parts = (part for panel in widget.compute({})["panels"] for part in panel.get("parts", ()))
+    marks = (mark for part in parts for mark in part["marks"])
+    drags = next(mark["drags"] for mark in marks if mark.get("drags", [""])[0] == spec["name"])
+    return drags[4] if len(drags) > 4 else [[-spec["limit"], spec["limit"]]] * 2
 
 
 def _values(spec):
@@ -200,18 +213,21 @@ def _rows(start):
 
 def _moved(spec):
     """Vectors, one of them somewhere on a grid, or straight above, below or beside its start."""
-    start, limit, by = spec["value"], spec["limit"], spec["by"]
-    steps = range(-int(limit / by), int(limit / by) + 1)
-    grid = [round(k * by, 3) + 0.0 for k in steps]
+    start, across, up = spec["value"], *(_steps(*ends, spec["by"]) for ends in spec["ends"])
     for i, (x, y) in enumerate(start):
-        for place in itertools.product([x, *grid], [y, *grid]):
+        for place in itertools.product([x, *across], [y, *up]):
             yield [*start[:i], list(place), *start[i + 1 :]]
+
+
+def _steps(low, high, by):
+    every = range(math.ceil(low / by - 1e-9), math.floor(high / by + 1e-9) + 1)
+    return [round(k * by, 3) + 0.0 for k in every]
 
 
 def _grid(spec):
     """How far apart the places of a vector are, a round number."""
     for by in (x * 10**power for power in range(-2, 20) for x in (1, 2, 2.5, 5)):
-        if len(spec["value"]) * (2 * int(spec["limit"] / by) + 2) ** 2 <= MOST:
+        if len(spec["value"]) * math.prod(len(_steps(*e, by)) + 1 for e in spec["ends"]) <= PLACES:
             return round(by, 3)
 
 

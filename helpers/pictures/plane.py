@@ -38,7 +38,7 @@ class Plane:
     def at(self, points):
         """Where points (n, 2) stand, in pixels."""
         part = (np.reshape(points, (-1, 2)) - self.low) * self.unit
-        return np.column_stack([LEFT + part[:, 0], TOP + SIDE - part[:, 1]])
+        return (LEFT, TOP + SIDE) + part * (1, -1)
 
     def drag(self, control, row):
         """For a mark: drags this row of a control, no farther than the plane shows."""
@@ -47,8 +47,9 @@ class Plane:
 
     def dot(self, point, role, size, **more):
         """A point that no name should cover."""
-        self.spots.append(self.at(point)[0])
-        self.sketch.line(self.at(point), role, size, **more)
+        (spot,) = self.at(point)
+        self.spots.append(spot)
+        self.sketch.line([spot], role, size, **more)
 
     def name(self, point, text, role, **more):
         """A point's name, which is placed with all others."""
@@ -56,23 +57,21 @@ class Plane:
 
     def place_names(self):
         """Each name to where it covers the fewest names and points; the first ones choose first."""
-        taken = []
+        names, size = np.empty((0, 2)), np.empty((0, 2))  # placed so far: their corners and sizes
+        dots = np.reshape(self.spots, (-1, 2)) - 6
+        low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE + 8, TOP + SIDE])
         for spot, text, role, more in self.names:
-            size = np.array([(LETTER + ("strong" in role)) * wide(text), HIGH])
-            places = [spot + place for place in _beside(*size)]
-            costs = [self._cost(spot, corner, size, taken) for corner in places]
-            corner = places[int(np.argmin(costs))]
-            taken.append((corner, size))
-            near = np.clip(spot, corner, corner + size)
+            own = np.array([(LETTER + ("strong" in role)) * wide(text), HIGH])
+            corners = spot + _beside(*own)
+            outside = ((corners < low) | (corners + own > high)).any(1)
+            cost = 1e5 * outside + 0.02 * np.linalg.norm(corners + own / 2 - spot, axis=1)
+            cost += 3 * _common(corners, own, names, size) + 2 * _common(corners, own, dots, 12)
+            corner = corners[cost.argmin()]
+            names, size = np.vstack([names, corner]), np.vstack([size, own])
+            near = np.clip(spot, corner, corner + own)
             if np.linalg.norm(near - spot) > FAR:
                 self.sketch.line([spot, near], "rest", 1, opacity=0.7)
-            self.sketch.text(*(corner + size / 2), text, role, **more)
-
-    def _cost(self, spot, corner, size, taken):
-        outside = (corner < (LEFT, TOP)).any() or (corner + size > (LEFT + SIDE + 8, TOP + SIDE)).any()
-        cost = 1e5 * outside + 0.02 * np.linalg.norm(corner + size / 2 - spot)
-        cost += 3 * sum(_common(corner, size, *box) for box in taken)
-        return cost + 2 * sum(_common(corner, size, dot - 6, (12, 12)) for dot in self.spots)
+            self.sketch.text(*(corner + own / 2), text, role, **more)
 
     def _frame(self, title, across, up):
         right, low = LEFT + SIDE, TOP + SIDE
@@ -95,20 +94,21 @@ class Plane:
 
 
 def _beside(width, height):
-    """Where a name may stand beside its point, the best places first: its corner, from there."""
+    """Where a name may stand beside its point, the best places first: its corners, from there."""
+    places = []
     for far in (9, 13, 30, 46):
         for up in (-8, -16, 0, -22, 6) if far < 20 else (-8, -24, 8, -40, 24):
-            yield far, up
-            yield -far - width, up
+            places += [(far, up), (-far - width, up)]
         for part in (0.5, 0.25, 0.75):
-            yield -width * part, -height - far
-            yield -width * part, far
+            places += [(-width * part, -height - far), (-width * part, far)]
+    return np.array(places)
 
 
-def _common(corner, size, other, length):
-    """How much two boxes have in common."""
-    low = np.maximum(corner, other)
-    return np.prod(np.maximum(0, np.minimum(corner + size, np.add(other, length)) - low))
+def _common(corners, size, others, sizes):
+    """How much boxes at these corners (n, 2) have in common with all others (m, 2): (n,)."""
+    low = np.maximum(corners[:, None], others)
+    high = np.minimum(corners[:, None] + size, others + sizes)
+    return np.maximum(0, high - low).prod(-1).sum(-1)
 
 
 def _ticks(low, high):
