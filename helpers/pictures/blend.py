@@ -222,9 +222,8 @@ class Blend(View):
             width = THICK * _part(weight)
             cell = dict(cell=(self.row, j), label=f"tie to {self.words[j]}")
             sketch.curve([dot, dot, end, end], "value", round(width, 1), opacity=0.6, **cell)
-        for i, other in enumerate(contexts):
-            if i != self.row:
-                plane.dot(other, "ink", 5, opacity=0.5)
+        for other in contexts:
+            plane.dot(other, "ink", 5, opacity=0.5)
         plane.name(contexts[self.row], "context", "ink strong")
         for j, point in enumerate(values):
             self._point(plane, "values", j, point, sets=self.beside is None)

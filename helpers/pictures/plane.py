@@ -69,8 +69,9 @@ class Plane:
             corner = corners[cost.argmin()]
             names, size = np.vstack([names, corner]), np.vstack([size, own])
             near = np.clip(spot, corner, corner + own)
-            if np.linalg.norm(near - spot) > FAR:
-                self.sketch.line([spot, near], "rest", 1, opacity=0.7)
+            # always, so that each mark keeps its place in the order
+            tied = float(np.linalg.norm(near - spot) > FAR)
+            self.sketch.line([spot, near], "rest", tied, opacity=0.7)
             self.sketch.text(*(corner + own / 2), text, role, **more)
 
     def _frame(self, title, across, up):
