@@ -16,7 +16,7 @@ from .view import View, dot_in_full
 MAX_WORDS = 16
 THICK = 14  # pixels of a tie of weight 1
 BAR = 70  # pixels of the bar of weight 1
-ROW = 19  # pixels of a line of text
+ROW = 24  # pixels of a line of text, for a finger
 DRAGGED = "keys", "values", "pull"
 
 
@@ -162,7 +162,6 @@ class Blend(View):
         queries, keys = self.beside
         window = self.window.get("keys")
         plane = Plane([*queries, *keys], window, even=True, title="query and keys")
-        many = len(queries) > 1
         for i, point in enumerate(queries):
             chosen = i == self.row
             thick, opacity = (3, 1) if chosen else (1, 0.5)
@@ -170,43 +169,43 @@ class Blend(View):
             if chosen:
                 plane.name(point, f"q {self._whose}".strip(), "query strong")
         for j, point in enumerate(keys):
-            self._point(plane, "keys", j, point, sets=many)
+            self._point(plane, "keys", j, point)
         plane.place_names()
         return plane.sketch
 
-    def _point(self, plane, what, j, point, sets):
+    def _point(self, plane, what, j, point):
         """A key or a value with its name; larger if it can be dragged."""
         role, word = what[:-1], self.words[j]
-        sets = dict(sets=("query", j, word), label=word) if sets else {}
         if what in self.drags and self.moved in (None, j):
             place = ", ".join(map(self.number, point[:2]))
             drags = plane.drag(self.drags[what], j if self.moved is None else 0)
             plane.dot(point, role, 14, drags=drags, label=f"{role} of {word}: {place}")
-            plane.name(point, word, f"{role} strong", **sets)
+            plane.name(point, word, f"{role} strong")
         else:
             plane.dot(point, role, 8)
-            plane.name(point, word, role, **sets)
+            plane.name(point, word, role)
 
     def _bars(self):
         beside = 8 * max(map(wide, self.words)) + 6
-        lines = len(self.words) + 3
-        sketch = Sketch(beside + BAR + 44, ROW * lines + 4)
-        sketch.text(beside, ROW / 2, "weights", "rest", side="left")
+        sketch = Sketch(max(beside + BAR + 44, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64)
+        sketch.text(beside, 9, "weights", "rest", side="left")
         for j, (word, weight) in enumerate(zip(self.words, self._weights, strict=True)):
-            y = ROW * (j + 1.5)
+            y = ROW * (j + 0.5) + 18
             long = BAR * _part(weight)
-            sketch.text(beside - 6, y, word, "ink", side="right")
+            sets = dict(sets=("query", j, word), label=word)
+            role = "query strong" if j == self.query else "ink"
+            sketch.text(beside - 6, y, word, role, side="right", **sets)
             sketch.box(beside, y - 6, long, 12, "key")
             number = self.number(weight)
             cell = dict(cell=(self.row, j), label=f"weight of {word}: {number}")
             sketch.text(beside + long + 5, y, number, "ink", side="left", **cell)
-        y = ROW * (len(self.words) + 1.7)
+        y = ROW * len(self.words) + 32
         whose = f"context of {self._whose}".removesuffix(" of ")
         sketch.text(4, y, whose, "rest", side="left")
         for k, x in enumerate(self.context[self.row]):
             cell = dict(cell=(self.row, len(self.words) + k))
             label = f"context, {self.coordinates[k]}: {self.number(x)}"
-            sketch.text(4 + 40 * k, y + ROW, self.number(x), "ink strong", side="left",
+            sketch.text(4 + 48 * k, y + 20, self.number(x), "ink strong", side="left",
                         label=label, **cell)  # fmt: skip
         return sketch
 
@@ -226,7 +225,7 @@ class Blend(View):
             plane.dot(other, "ink", 5, opacity=0.5)
         plane.name(contexts[self.row], "context", "ink strong")
         for j, point in enumerate(values):
-            self._point(plane, "values", j, point, sets=self.beside is None)
+            self._point(plane, "values", j, point)
         plane.dot(contexts[self.row], "ink", 13)
         if self.pull is not None:
             (hand,), more = plane.at(self._hand()), {}
