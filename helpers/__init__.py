@@ -22,16 +22,20 @@ from .pictures.arcs import Arcs
 from .pictures.blend import Blend
 from .pictures.explore import explore
 from .pictures.given import yours
+from .pictures.shadow import Shadow
 from .pictures.still import Still, heatmap
 from .pictures.tiles import Tiles
+from .pictures.strip import Strip
 from .pictures.view import View
 
 __all__ = [
     "Arcs",
     "Blend",
     "InputError",
+    "Shadow",
     "Still",
     "Tiles",
+    "Strip",
     "View",
     "check",
     "explore",

@@ -311,6 +311,9 @@ def whole_range(control):
             for k in range(len(start))
             for place in places
         ]
+    if control["kind"] == "amounts":  # each of them to its ends
+        start = control["value"]
+        return [[*start[:k], x, *start[k + 1 :]] for k in range(len(start)) for x in (0.0, 1.0)]
     low, high, by = control["low"], control["high"], control["by"]
     count = round((high - low) / by)
     at = sorted({0, count, *range(0, count, max(1, count // 40))})

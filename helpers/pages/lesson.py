@@ -69,7 +69,9 @@ class Lesson:
     @property
     def aims(self):
         """What one can do afterwards, a list in Markdown."""
-        return "\n".join(re.findall(r"^(- .*?)[,.]?$", self.notebook.cells[0].source, re.M))
+        sources = (cell.source for cell in self.notebook.cells)
+        aims = next((text for text in sources if "**After this lesson you can**" in text), "")
+        return "\n".join(re.findall(r"^(- .*?)[,.]?$", aims, re.M))
 
     @property
     def minutes(self):

@@ -5,7 +5,7 @@ const STEP = 900; // ms for each step of a play
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
   plane: "drag a point, or move it with the arrow keys",
-  amounts: "drag a number up or down, or press ↑ or ↓ on it; Enter switches it off",
+  amounts: "drag it in the picture, or move it with the arrow keys; Enter switches it off",
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
