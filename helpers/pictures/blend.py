@@ -36,7 +36,8 @@ class Blend(View):
     moved: the only word whose key and value can be dragged; their controls have one row.
     window: {"keys": 2, "values": (0, 1)}, what the planes show, from -2 to 2 and from 0 to 1; by
         default what they hold. Something that is dragged needs it.
-    A click on a word sets a control named "query". The other arguments are those of View; explain
+    caption: by default what is to be seen.
+    A click on a word of the weights sets a control named "query". The other arguments are those of View; explain
     is asked for weights only. Raises InputError where these do not fit together.
     """
 
@@ -94,6 +95,7 @@ class Blend(View):
         self.axes = "Word", "Weight"
         self.row = self.query if rows > 1 else 0
         super().__post_init__()
+        self.caption = self.caption or self._seen()
         self.reached = self.reached or self._pulled()
 
     def _points(self, what, given, count):
@@ -114,6 +116,14 @@ class Blend(View):
     def inside(self):
         """Whether the context lies between the values, as far as the plane shows."""
         return is_inside(self.context[self.row, :2], hull(self.values[:, :2]))
+
+    def _seen(self):
+        """What the picture shows, and whether the context lies where a blend can."""
+        if not self.inside:
+            return "The dot has left the space between the values: this is no blend of them."
+        if self.beside is not None:
+            return "The query (arrow) meets the keys; the weights that come of it blend the values."
+        return "The dot is the context: each point times its weight, added up."
 
     def _round_the_middle(self):
         """What the plane shows of a handle: (low, high), the middle of the values in its middle."""
