@@ -267,7 +267,7 @@ function presentation(main, button) {
       return enter();
     }
     const scrolls = target.matches?.(".source, .python, .printed, .wide, .highlight") && target.scrollWidth > target.clientWidth;
-    const moves = typing || scrolls || target.closest?.(".explore td, .explore .vectors, .explore canvas");
+    const moves = typing || scrolls || target.closest?.(".explore td, .explore svg, .explore canvas");
     const acts = typing || target.closest?.("a, button, summary, input, .explore");
     const does = {
       PageDown: forward,
