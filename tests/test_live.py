@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from execute import lessons
+from execute import in_browsers
 from lab import in_kernel, open_notebook, run_all, scroll_to, write
 from PIL import Image
 from playwright.sync_api import expect
@@ -95,7 +95,7 @@ def twice(scores):
 check("softmax", twice)
 """
 
-NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in lessons()}
+NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in in_browsers()}
 NOTEBOOKS |= {"views_in_Notebook_7": ("notebooks", None)}
 everywhere = pytest.mark.parametrize("notebook", NOTEBOOKS, indirect=True)
 every_notebook = pytest.mark.parametrize("notebook", [*NOTEBOOKS][:-1], indirect=True)

@@ -15,9 +15,8 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import needed
-from execute import lessons
+from execute import FIVE, lessons
 from lab import ROOT, chromium
-from test_recordings import FIVE
 
 from helpers.pages.exercises import answers, told
 from helpers.pages.lesson import checked_in
