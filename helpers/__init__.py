@@ -21,12 +21,14 @@ from .errors import InputError
 from .pictures.arcs import Arcs
 from .pictures.explore import explore
 from .pictures.given import yours
+from .pictures.prefixes import Prefixes
 from .pictures.still import Still, heatmap
 from .pictures.view import View
 
 __all__ = [
     "Arcs",
     "InputError",
+    "Prefixes",
     "Still",
     "View",
     "check",

@@ -3,6 +3,7 @@
 Every cell runs from top to bottom in a fresh kernel. What would differ from one execution
 to the next is left out: times, versions, and the ids of live widgets (whose pictures and
 numbers stay, in an output of their own). A second execution therefore leaves no diff.
+Answers and code that only loads or draws are collapsed: a reader sees them when they are asked for.
 """
 
 import os
@@ -11,6 +12,10 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbformat import v4
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from helpers.pages.closed import closed  # noqa: E402
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -56,15 +61,19 @@ def clean(notebook):
         cell.metadata = {k: v for k, v in cell.metadata.items() if k in ("tags", "nbgrader")}
         if cell.cell_type == "code":
             cell.outputs = [output for output in map(without_widget, cell.outputs) if output]
+    for cell, answers, way in closed(notebook.cells):
+        if answers:  # JupyterLab writes the first line of the first output on what is collapsed
+            cell.outputs.insert(0, v4.new_output("display_data"))
+        hidden = {"outputs_hidden": answers, "source_hidden": bool(way)}
+        if hidden := {name: True for name, is_so in hidden.items() if is_so}:
+            cell.metadata["jupyter"] = hidden
     return notebook
 
 
 def without_widget(output):
     """A cell's output without its live widget; None if there was nothing but that."""
-    if WIDGET not in output.get("data", {}):
-        return output
-    del output.data[WIDGET]
-    return output if output.data else None
+    output.get("data", {}).pop(WIDGET, None)
+    return output if output.get("data", True) else None
 
 
 if __name__ == "__main__":

@@ -59,16 +59,12 @@ def jupyterlab(folder):
         f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}")
         for name in ("CONFIG", "DATA", "RUNTIME")
     }
-    quiet = folder / ".config" / "labconfig" / "default_setting_overrides.json"
-    quiet.parent.mkdir(parents=True)
-    quiet.write_text(
-        '{"@jupyterlab/apputils-extension:notification":'
-        ' {"fetchNews": "false", "checkForUpdates": false}}'
-    )
+    # what a reader's JupyterLab finds in .venv: nothing else keeps its notices away here
+    own["JUPYTER_CONFIG_PATH"] = str(ROOT / ".venv" / "etc" / "jupyter")
     # where nbgrader is installed, its column on the right makes notebooks narrower
-    quiet.with_name("page_config.json").write_text(
-        '{"disabledExtensions": {"@jupyter/nbgrader": true}}'
-    )
+    narrow = folder / ".config" / "labconfig" / "page_config.json"
+    narrow.parent.mkdir(parents=True)
+    narrow.write_text('{"disabledExtensions": {"@jupyter/nbgrader": true}}')
     with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}",

@@ -12,6 +12,9 @@ live.values = (number, view = live.find(number)) => live.all(view, '.control').m
     if (row.classList.contains('cells')) return live.all(view, 'tbody tr')
         .map((tr) => live.all(tr, 'td[aria-selected]').map((e) => e.ariaSelected === 'true'))
         .filter((switches) => switches.length);
+    if (row.classList.contains('amounts')) return live.all(view, '[role=slider][data-value]').map((e) => Number(e.dataset.value));
+    if (row.classList.contains('plane') && view.querySelector('svg .drags')) return live.all(view, 'svg .drags:not([role=slider])')
+        .map((e) => e.dataset.value.split(',').map(Number));
     if (row.classList.contains('plane')) return live.all(view, '.vectors button')
         .map((e) => e.ariaLabel.split(': ').at(-1).split(', ').map(Number));
     return { text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value);
@@ -32,9 +35,16 @@ live.shown = (view) => ({
         cells: live.texts(panel, 'td'),
         scale: live.texts(panel, '.key > span:not(.bar, .legend)'),
         legend: live.texts(panel, '.legend > span'),
+        marks: live.all(panel, '.part g > :is(text, path)').map(live.mark),
     })),
     heads: live.all(view, '.head').map((e) => [e.textContent, e.ariaCurrent === 'true']),
 });
+// a mark of a drawing: what it is, its role, its text, its points
+live.mark = (e) => {
+    const path = e.getAttribute('d') ?? '', points = path.match(/-?[\d.]+/g)?.map(Number) ?? [];
+    const at = e.tagName === 'text' ? ['x', 'y'].map((x) => Number(e.getAttribute(x))) : points;
+    return [`${e.getAttribute('class')} ${e.dataset.role}`, e.textContent, path.endsWith('h0') ? at.slice(0, 2) : at];
+};
 live.pixel = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 live.useColours = (palette) => {
     const parts = (colour) => [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
@@ -80,12 +90,17 @@ live.until = async ([number, { figures, ...right }]) => {
 live.focused = (number) => [document.activeElement].find((e) => live.find(number).contains(e));
 // what can be done with it
 live.kinds = {
-    point: '.vectors button', word: 'th button', head: '.head', table: 'td', canvas: '.held',
+    amount: '.drags[role=slider]', vector: 'svg .drags', mark: 'svg g', point: '.vectors button', word: 'th button', head: '.head', table: 'td', canvas: '.held',
     choice: 'select', slider: '[type=range]', checkbox: '[type=checkbox]', text: '[type=text]',
     button: 'button',
 };
 live.kind = (e = document.activeElement) =>
     Object.keys(live.kinds).find((kind) => e.matches(live.kinds[kind])) ?? 'scroll';
+// the cell that the mark with the focus explains: [panel, row, column]
+live.pointed = (number) => {
+    const mark = live.focused(number), cell = mark?.dataset.cell?.split(',').map(Number);
+    return cell ? [live.all(live.find(number), '.panel').indexOf(mark.closest('.panel')), ...cell] : null;
+};
 // of a cell with the focus: the number of its panel, its rows and columns
 live.place = (number) => {
     const cell = document.activeElement, grid = cell.closest('[role=grid]');
@@ -112,18 +127,28 @@ live.notebook = () => {
 // what sticks out of the output or of its own box, and what covers something else
 live.spoiled = (number) => {
     const view = live.find(number), wrong = [];
-    const name = (e) => `${e.tagName} ${e.className} ${e.textContent.slice(0, 20)}`;
+    const name = (e) => `${e.tagName} ${e.getAttribute('class')} ${e.textContent.slice(0, 20)}`;
     const output = view.closest('.jp-OutputArea-output').getBoundingClientRect();
     const parts = 'label, input, select, output, button, .control span, .error, .title, .scroll,'
-        + ' .pixels, .vectors, .key, .bar, .head, .cell, .caption, pre';
+        + ' .pixels, .part, .vectors, .key, .bar, .head, .cell, .caption, pre';
+    const sides = ['left', 'right', 'top', 'bottom'], letters = live.all(view, 'svg text').map((e) => [e, e.getBoundingClientRect()]);
+    for (const [k, [e, box]] of letters.entries()) {
+        const whole = e.closest('svg').getBoundingClientRect();
+        if (sides.some((side, n) => (n % 2 ? box[side] - whole[side] : whole[side] - box[side]) > 1)) wrong.push(`${name(e)} is cut off`);
+        for (const [other, there] of letters.slice(0, k)) {
+            const wide = Math.min(box.right, there.right) - Math.max(box.left, there.left);
+            const high = Math.min(box.bottom, there.bottom) - Math.max(box.top, there.top);
+            if (e.textContent && wide > 1 && high > 5) wrong.push(`${name(e)} over ${name(other)}`);
+        }
+    }
     const boxes = live.all(view, parts).filter((e) => !e.closest('.scroll > *, .vectors > *'))
         .map((e) => [e, e.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
     for (const [e, box] of boxes) {
-        const free = e.matches('.scroll, [type=text]') || !e.clientWidth;
+        const free = e.matches('.scroll, .part, [type=text]') || !e.clientWidth;
         if (box.left < output.left - 1 || box.right > output.right + 1)
             wrong.push(`${name(e)} sticks out`);
         const bar = e.offsetHeight - e.clientHeight; // that can be seen
-        if (e.matches('.scroll') && e.scrollWidth > e.clientWidth + 1 && bar < 8) wrong.push(`${name(e)} hides a part`);
+        if (e.matches('.scroll, .part') && e.scrollWidth > e.clientWidth + 1 && bar < 8) wrong.push(`${name(e)} hides a part`);
         if (!free && e.scrollWidth > e.clientWidth + 1) wrong.push(`${name(e)} is cut off`);
         for (const [other, there] of boxes) {
             if (e === other || e.contains(other) || other.contains(e)) continue;
@@ -138,8 +163,8 @@ live.spoiled = (number) => {
 // what keeps a view from being seen at once, without its code: too high, or blank bands in it
 live.unseen = (number) => {
     const view = live.find(number), wrong = [], room = view.closest('.jp-WindowedPanel-outer');
-    const parts = 'fieldset *, .title, table, canvas, .vectors, .key, .head, .caption, .slot > *, pre';
-    const seen = live.all(view, parts).filter((e) => e.textContent || e.matches('input, canvas'))
+    const parts = 'fieldset *, .title, table, canvas, svg, .vectors, .key, .head, .caption, .slot > *, pre';
+    const seen = live.all(view, parts).filter((e) => e.textContent || e.matches('input, canvas, svg'))
         .map((e) => e.getBoundingClientRect()).filter((box) => box.height)
         .sort((a, b) => a.top - b.top);
     const { top, bottom } = view.getBoundingClientRect();

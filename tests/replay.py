@@ -87,6 +87,6 @@ def committed(cell):
     """What a cell printed and showed when it was committed, as text."""
     texts = []
     for output in cell.outputs:
-        texts.append(output.text if output.output_type == "stream" else output.data["text/plain"])
+        texts.append(output.get("text") or output.data.get("text/plain", ""))
     # what is printed ends its line itself, what is shown does not
     return "\n".join(text.removesuffix("\n") for text in texts).strip()

@@ -22,78 +22,8 @@ WIDE = 1280
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 
-# Together they have every kind of control and of picture.
-VIEWS = """
-import sys
-sys.path.insert(0, "..")
-import numpy as np
-from helpers import View, check, explore
-words = ["Your", "journey", "starts"]
----
-def vectors(points, times=1.0, names=True):
-    scores = points @ points.T * times
-    explain = lambda i, j: f"{times} times what the plane shows for {i} and {j}"
-    return View(scores, words if names else None, caption=f"{times} times", explain=explain)
-
-explore(vectors, points=np.array([[0.5, 1.0], [-1.0, 0.25], [1.5, -0.75]]),
-        times=[0.5, 1.0, 2.0], names=True)
----
-def side_by_side(query="Your", power=2, word="x"):
-    if word == "wrong":
-        raise ValueError("no such word: " + "long " * 60)
-    row = np.arange(3) - words.index(query)
-    part = lambda m: View(m, words, explain=lambda i, j: f"{m[i, j]} to see", row_sums=True)
-    before = np.stack([row] * 3) * 1.0
-    after = part(before ** power)
-    after.caption = f"to the power of {power} {word}"
-    return {"before": part(before), "after": after}
-
-explore(side_by_side, query=words, power=(1, 4), word="x")
----
-def large(wave=3, corner=1):
-    i, j = np.indices((60, 40))
-    explain = lambda i, j: f"sin({i} × {wave} / 9) × cos({j} / 9)"
-    waves = np.sin(i * wave / 9) * np.cos(j / 9)
-    waves[:corner, :corner] = np.nan
-    return View(waves, explain=explain, caption=f"{wave} waves")
-
-explore(large, wave=(0, 8), corner=(1, 30))
----
-def resized(rows=9, columns="12"):
-    i, j = np.indices((rows, int(columns)))
-    return View(np.sin(i / 9 + len(columns)) * np.cos(j / 9), caption=f"{rows} rows")
-
-explore(resized, rows=(9, 529, 65), columns=["12", "512", "700", "4", "17", "012", "16", "016"])
----
-def sixteen(step=0):
-    print("step", step)
-    normal = np.random.default_rng(step).normal(size=(16, 16))
-    return View(normal, highlights=[(step, None)] if step > 7 else [])
-
-explore(sixteen, step=(0, 15))
----
-def heads_by_hand(seen, head=2, many=12):
-    every = np.arange(1.0, 13.0)[:, None, None] / 12 * np.ones((2, 3))
-    every[:, :, :2] *= seen.numpy()
-    k = min(head, many) - 1
-    marked = dict(masked=[[0, 1, 0], [0, 0, 0]], dropped=[[0, 0, 1], [0, 0, 0]],
-                  left=[[0, 0, 0], [1, 0, 0]])
-    return View(every[k], heads=every[:many], head=k, column_sums=True, marked=marked,
-                shown=[[True, True, True], [True, False, True]], axes=("", "Key"))
-
-explore(heads_by_hand, seen=[[True, False]] * 2, head=(1, 12), many=(3, 12))
----
-names = "q11 q12 k11 k12 q21 q22 k21 k22 q31 q32 k31 k32".split()
-entries = lambda **values: [list(values.values())]
-entries.__name__ = "entries"
-explore(entries, **{name: (-2.0, 2.0) for name in names})
----
-def twice(scores):
-    print("<b>seen</b>", "long " * 100)
-    return (scores.softmax(0)).softmax(0)
-
-check("softmax", twice)
-"""
+# Cells that together have every kind of control and of picture.
+VIEWS = Path(__file__).with_name("extra_views.txt").read_text(encoding="utf-8")
 
 NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in in_browsers()}
 NOTEBOOKS |= {"views_in_Notebook_7": ("notebooks", None)}
@@ -160,7 +90,7 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
         kinds = []
         while view.focused("tagName") and len(kinds) < 200:
             kinds.append(view.page.evaluate("live.kind()"))
-            if kinds[-1] not in ("word", "head") or kinds.count(kinds[-1]) < 3:
+            if kinds[-1] not in ("word", "head", "amount") or kinds.count(kinds[-1]) < 3:
                 view.operate(kinds[-1])
             assert view.focused("tagName"), f"{view.title}: {kinds[-1]} lost the focus"
             assert view.page.evaluate("live.notebook()") == before, f"heard a key of {view.title}"
@@ -172,9 +102,12 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
         # all that the mouse can use was reached
         wanted = (
             view.find("input:enabled, select, fieldset button").count()
-            + view.find(".panel").count()
+            + view.find(".panel:not(:has(.sketch))").count()
         )
-        assert len([k for k in kinds if k not in ("word", "head", "point", "scroll")]) == wanted
+        uncounted = "word", "head", "point", "scroll", "amount", "vector", "mark"
+        assert len([k for k in kinds if k not in uncounted]) == wanted
+        assert kinds.count("amount") + kinds.count("vector") == view.find("svg .drags").count()
+        assert kinds.count("mark") == view.find(".part:has(g[tabindex]:not(.drags))").count()
 
 
 @extra_views
@@ -220,12 +153,39 @@ def test_every_view_is_operated_with_the_mouse(views):
             assert switch.get_attribute("aria-selected") != before
             i, j = switch.evaluate("e => [e.parentNode.rowIndex - 1, e.cellIndex - 1]")
             view.right((0, i, j))
+        for drag in (mouse_drag, touch_drag):
+            for k in range(min(2, view.find("svg .drags").count())):
+                part = view.find("svg .drags").nth(k)
+                before = part.get_attribute("data-value")
+                drag(view.page, *middle(part), 14 * (k + 1), -30)
+                mouse.move(0, 0)
+                view.right(view.ask("pointed") if drag is touch_drag else None)
+                assert part.get_attribute("data-value") != before, f"{view.title} {drag}"
+        for word in view.find("svg .sets").all():
+            word.click()
+            expect(word).to_have_attribute("aria-pressed", "true")
+            mouse.move(0, 0)
+            view.right()
         for head in view.find("button.head").all()[::5]:
             head.click()
             expect(head).to_have_attribute("aria-current", "true")
             view.right()
         view.reset()
         view.unmoved()
+
+
+def mouse_drag(page, x, y, right, down):
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y + down, steps=4)
+    page.mouse.up()
+
+
+def touch_drag(page, x, y, right, down):
+    touch = page.context.new_cdp_session(page)
+    for kind, part in [("Start", 0), ("Move", 0.5), ("Move", 1), ("End", None)]:
+        points = [] if part is None else [{"x": x + part * right, "y": y + part * down}]
+        touch.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
 
 
 @extra_views
@@ -333,7 +293,7 @@ def test_the_focus_can_be_seen(views, theme):
     page, known = views[0].page, set()
     for view in views:
         view.enter()  # with the keyboard: a ring is for those who use it
-        elements = view.find("input, select, button:enabled, td, .held")
+        elements = view.find("input, select, button:enabled, td, .held, svg g[tabindex]")
         kinds = elements.evaluate_all(
             """(all) => all.map((e) => [e.tagName, live.kind(e), e.ariaSelected, e.dataset.kind,
                 e.closest('table')?.className, e.closest('.head')?.ariaCurrent].join(' '))"""

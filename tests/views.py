@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from lab import in_kernel, scroll_to
 
-IN_LESSONS = "slider", "choice", "checkbox", "point", "table"
+IN_LESSONS = "slider", "choice", "checkbox", "point", "table", "amount", "vector", "mark"
 RESIZED = "resized", "one query", "two marks"  # other rows, or longer names
 LIVE = Path(__file__).with_name("live.js")
 
@@ -171,6 +171,32 @@ class LiveView:
         self.press("PageDown", "PageUp")
         assert self.focused("ariaLabel") == before
 
+    def operate_amount(self):
+        """Up and down, beyond the ends, off and on again."""
+        start = float(self.focused("dataset")["value"])
+        ends = [(["ArrowUp"] * 21, 1), (["ArrowDown"] * 21, 0), (["ArrowRight"], 0.05)]
+        for keys, value in [*ends, (["Enter"], 0), (["Space"], start or 1)]:
+            self.press(*keys)
+            self.right(self.ask("pointed"))
+            assert abs(float(self.focused("dataset")["value"]) - value) < 0.006
+
+    def operate_vector(self):
+        before = self.focused("dataset")["value"]
+        self.press("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "ArrowUp")
+        self.right(self.ask("pointed"))
+        assert self.focused("dataset")["value"] != before
+
+    def operate_mark(self):
+        """Along the words of a drawing and back; one that can be chosen is."""
+        first = self.focused("ariaLabel")
+        self.press("ArrowRight")
+        self.press(*["ArrowLeft"] * 2)
+        assert self.focused("ariaLabel") == first
+        if self.focused("ariaPressed") is not None:
+            self.press("Enter")
+            self.right(self.ask("pointed"))
+            assert self.focused("ariaPressed") == "true"
+
     def operate_table(self):
         """From corner to corner, also against the edges, first to what a mask hides; what is
         a switch is switched."""
@@ -225,27 +251,38 @@ def expected(controls, picture, why, cell):
     large = [panel for panel in picture["panels"] if "small" not in panel]
     return shown | {
         "printed": f"printed: {picture['printed']}" if picture["printed"] else "",
-        "caption": picture["caption"],
+        "caption": picture["caption"] + f"✔ {picture['reached']}" * bool(picture["reached"]),
         "status": "" if cell is None else status(controls, picture, why, cell),
         "panels": [texts(panel) for panel in large],
         "heads": [[panel["title"], panel["large"]] for panel in small],
-        "figures": [[len(panel["columns"]), panel["colours"]] for panel in large + small],
+        "figures": [
+            [len(panel["columns"]), [] if "parts" in panel else panel["colours"]]
+            for panel in large + small
+        ],
     }
 
 
 def texts(panel):
     """A table has its names in its header, a canvas in the title."""
-    table, (down, across) = bool(panel["cells"]), panel["axes"]
+    drawn, (down, across) = "parts" in panel, panel["axes"]
+    table = bool(panel["cells"]) and not drawn
     axes, corner = f"{down} ↓  {across} →", [f"{down} ↓" * bool(down), f"{across} →" * bool(across)]
     return {
-        "title": panel["title"] if table else ": ".join(filter(None, [panel["title"], axes])),
+        "title": ": ".join(filter(None, [panel["title"], axes * (not table and not drawn)])),
         "corner": "\n".join(filter(None, corner)) if table else "",
         "columns": panel["columns"] if table else [],
         "rows": panel["rows"] if table else [],
-        "cells": panel["cells"],
+        "cells": panel["cells"] if table else [],
         "scale": panel["scale"],
         "legend": [word for word, _ in panel["marked"]],
+        "marks": [marked(mark) for part in panel.get("parts", ()) for mark in part["marks"]],
     }
+
+
+def marked(mark):
+    """A mark of a drawing, as live.js reads it."""
+    at = [int(x) if x == int(x) else x for x in mark["at"]]
+    return [f"{mark['kind']} {mark['role']}", mark.get("text", ""), at]
 
 
 def status(controls, picture, why, cell):
@@ -263,6 +300,8 @@ def status(controls, picture, why, cell):
     for word, places in panel["marked"]:
         state += f": {word}" if i * len(columns) + j in places else ""
     names = [f"row {rows[i]}" * bool(rows[i]), f"column {columns[j]}" * bool(columns[j])]
-    place = ", ".join(filter(None, names)) + state
+    if "parts" in panel:
+        names = rows[i], columns[j]
+    place = (" → " if "parts" in panel else ", ").join(filter(None, names)) + state
     text = f"{place}{',' if ': ' in state else ':'} {shown or 'not computed yet'}"
     return " = ".join(filter(None, [text, why[1]]))

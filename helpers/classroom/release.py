@@ -16,6 +16,7 @@ from .read_notebook import CHECK
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
+NEEDED += (".venv/etc/jupyter/labconfig/default_setting_overrides.json",)  # no news at the start
 NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
 COPIED = ("helpers", "data")
 OPTIONAL = [*(ROOT / "notebooks").glob("your_own_model.*")]
@@ -104,7 +105,8 @@ def write_course(folder, paths, without, for_nbgrader):
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     for name in () if for_nbgrader else NEEDED:
         if (ROOT / name).exists():
-            shutil.copy(ROOT / name, folder)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
     for path in paths:
         copy = without_folds(nbformat.read(path, as_version=4), without)
         nbformat.write(with_points(copy) if for_nbgrader else copy, notebooks / path.name)

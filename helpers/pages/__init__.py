@@ -1,6 +1,7 @@
 """The course as static pages, on which every view is alive: python -m helpers.pages FOLDER
 
 record     what a live view shows, recorded while its lesson runs
+closed     which answers and which code are out of a reader's way, here and in notebooks
 exercises  what the check says to three answers that people gave to an exercise
 lesson     a notebook that was run, as a page: page/ has the templates, pages.css the style,
            pages.js what plays the recordings, reading.js what moves without them, present.js

@@ -17,13 +17,14 @@ from nbformat import v4
 
 from ..checks.verdict import MIME as VERDICT
 from ..pictures.explore import Explore
+from .closed import ASIDE, closed
 from .exercises import as_fold
 from .record import MIME
 
 HERE = Path(__file__).parent
 COVER = "l02-27"  # the cell whose view stands on the first page
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
-COURSE += "README.md", "requirements.txt", "environment.yml"
+COURSE += "README.md", "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
 SECONDS = 600  # that a cell may take, also on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a tag of a cell: another text for its text box
@@ -33,12 +34,13 @@ sys.path.insert(0, "..")
 from helpers.pages.record import start
 start({texts!r})
 """
-# Code that is folded, by what stands in it, and the words on the fold.
-FOLDED = (
-    ("sys.path.insert", "What is loaded"),
-    ("explore(", "The Python behind this picture"),
-    ("Figure(", "The Python that draws this picture"),
-)
+# The words on the fold of code, by what takes it out of the way.
+FOLDED = {
+    "loads": "What is loaded",
+    "explore": "The Python behind this picture",
+    "Still": "The Python that draws this picture",
+    ASIDE: "Python that you may pass over",
+}
 WITHOUT = (
     "*On this page: think, or write on paper, then unfold. To write code and have it checked, "
     "take [the notebooks](index.html#notebooks).*"
@@ -137,24 +139,21 @@ class Lesson:
 
 
 def _for_readers(notebook):
-    """What a reader who runs nothing would stumble over: what is solved is not shown; code that
-    only loads or draws is folded, and what answers a prediction, too. Below a check stands what
-    it says to three answers."""
+    """What a reader who runs nothing would stumble over: what is solved is not shown, nor how to
+    run a cell; what is closed in a notebook is folded. Below a check stands what it says to
+    three answers."""
     notebook.cells = [x for x in notebook.cells if not x.source.startswith("progress(")]
-    predicts = False
-    for cell in notebook.cells:
+    for cell, answers, way in closed(notebook.cells):
         if cell.cell_type == "code":
-            cell.fold = next((words for mark, words in FOLDED if mark in cell.source), "")
-            cell.answer = predicts and not cell.fold
+            cell.fold, cell.answer = FOLDED.get(way), answers
             cell.outputs = [x for x in cell.outputs if _is_shown(x)]
-            if exercise := checked_in(cell):
-                data = {"text/html": as_fold(exercise)}
-                cell.outputs.append(v4.new_output("display_data", data))
+            exercise = checked_in(cell)
+            cell.told = as_fold(exercise) if exercise else ""
         else:
             cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
             cell.source = re.sub(r"### What is solved\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)
             cell.source = cell.source.replace("## Exercises\n", f"## Exercises\n\n{WITHOUT}\n")
-        predicts = cell.cell_type == "markdown" and "**Predict" in cell.source.rpartition("\n\n")[2]
+            cell.source = re.sub(r"^Run a cell with .*\n?", "", cell.source, flags=re.M)
 
 
 def _is_shown(output):

@@ -98,6 +98,7 @@ class Arcs(View):
         low = 0 if self.below is None else LOW
         sketch = Sketch(sum(room), under + low + 4)
         most = int(weights.argmax())
+        is_most = (weights == weights[most]).sum() == 1  # of even weights none stands out
         for i, row in enumerate(() if self.below is None else self.below):
             for j, weight in enumerate(row):
                 role, faint = ("key", 1) if i == most else ("rest", 0.4)
@@ -106,18 +107,19 @@ class Arcs(View):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
             _arc(sketch, at[self.query], at[j], weight, "key", foot, HIGH, **cell)
         for j, word in enumerate(self.keys):
-            is_query = j == self.query
-            role = "query strong" if is_query else "key strong" if j == most else "ink"
+            role = "query strong" if j == self.query else "ink"
+            if j == most != self.query and is_most:
+                role = "key strong"
             sets = ("query", j, word)
             sketch.text(at[j], foot + ROW / 2, word, role, sets=sets, label=word)
-            if is_query:  # so that colour is not the only sign
-                half = 4 * wide(word)
-                sketch.line([(at[j] - half, foot + ROW), (at[j] + half, foot + ROW)], "query", 2.5)
             number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
             more = dict(cell=(0, j), label=f"{word}: {number}")
             if self.drags:
                 more["drags"] = (self.drags, j, None, HIGH)
             sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
+        # so that colour is not the only sign; last, since each mark keeps its place in the order
+        half, middle = 4 * wide(self.keys[self.query]), at[self.query]
+        sketch.line([(middle - half, foot + ROW), (middle + half, foot + ROW)], "query", 2.5)
         return sketch
 
     def _bars(self):
@@ -159,7 +161,7 @@ def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
     """high: pixels that it may rise at most, less than 0 if it hangs."""
     if weight < THIN:
         # it keeps its place among the marks, so that it can grow
-        return sketch.curve([(start, foot)] * 4, role, 0, opacity=0)
+        return sketch.curve([(start, foot)] * 4, role, 0, opacity=0, **more)
     if start == end:  # a word that looks at itself
         start, end = start - 10, end + 10
     # a cubic curve reaches three quarters of the way to its inner points
@@ -167,4 +169,4 @@ def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
     rise = (28 + 0.34 * abs(end - start)) * min(1, most / widest) * np.sign(high)
     points = [(start, foot), (start, foot - rise), (end, foot - rise), (end, foot)]
     width, opacity = 0.5 + THICK * float(weight), faint * (0.25 + 0.75 * min(1, float(weight)))
-    sketch.curve(points, role, width, opacity=round(opacity, 2), **more)
+    sketch.curve(points, role, round(width, 1), opacity=round(opacity, 2), **more)

@@ -184,7 +184,7 @@ function makePanel(kind, title, palette, rgba, on) {
     set(made.named, { "aria-label": panel.alt ?? [title, panel.title].filter(Boolean).join(": ") });
     made.draw(panel);
   }
-  return { figure, draw, mark: made.mark };
+  return { figure, draw, mark: made.mark, renew: made.renew };
 }
 
 // All panels: the large ones side by side, and the small heads beside them.
@@ -214,7 +214,7 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     fill(box, [...before, ...large, heads, after]);
     made.forEach((one, k) => one.draw(panels[k]));
   }
-  return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)) };
+  return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
 }
 
 // The element of a view. What is typed in it is not for the notebook.
@@ -277,6 +277,7 @@ function makeView(model, picture) {
 
   function show(changes) {
     form.show(changes);
+    board.renew();
     if (switches && switches.name in changes) board.mark(changes[switches.name], hint);
   }
   // Asked first: while Python computes there is time to show what was chosen.

@@ -37,7 +37,9 @@ function makeMark() {
   function build(mark) {
     kind = mark.kind;
     shape = makeShape(kind === "text" ? "text" : "path");
+    const before = group;
     group = makeShape("g");
+    before?.replaceWith(group);
     // a curve is pointed at by its own width, all else also beside it
     spot = isUsed(mark) && kind !== "curve" ? makeShape("rect") : null;
     if (spot) set(spot, { class: "spot" });
@@ -48,11 +50,10 @@ function makeMark() {
     const isNew = kind !== mark.kind || used !== isUsed(mark);
     used = isUsed(mark);
     if (isNew) build(mark);
-    set(shape, { class: `${mark.kind} ${mark.role}`, opacity: mark.opacity, "stroke-width": mark.width, style: mark.side && `text-anchor: ${{ left: "start", right: "end" }[mark.side]}` });
+    set(shape, { class: mark.kind, "data-role": mark.role, opacity: mark.opacity, "stroke-width": mark.width, style: mark.side && `text-anchor: ${{ left: "start", right: "end" }[mark.side]}` });
     if (kind === "text") setText(shape, mark.text);
     goal = mark.at;
     from = at.length === goal.length ? at : goal;
-    return isNew;
   }
   // part: how much of the way to its place it has gone.
   function glide(part) {
@@ -67,40 +68,34 @@ function makeMark() {
 function makePart({ look, sets, drags }) {
   const shape = makeShape("svg"), box = make("div", { className: "part" });
   box.append(shape);
-  let made = [], marks = [], held = 0, start = 0, isDragged = false;
-
-  function listen(group, k) {
-    let from = null; // where it was taken hold of, and its value there
-    const mark = () => marks[k];
-    group.addEventListener("pointerenter", () => { if (mark().cell) look(...mark().cell); });
-    group.addEventListener("focus", () => { hold(k); if (mark().cell) look(...mark().cell); });
-    group.addEventListener("click", () => { if (mark().cell) look(...mark().cell); if (mark().sets) sets.choose(mark().sets); });
-    group.addEventListener("pointerdown", (event) => {
-      if (!mark().drags) return;
-      event.preventDefault();
-      group.focus();
-      group.setPointerCapture(event.pointerId);
-      from = { x: event.clientX, y: event.clientY, value: drags.value(mark().drags), size: shape.getScreenCTM().a };
-      isDragged = true;
-    });
-    group.addEventListener("pointermove", (event) => {
-      if (!from || !group.hasPointerCapture(event.pointerId)) return;
-      drags.move(mark().drags, from.value, [event.clientX - from.x, from.y - event.clientY].map((z) => z / from.size));
-    });
-    for (const end of ["pointerup", "pointercancel"]) group.addEventListener(end, () => { from = null; isDragged = false; });
-    group.addEventListener("keydown", (event) => {
-      const step = strides[event.key];
-      if (mark().drags && (step || isPress(event))) {
-        event.preventDefault();
-        return step ? drags.step(mark().drags, [step[1], -step[0]]) : drags.turn(mark().drags);
-      }
-      if (mark().sets && isPress(event) && !event.repeat) { event.preventDefault(); sets.choose(mark().sets); }
-      if (!step) return;
-      event.preventDefault();
-      const all = reachable(), now = all.indexOf(k);
-      made[all[inside(now + Math.sign(step[0] + step[1]), 0, all.length - 1)]].group().focus();
-    });
-  }
+  let made = [], marks = [], held = 0, start = 0, taken = null; // taken: what is dragged, and from where
+  const at = ({ target }) => made.findIndex((one) => one.group().contains(target));
+  // one listener for all marks: in Chromium, one of its own for "focus" makes a mark a Tab stop
+  const listen = (type, react) => box.addEventListener(type, (event) => { if (at(event) >= 0) react(marks[at(event)], event, at(event)); });
+  const lookAt = ({ cell }) => { if (cell) look(...cell); };
+  listen("pointerover", lookAt);
+  listen("focusin", (mark, _, k) => { if (!mark.drags) hold(k); lookAt(mark); });
+  listen("click", (mark) => { lookAt(mark); if (mark.sets) sets.choose(mark.sets); });
+  listen("pointerdown", (mark, event, k) => {
+    if (!mark.drags) return;
+    event.preventDefault();
+    made[k].group().focus();
+    box.setPointerCapture(event.pointerId);
+    taken = { what: mark.drags, x: event.clientX, y: event.clientY, value: drags.value(mark.drags), size: shape.getScreenCTM().a };
+  });
+  box.addEventListener("pointermove", ({ clientX, clientY }) => {
+    if (taken) drags.move(taken.what, taken.value, [clientX - taken.x, taken.y - clientY].map((z) => z / taken.size));
+  });
+  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { taken = null; });
+  listen("keydown", (mark, event, k) => {
+    const step = strides[event.key];
+    if (!step && !isPress(event)) return;
+    event.preventDefault();
+    if (mark.drags) return step ? drags.step(mark.drags, [step[1], -step[0]]) : drags.turn(mark.drags);
+    if (!step) return mark.sets && !event.repeat && sets.choose(mark.sets);
+    const all = reachable(), to = all.indexOf(k) + Math.sign(step[0] + step[1]);
+    made[all[inside(to, 0, all.length - 1)]].group().focus();
+  });
   // In the order of the marks, without what is dragged.
   const reachable = () => marks.map((_, k) => k).filter((k) => isReached(marks[k]) && !marks[k].drags);
   function hold(k) {
@@ -108,7 +103,7 @@ function makePart({ look, sets, drags }) {
     made.forEach(nameOne);
   }
   function nameOne(one, k) {
-    const { sets: word, drags: what, label } = marks[k], group = one.group();
+    const { sets: word, drags: what, cell, label } = marks[k], group = one.group();
     if (!what && !isReached(marks[k])) return set(group, { "aria-hidden": true });
     const now = what && drags.value(what), chosen = word && sets.isChosen(word);
     set(group, {
@@ -118,7 +113,9 @@ function makePart({ look, sets, drags }) {
       "aria-pressed": word ? chosen : undefined,
       "aria-valuenow": what && !Array.isArray(now) ? now : undefined,
       "aria-valuetext": what && !Array.isArray(now) ? label : undefined,
-      class: what ? "drags" : word && sets.may(word) ? "sets" : undefined,
+      class: what ? "drags" : word ? "sets" : undefined,
+      "data-value": what && String(now),
+      "data-cell": cell && String(cell),
     });
   }
   function draw({ size: [wide, high], marks: now }, mayGlide) {
@@ -127,12 +124,14 @@ function makePart({ look, sets, drags }) {
     marks = now.map((mark) => (mark.sets && !sets.may(mark.sets) ? { ...mark, sets: undefined } : mark));
     while (made.length < marks.length) made.push(makeMark());
     made.length = marks.length;
-    made.forEach((one, k) => { if (one.draw(marks[k])) listen(one.group(), k); });
-    fill(shape, made.map((one) => one.group()));
+    made.forEach((one, k) => one.draw(marks[k]));
+    // a mark that stays keeps the focus
+    while (shape.children.length > made.length) shape.lastChild.remove();
+    shape.append(...made.slice(shape.children.length).map((one) => one.group()));
     const all = reachable();
     if (!all.includes(held)) held = all[0] ?? -1;
     made.forEach(nameOne);
-    glide(mayGlide && !isDragged);
+    glide(mayGlide && !taken);
   }
   function glide(mayGlide) {
     const mine = start = performance.now();
@@ -144,7 +143,7 @@ function makePart({ look, sets, drags }) {
     };
     step(start);
   }
-  return { box, draw };
+  return { box, draw, renew: () => made.forEach(nameOne) };
 }
 
 // All drawings of a panel, side by side where there is room.
@@ -160,5 +159,5 @@ function makeSketch(on) {
     fill(box, made.map((part) => part.box));
     made.forEach((part, k) => part.draw(parts[k], isSame && !quiet.matches));
   }
-  return { box, named: box, draw };
+  return { box, named: box, draw, renew: () => made.forEach((part) => part.renew()) };
 }

@@ -24,7 +24,9 @@ MOST = 2000  # marks of a drawing
 class Sketch:
     """Sketch(width, height): an empty drawing of this size, in pixels; x to the right, y down.
 
-    Each method adds a mark. role: a name of ROLES or "ink", with " strong" for one that stands out.
+    Each method adds a mark; in the next picture of a live view the k-th mark glides from where the
+    k-th one was, so keep their order.
+    role: a name of ROLES or "ink", with " strong" for one that stands out.
     The other arguments, all optional:
         opacity: 0 to 1.
         cell: (row, column) of the matrix, whose number is explained when the mark is pointed at.

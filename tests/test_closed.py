@@ -1,0 +1,111 @@
+"""Nothing that a reader is to predict is in sight before its cell has run, and code that only
+loads or draws is out of the way. What pages fold is in test_pages.py."""
+
+import re
+
+import nbformat
+import pytest
+from execute import clean
+from lab import open_notebook, run_all, scroll_to
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from playwright.sync_api import expect
+from replay import committed
+from test_notebooks import each_notebook
+
+from helpers.checks.verdict import MIME
+from helpers.pages.closed import FOLD, asks, closed, way
+
+NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
+
+
+def answered(path):
+    """For each prediction, and each code to repair: (the cells that answer, the text below)."""
+    found, text = [], ""
+    for cell, answers, _ in closed(nbformat.read(path, as_version=4).cells):
+        if cell.cell_type == "markdown":
+            text += cell.source + "\n\n"
+        if not found or FOLD.sub("", text).strip():  # else it goes on
+            if found:
+                yield found, text
+            found, text = [], ""
+        found += [cell] * answers
+
+
+@each_notebook
+def test_nothing_answers_a_prediction_before_its_cell_has_run(path):
+    cells = nbformat.read(path, as_version=4).cells
+    asked = sum(asks(cell.source) for cell in cells if cell.cell_type == "markdown")
+    found = list(answered(path))
+    assert len(found) >= asked > 0
+    for answers, text in found:
+        for cell in answers:
+            assert cell.metadata["jupyter"]["outputs_hidden"]
+            assert not cell.outputs[0].data, "its first line would stand on what is collapsed"
+        assert re.match(r"<details>|#|\*\*(Predict|Live)", text), f"in the open: {text}"
+        said, mark, _ = re.split(
+            r"(?m)(^#|\*\*Predict|\*\*Live|\Z)", FOLD.sub("", text), maxsplit=1
+        )
+        assert mark != "#" or not said.strip(), f"in the open: {said}"
+        told = NUMBER.findall("\n".join(map(committed, answers)))
+        code = "\n".join(cell.source for cell in answers)
+        assert not set(told) & set(NUMBER.findall(said)) - set(NUMBER.findall(code)), said
+
+
+ANSWER = new_output("stream", text="0.5")
+WRONG, STUB = (new_output("display_data", {MIME: {"passed": x}}) for x in (False, None))
+PREDICT = "**Predict:** how much?"
+
+
+@pytest.mark.parametrize(
+    "texts, answers",
+    [
+        ((PREDICT, ANSWER, ANSWER), [0, 1, 1]),
+        ((PREDICT, "Now run it.", ANSWER), [0, 0, 0]),
+        ((PREDICT + "\n\nThe loop adds:", ANSWER), [0, 1]),
+        ((PREDICT, ANSWER, "<details>Half.</details>", ANSWER, "So:", ANSWER), [0, 1, 0, 1, 0, 0]),
+        ((PREDICT + "\n\n<details>Half.</details>\n\nNow:", ANSWER), [0, 0]),
+        (("Repair this:", WRONG), [0, 1]),
+        (("Write this:", STUB), [0, 0]),
+    ],
+)
+def test_an_answer_is_known_by_the_question_above_it(texts, answers):
+    cells = [
+        new_markdown_cell(text) if isinstance(text, str) else new_code_cell("run()", outputs=[text])
+        for text in texts
+    ]
+    assert [found for _, found, _ in closed(cells)] == answers
+    cleaned = clean(new_notebook(cells=cells)).cells
+    assert ["outputs_hidden" in cell.metadata.get("jupyter", ()) for cell in cleaned] == answers
+
+
+@pytest.mark.parametrize(
+    "source, expected",
+    [
+        ("import torch\nsys.path.insert(0, '..')\ntokens, inputs = load_journey()", "loads"),
+        ("tokens, inputs = load_journey()\nprint(tokens)", ""),
+        ("def view(T):\n    return View(idea(T))\n\nexplore(view, T=(0.1, 5))", "explore"),
+        ("def idea(T):\n    return scores / T", ""),
+        ("figure = Figure()\nStill(figure, 'An arrow.')", "Still"),
+        ("weights = softmax(scores)\nheatmap(weights)", ""),
+        ("%pip list", ""),
+        ("", ""),
+    ],
+)
+def test_code_is_out_of_the_way_if_it_only_loads_or_ends_in_a_picture(source, expected):
+    assert way(new_code_cell(source)) == expected
+    assert way(new_code_cell(source, metadata={"tags": ["aside"]})) == "aside"
+
+
+@pytest.mark.parametrize("app", ["lab/tree", "notebooks"])
+def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app):
+    page, address, *_ = browser
+    open_notebook(page, address, "notebooks/01_dot_products.ipynb", app=app)
+    answer, picture = 8, 19
+    scroll_to(page, answer)
+    expect(page.get_by_text("21.1351")).to_have_count(0)
+    code = scroll_to(page, picture).locator(".jp-InputPlaceholder")
+    expect(code).to_be_visible()
+    run_all(page)
+    expect(code).to_be_visible()
+    expect(scroll_to(page, answer)).to_contain_text("21.1351")
+    expect(page.locator(".Toastify__toast")).to_have_count(0)

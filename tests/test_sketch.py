@@ -1,0 +1,121 @@
+"""Drawings: the marks that Python places, what is said of them, and the kind with arcs."""
+
+import numpy as np
+import pytest
+import torch
+from asking import change, state
+
+from helpers import Arcs, InputError, View, explore, heatmap, yours
+from helpers.pictures.sketch import ROLES, Sketch
+
+WORDS = "the man took it".split()
+LOOK = torch.tensor([0.1, 0.5, 0.4, 0.0])
+
+
+def marks_of(view, kind):
+    return [mark for part in view.sketch() for mark in part.marks if mark["kind"] == kind]
+
+
+def test_an_arc_is_as_wide_as_its_weight_and_each_word_has_its_number():
+    view = Arcs(LOOK, WORDS, answers={"red": 0.75, "blue": 0.25})
+    wide = [mark["width"] for mark in marks_of(view, "curve")]
+    assert np.allclose(np.diff(sorted(wide)[1:]), 14 * np.diff([0.1, 0.4, 0.5]), atol=0.11)
+    assert wide[3] == 0, "a weight of 0 has no arc"
+    texts = [mark["text"] for mark in marks_of(view, "text")]
+    assert texts[:8] == ["the", "0.10", "man", "0.50", "took", "0.40", "it", "0.00"]
+    assert texts[8:] == ["answer", "red", "0.75", "blue", "0.25"]
+    roles = {mark["text"]: mark["role"] for mark in marks_of(view, "text")}
+    assert (roles["it"], roles["man"]) == ("query strong", "key strong")
+    bars = [mark["at"][2] - mark["at"][0] for mark in marks_of(view, "area")]
+    assert bars == [75, 25]
+
+
+def test_its_text_has_all_numbers_and_its_alternative_the_largest():
+    below = np.tri(4) / [[1], [2], [3], [4]]
+    view = Arcs(LOOK, WORDS, answers={"red": 0.75}, below=below, caption="Why.", reached="So.")
+    assert view.text().splitlines() == [
+        "     the   man  took    it",
+        "it  0.10  0.50  0.40  0.00",
+        "answer: red 0.75",
+        "the layer below",
+        "       the   man  took    it",
+        " the  1.00  0.00  0.00  0.00".replace(" the", "the ", 1),
+        "man   0.50  0.50  0.00  0.00",
+        "took  0.33  0.33  0.33  0.00",
+        "it    0.25  0.25  0.25  0.25",
+        "Why.",
+        "✔ So.",
+    ]
+    said = "it looks mostly at man (0.50) and took (0.40). The answer is red (0.75). Why."
+    assert heatmap(view).alt == f"Arcs over a sentence: {said}"
+    assert len(marks_of(view, "curve")) == 4 + 16
+
+
+@pytest.mark.parametrize(
+    "given, options, sentence",
+    [
+        (np.eye(4), {}, r"shape \(4, 4\); \(n,\) is expected"),
+        ([0.5, 1.5, 0, 0], {}, "weights from 0 to 1"),
+        ([0.5, -0.5, 0, 0], {}, "weights from 0 to 1"),
+        (LOOK, {"query": 4}, "query is 4; a word from 0 to 3"),
+        (LOOK, {"keys": 2}, "query= says which word looks"),
+        (LOOK, {"below": np.eye(3)}, r"below has the shape \(3, 3\); \(4, 4\) is expected"),
+        (LOOK, {"answers": {"red": 2}}, "shares from 0 to 1"),
+        (LOOK, {"answers": ["red"]}, "shares from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_arcs_is_refused_with_what_is_expected(given, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Arcs(given, WORDS, **options)
+
+
+def test_the_page_is_given_the_marks_and_an_amount_that_is_dragged_comes_back():
+    widget = explore(lambda look: Arcs(look, WORDS, drags="look"), look=LOOK.numpy())
+    (panel,) = state(widget)["panels"]
+    assert panel["alt"].startswith("Arcs over a sentence")
+    (part,) = panel["parts"]
+    assert [m["drags"][:2] for m in part["marks"] if "drags" in m] == [
+        ["look", k] for k in range(4)
+    ]
+    (panel,) = change(widget, look=[0.0, 0.0, 0.0, 1.0])["panels"]
+    assert panel["cells"] == ["0.00", "0.00", "0.00", "1.00"]
+    assert "look is" in change(widget, look=[0.0, 0.0, 0.0, 1.5])["error"]
+
+
+def test_a_table_and_a_drawing_do_not_share_a_picture():
+    with pytest.raises(InputError, match="a table and a drawing"):
+        heatmap({"one": Arcs(LOOK, WORDS), "two": View([[1, 2, 3, 4]])})
+
+
+def test_a_mark_lies_at_finite_numbers():
+    with pytest.raises(InputError, match="nan or inf"):
+        Sketch(10, 10).line([(0, np.nan), (1, 1)])
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_can_be_read_on_light_and_on_dark(role):
+    def light(colour):
+        rgb = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+        return np.where(rgb <= 0.04, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ [
+            0.2126,
+            0.7152,
+            0.0722,
+        ]
+
+    on_light, on_dark = map(light, ROLES[role])
+    assert 1.05 / (on_light + 0.05) >= 4.5
+    assert (on_dark + 0.05) / (light("#111111") + 0.05) >= 4.5
+
+
+def test_yours_answers_as_soon_as_it_is_written():
+    def half(x):
+        """the course's"""
+        return x / 2
+
+    def my_half(x):
+        return answer
+
+    run, answer = yours(my_half, half), None
+    assert (run(8), run.whose) == (4, "the course's half, until you have written my_half")
+    answer = 3
+    assert (run(8), run.whose) == (3, "your my_half")
