@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import json
+import os
 from pathlib import Path
 
 import nbformat
@@ -16,7 +17,7 @@ from replay import quick
 from views import IN_KERNEL, LIVE, LiveView
 
 LARGE = "large", "resized", "sixteen", "heads by hand", "vectors"  # extra views, for no projector
-THEMES = ["JupyterLab Dark", "JupyterLab Light"]
+THEMES = ["JupyterLab Dark"] + ["JupyterLab Light"] * bool(os.environ.get("CI"))
 HIGH = 1300
 WIDE = 1280
 # the package reads this file with the encoding of the machine when it is imported
