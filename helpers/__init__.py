@@ -25,8 +25,8 @@ from .pictures.given import yours
 from .pictures.prefixes import Prefixes
 from .pictures.shadow import Shadow
 from .pictures.still import Still, heatmap
-from .pictures.tiles import Tiles
 from .pictures.strip import Strip
+from .pictures.tiles import Tiles
 from .pictures.view import View
 
 __all__ = [

@@ -16,10 +16,9 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import needed
-from execute import lessons
+from execute import FIVE, lessons
 from lab import ROOT, chromium
 from PIL import Image
-from test_recordings import FIVE
 
 from helpers.pages.closed import closed
 from helpers.pages.exercises import answers, told

@@ -88,7 +88,9 @@ class Blend(View):
                     f"with a window such as window={{{what!r}: 2}}."
                 )
         given = self.explain
-        self.explain = lambda i, j: self._made_of(i, j - n) if j >= n else (given or self._from)(i, j)
+        self.explain = lambda i, j: (
+            self._made_of(i, j - n) if j >= n else (given or self._from)(i, j)
+        )
         self.matrix = np.hstack([weights, self.context])
         self.keys = self.words + [f"context {one_line(x)}" for x in self.coordinates]
         self.tokens = self.words if rows > 1 else [self._whose]
@@ -167,7 +169,6 @@ class Blend(View):
     def _sets(self, j):
         return dict(sets=("query", j, self.words[j]), label=self.words[j])
 
-
     def _asking(self):
         queries, keys = self.beside
         window = self.window.get("keys")
@@ -197,7 +198,9 @@ class Blend(View):
 
     def _bars(self):
         beside = 8 * max(map(wide, self.words)) + 6
-        sketch = Sketch(max(beside + BAR + 44, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64)
+        sketch = Sketch(
+            max(beside + BAR + 44, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64
+        )
         sketch.text(beside, 9, "weights", "rest", side="left")
         for j, (word, weight) in enumerate(zip(self.words, self._weights, strict=True)):
             y = ROW * (j + 0.5) + 18
@@ -220,7 +223,11 @@ class Blend(View):
         return sketch
 
     def _blend(self):
-        values, contexts, window = self.values[:, :2], self.context[:, :2], self.window.get("values")
+        values, contexts, window = (
+            self.values[:, :2],
+            self.context[:, :2],
+            self.window.get("values"),
+        )
         if self.pull is not None:
             window = self._round_the_middle()
         title = "" if self.axis_names[0] else "values and context"

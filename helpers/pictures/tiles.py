@@ -47,9 +47,7 @@ class Tiles(View):
         self.start = start = _one("the words", self.matrix, 2)
         n, d = start.shape
         if n > MAX_WORDS or d > MAX_NUMBERS:
-            raise InputError(
-                f"{n} words of {d} numbers; at most {MAX_WORDS} of {MAX_NUMBERS} fit."
-            )
+            raise InputError(f"{n} words of {d} numbers; at most {MAX_WORDS} of {MAX_NUMBERS} fit.")
         self.split = _one("heads", self.heads, 3)
         if self.split.shape[1] != n:
             raise InputError(
@@ -103,7 +101,9 @@ class Tiles(View):
             return f"Each word is cut: {self.split.shape[2]} of its numbers for each head."
         if self._strays:
             return f"{self._strays} of {self.start.size} tiles are in the row of another word."
-        every = "In every head each word has its row" if self.step == "heads" else "The words are back"
+        every = (
+            "In every head each word has its row" if self.step == "heads" else "The words are back"
+        )
         return f"{every}: no tile is in the row of another word."
 
     def _judge(self):
@@ -117,10 +117,14 @@ class Tiles(View):
             self.caption += f"\n{said}; your guess was {self.place}."
         elif self.reached == "":
             why = "this split does not keep a word in its row"
-            if np.array_equal(self.split, self.start.reshape(len(self.start), -1, size).swapaxes(0, 1)):
+            if np.array_equal(
+                self.split, self.start.reshape(len(self.start), -1, size).swapaxes(0, 1)
+            ):
                 every = ", ".join(map(str, range(h * size, (h + 1) * size)))
                 why = f"head {h} gets the numbers {every} of every word"
-            self.reached = f"{said}, as you said: it is number {k} of {self.tokens[word]}, and {why}."
+            self.reached = (
+                f"{said}, as you said: it is number {k} of {self.tokens[word]}, and {why}."
+            )
 
     def _landed(self, number):
         place = int(np.flatnonzero(self.split.ravel() == number)[0])
