@@ -19,6 +19,7 @@ from .attention import load_journey
 from .checks import check, progress
 from .errors import InputError
 from .pictures.arcs import Arcs
+from .pictures.cache import Cache
 from .pictures.explore import explore
 from .pictures.given import yours
 from .pictures.still import Still, heatmap
@@ -26,6 +27,7 @@ from .pictures.view import View
 
 __all__ = [
     "Arcs",
+    "Cache",
     "InputError",
     "Still",
     "View",
