@@ -22,6 +22,7 @@ from .pictures.arcs import Arcs
 from .pictures.cache import Cache
 from .pictures.explore import explore
 from .pictures.given import yours
+from .pictures.prefixes import Prefixes
 from .pictures.still import Still, heatmap
 from .pictures.view import View
 
@@ -29,6 +30,7 @@ __all__ = [
     "Arcs",
     "Cache",
     "InputError",
+    "Prefixes",
     "Still",
     "View",
     "check",
