@@ -20,6 +20,7 @@ from .checks import check, progress
 from .errors import InputError
 from .pictures.arcs import Arcs
 from .pictures.blend import Blend
+from .pictures.cache import Cache
 from .pictures.explore import explore
 from .pictures.given import yours
 from .pictures.prefixes import Prefixes
@@ -32,6 +33,7 @@ from .pictures.view import View
 __all__ = [
     "Arcs",
     "Blend",
+    "Cache",
     "InputError",
     "Prefixes",
     "Shadow",
