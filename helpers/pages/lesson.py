@@ -58,6 +58,7 @@ WITHOUT = (
     "[the notebooks](index.html#notebooks).*"
 )
 BOX = '<div class="wide" data-box="Table">'
+QUIET = re.compile(' role="alert"')  # a page says nothing of itself
 CHECK = re.compile(r'^check\("(\w+)"', re.M)
 PICTURE = re.compile(r'<img alt="([^"]*)"([^>]*?) src="data:image/png;base64,([^"]*)">')
 
@@ -81,7 +82,9 @@ class Lesson:
     @property
     def aims(self):
         """What one can do afterwards, a list in Markdown."""
-        return "\n".join(re.findall(r"^(- .*?)[,.]?$", self.notebook.cells[0].source, re.M))
+        sources = (cell.source for cell in self.notebook.cells)
+        aims = next((text for text in sources if "**After this lesson you can**" in text), "")
+        return "\n".join(re.findall(r"^(- .*?)[,.]?$", aims, re.M))
 
     @property
     def about(self):
@@ -92,8 +95,9 @@ class Lesson:
     @property
     def minutes(self):
         """With those for the exercises."""
-        found = re.findall(r"(\d+) (?:minutes|for the exercises)", self.notebook.cells[0].source)
-        return sum(map(int, found))
+        text = "\n".join(cell.source for cell in self.notebook.cells)
+        found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
+        return sum(int(part or 0) for part in found.groups()) if found else 0
 
     def run(self):
         """Run all cells; views leave their recordings in their outputs."""
@@ -130,7 +134,7 @@ class Lesson:
         data = output.get("data", {})
         if "text/html" in data:
             text = re.sub(r"<style>.*?</style>", "", data["text/html"], flags=re.S)
-            text = text.replace(' role="alert"', "")
+            text = QUIET.sub("", text)
             data["text/html"] = PICTURE.sub(lambda x: self._picture(cell, x, folder), text)
             data.pop("image/png", None)
         recorded = data.pop(MIME, None)

@@ -12,9 +12,9 @@ const product = (lists) => lists.reduce((ways, list) => ways.flatMap((way) => li
 const put = (list, k, x) => list.map((old, n) => (n === k ? x : old));
 const isSame = (a, b) => (typeof a === "number" ? Math.abs(a - b) < 1e-9 : JSON.stringify(a) === JSON.stringify(b));
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
-const fromTo = ([a, b], [x, y]) => (a - x) ** 2 + (b - y) ** 2;
+const fromTo = (one, other) => sum([one].flat().map((x, n) => (x - [other].flat()[n]) ** 2));
 const rowsThatDiffer = (one, other) => one.map((_, i) => i).filter((i) => !isSame(one[i], other[i]));
-const MATRICES = ["cells", "plane"];
+const MATRICES = ["cells", "plane", "amounts"];
 
 // A state is, for each control, the place of its value among those that were recorded.
 class Recording {
@@ -78,8 +78,8 @@ class Recording {
     if (matrix !== undefined) {
       const { kind } = this.controls[matrix], shown = this.asked[matrix];
       const isBack = rowsThatDiffer(shown, wanted[matrix]).some((i) => !rows[matrix].includes(i));
-      if (isBack) return `On this page one ${kind === "cells" ? "row" : "point"} can be changed at a time: the others are back at their start.`;
-      if (kind === "plane") return `Not recorded. The nearest recorded place is shown: (${shown[rows[matrix][0]].map((x) => x.toFixed(2)).join(", ")}).`;
+      if (isBack) return `On this page one ${{ cells: "row", plane: "point", amounts: "number" }[kind]} can be changed at a time: the others are back at their start.`;
+      if (kind !== "cells") return `Not recorded. The nearest recorded place is shown: (${[shown[rows[matrix][0]]].flat().map((x) => x.toFixed(2)).join(", ")}).`;
     }
     if (other.length > 3) return "On this page one control can be moved at a time: the others are back at their start.";
     return `Not recorded. Shown instead: ${other.map((k) => this.spoken(k)).join(", ")}.`;

@@ -204,7 +204,7 @@ function presentation(main, button) {
       root.classList.add("presenting");
       set(main, { tabindex: -1 });
       join();
-      entered.k = steps.findIndex(({ blocks, intro }) => blocks.includes(first) && !intro.includes(first));
+      entered.k = steps.findIndex((one) => one.blocks.includes(first) && !one.intro.includes(first));
     }
     show(Math.min(number ?? entered.k, steps.length - 1));
   }
@@ -243,7 +243,7 @@ function presentation(main, button) {
   }
   // What is at the top of the window and in a step.
   function atTop() {
-    const there = single.flatMap(({ blocks, intro }) => blocks.filter((block) => !intro.includes(block)));
+    const there = single.flatMap((one) => one.blocks.filter((block) => !one.intro.includes(block)));
     return there.find((block) => block.getBoundingClientRect().bottom > 40) ?? there.at(-1);
   }
   function answer() {
@@ -265,7 +265,7 @@ function presentation(main, button) {
       return enter();
     }
     const scrolls = target.matches?.(".source, .python, .printed, .wide, .highlight") && target.scrollWidth > target.clientWidth;
-    const moves = typing || scrolls || target.closest?.(".explore td, .explore .vectors, .explore canvas");
+    const moves = typing || scrolls || target.closest?.(".explore td, .explore svg, .explore canvas");
     const acts = typing || target.closest?.("a, button, summary, input, .explore");
     const does = {
       PageDown: forward,
