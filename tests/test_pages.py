@@ -226,8 +226,7 @@ def test_axe_finds_nothing(page, pages):
 def test_tab_alone_goes_through_every_page_in_its_order_and_one_sees_where(page, pages):
     for path in files(pages):
         show(page, path, unfold=False)
-        count = page.evaluate(STOPS)
-        for k in range(count):
+        for k in range(page.evaluate(STOPS)):
             page.keyboard.press("Tab")
             place, seen, name = page.evaluate(FOCUSED)
             assert place == k and seen, (path.name, k, place, name)
@@ -356,8 +355,7 @@ def test_every_link_leads_somewhere_and_one_to_a_page_has_words_and_a_picture(pa
     for name, text in texts.items():
         assert len(names[name]) == len(set(names[name])), f"an id twice in {name}"
         for one, value in has.items():
-            tag = f'<(meta|link) (?=[^>]*="{one}")[^>]*(content|href)=.{value}'
-            assert re.search(tag, text), (name, one)
+            assert re.search(f'<(?=[^>]*="{one}")[^>]*(content|href)=.{value}', text), (name, one)
         for link in re.findall(r'\b(?:href|src)="((?!data:).*?)"', text):
             file, _, place = html.unescape(link).partition("#")
             assert "//" not in link and (pages / (file or name)).is_file(), (name, link)
@@ -373,7 +371,6 @@ def test_the_first_page_invites_says_minutes_and_aims_and_has_the_notebooks(page
     for size in (1280, 720), PHONE:
         show(page, pages / "index.html", size)
         start = page.get_by_role("link", name="Start lesson 1").bounding_box()
-        # the picture is that of a lesson that is not made everywhere
         picture = page.locator(".live .explore, #lessons").first.bounding_box()
         assert start["y"] + start["height"] < min(picture["y"], size[1] / 2)
         assert start["height"] >= 44 and picture["y"] < 0.6 * size[1]

@@ -21,7 +21,7 @@ from ..checks.verdict import MIME as VERDICT
 from ..pictures.explore import Explore
 from .closed import ASIDE, closed
 from .exercises import as_puzzle
-from .record import MIME
+from .record import MIME, in_columns
 
 HERE = Path(__file__).parent
 TITLE = "Attention, one step at a time"
@@ -139,7 +139,8 @@ class Lesson:
             data.pop("image/png", None)
         recorded = data.pop(MIME, None)
         if recorded is not None:
-            packed = zlib.compress(json.dumps(recorded, separators=(",", ":")).encode(), 9)
+            text = json.dumps(in_columns(recorded), separators=(",", ":"))
+            packed = zlib.compress(text.encode(), 9)
             data["text/html"] = (
                 f'<div class="live"><div class="saved">{data["text/html"]}</div>'
                 f'<script type="text/plain">{base64.b64encode(packed).decode()}</script></div>'

@@ -4,7 +4,22 @@
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+  const recorded = JSON.parse(await new Response(stream).text());
+  return { ...recorded, pictures: asPictures(recorded.pictures) };
+}
+
+// The pictures that in_columns of record.py packed.
+function asPictures({ forms, which, columns }) {
+  const counts = forms.map(() => 0);
+  const fillIn = (form, next) => {
+    if (Array.isArray(form)) return form.map((part) => fillIn(part, next));
+    return form ? Object.fromEntries(Object.entries(form).map(([name, part]) => [name, fillIn(part, next)])) : next();
+  };
+  return which.map((k) => {
+    const n = counts[k]++;
+    let place = 0;
+    return fillIn(forms[k], () => columns[k][place++][n]);
+  });
 }
 
 // All ways to take one of each list, the last one fastest.

@@ -62,6 +62,33 @@ def record(widget, texts=()):
             _put(dice)
 
 
+def in_columns(recording):
+    """The same with its pictures packed for pages.js: forms, which picture has which, and for each
+    place of a form what stands there, picture after picture. Numbers that change little lie side
+    by side, so that a third as many bytes are left of a large recording."""
+    forms, which, rows = [], [], []
+    for picture in recording["pictures"]:
+        row = []
+        form = _without(picture, row)
+        if form not in forms:
+            forms.append(form)
+            rows.append([])
+        which.append(forms.index(form))
+        rows[which[-1]].append(row)
+    columns = [[*zip(*of_form, strict=True)] for of_form in rows]
+    return recording | {"pictures": {"forms": forms, "which": which, "columns": columns}}
+
+
+def _without(x, row):
+    """x with 0 in place of its numbers, words and truths, which are appended to row."""
+    if isinstance(x, dict):
+        return {name: _without(part, row) for name, part in x.items()}
+    if isinstance(x, (list, tuple)):
+        return [_without(part, row) for part in x]
+    row.append(x)
+    return 0
+
+
 class Recorder:
     """A widget's recording. A state is, for each control, the place of its value in full."""
 
