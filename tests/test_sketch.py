@@ -88,7 +88,7 @@ def test_what_is_computed_kept_and_thrown_away_is_told_by_the_scores_of_now(now,
     assert view.text().splitlines()[1].split() == ["the", "2", "1", "0"]
 
 
-@pytest.mark.parametrize("counts, now", [(np.eye(2, 3), np.eye(2, 3)), (np.eye(3), np.eye(2))])
+@pytest.mark.parametrize("counts, now", [(np.eye(2, 3), np.eye(2)), (np.eye(3), np.eye(2))])
 def test_counts_and_scores_of_a_cache_are_square(counts, now):
     with pytest.raises(InputError, match=r"twice \(n, n\) is expected"):
         Cache(counts, now=now)
