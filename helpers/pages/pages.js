@@ -12,9 +12,9 @@ const product = (lists) => lists.reduce((ways, list) => ways.flatMap((way) => li
 const put = (list, k, x) => list.map((old, n) => (n === k ? x : old));
 const isSame = (a, b) => (typeof a === "number" ? Math.abs(a - b) < 1e-9 : JSON.stringify(a) === JSON.stringify(b));
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
-const fromTo = ([a, b], [x, y]) => (a - x) ** 2 + (b - y) ** 2;
+const fromTo = (one, other) => sum([one].flat().map((x, n) => (x - [other].flat()[n]) ** 2));
 const rowsThatDiffer = (one, other) => one.map((_, i) => i).filter((i) => !isSame(one[i], other[i]));
-const MATRICES = ["cells", "plane"];
+const MATRICES = ["cells", "plane", "amounts"];
 
 // A state is, for each control, the place of its value among those that were recorded.
 class Recording {
@@ -78,8 +78,8 @@ class Recording {
     if (matrix !== undefined) {
       const { kind } = this.controls[matrix], shown = this.asked[matrix];
       const isBack = rowsThatDiffer(shown, wanted[matrix]).some((i) => !rows[matrix].includes(i));
-      if (isBack) return `On this page one ${kind === "cells" ? "row" : "point"} can be changed at a time: the others are back at their start.`;
-      if (kind === "plane") return `Not recorded. The nearest recorded place is shown: (${shown[rows[matrix][0]].map((x) => x.toFixed(2)).join(", ")}).`;
+      if (isBack) return `On this page one ${{ cells: "row", plane: "point", amounts: "number" }[kind]} can be changed at a time: the others are back at their start.`;
+      if (kind !== "cells") return `Not recorded. The nearest recorded place is shown: (${[shown[rows[matrix][0]]].flat().map((x) => x.toFixed(2)).join(", ")}).`;
     }
     if (other.length > 3) return "On this page one control can be moved at a time: the others are back at their start.";
     return `Not recorded. Shown instead: ${other.map((k) => this.spoken(k)).join(", ")}.`;
@@ -100,8 +100,16 @@ class Recording {
   }
 }
 
+// Once on a page, and in the words of those who have no mouse and no keys.
+const TOUCH = "Underlined: your last move changed this number. Tap a number to see how it came about. reset goes back to the start.";
+function helpIn(box, words) {
+  if (box !== document.querySelector(".live")) return "";
+  return matchMedia("(hover: none)").matches ? TOUCH : words;
+}
+
 async function playIn(box) {
   const recorded = await unpacked(box.querySelector("script").textContent);
+  recorded.help = helpIn(box, recorded.help);
   const told = make("p", { className: "instead" });
   set(told, { role: "status" });
   const model = new Recording(recorded, (sentence) => setText(told, sentence));
@@ -113,6 +121,7 @@ async function playIn(box) {
     el.querySelector("fieldset").after(told);
     box.append(make("p", { className: "note", textContent: recorded.note }));
   }
+  box.querySelectorAll(".scroll").forEach(watchBox);
   box.querySelector(".saved").hidden = true;
   box.classList.add("plays");
   box.recording = model;

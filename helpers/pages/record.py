@@ -18,7 +18,11 @@ from ..guard import get_ipython
 from ..pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
-MOST = 2000  # states with all combinations; places of all vectors in a plane
+MOST = 2000  # states with all combinations
+PLACES = 1200  # of all vectors in a plane
+# Said beside a control: what a reader moves next puts back what was moved before.
+BACK = "on this page all that was moved before goes back to its start"
+ALONE = {"plane": f"drag a point; {BACK}", "amounts": f"drag it in the picture; {BACK}"}
 AGAIN = 25  # states that are computed once more
 
 
@@ -63,10 +67,13 @@ class Recorder:
 
     def __init__(self, widget, texts, dice):
         self.widget, self.dice, self.title = widget, dice, widget.title
-        self.controls = [_on_page(spec, texts) for spec in widget.controls]
+        self.controls = [_on_page(spec, texts, widget) for spec in widget.controls]
         self.full = {spec["name"]: _values(spec) for spec in self.controls}
         self.start = tuple(self.full[spec["name"]].index(spec["value"]) for spec in self.controls)
         self.alone = math.prod(map(len, self.full.values())) > MOST
+        for spec in self.controls:
+            if spec["kind"] in ALONE and (self.alone or len(spec["value"]) > 1):
+                spec["hint"] = ALONE[spec["kind"]]
 
     def record(self):
         states = self.states()
@@ -143,14 +150,17 @@ class Recorder:
             if spec["kind"] == "cells":
                 parts.append("one row of cells can be switched at a time")
             elif spec["kind"] == "plane":
-                by = on_page["by"]
-                parts.append(f"one of the {name} can be moved at a time, in steps of {by:g}")
+                several = f"one of the {name} can be moved at a time, in steps of"
+                moves = several if len(spec["value"]) > 1 else f"{name} moves in steps of"
+                parts.append(f"{moves} {on_page['by']:g}")
+            elif spec["kind"] == "amounts" and len(spec["value"]) > 1:
+                parts.append(f"one number of {name} can be changed at a time")
             elif spec["kind"] == "text":
                 parts.append(f"{name} is chosen from {len(on_page['labels'])}, not typed")
         return f"On this page {'; '.join(parts)}. The notebook has no such limits." if parts else ""
 
 
-def _on_page(spec, texts):
+def _on_page(spec, texts, widget):
     """A control as the page has it: of texts it can offer only those that were recorded."""
     if spec["kind"] == "text":
         if not texts:
@@ -161,7 +171,8 @@ def _on_page(spec, texts):
         labels = [*dict.fromkeys([spec["value"], *texts])]
         return {"name": spec["name"], "kind": "choice", "value": 0, "labels": labels}
     if spec["kind"] == "plane":
-        return spec | {"by": _grid(spec)}  # for the arrow keys
+        spec = spec | {"ends": _ends(spec, widget)}
+        return spec | {"by": _grid(spec, PLACES // _ways(spec, widget.controls))}  # for the keys
     return spec
 
 
@@ -179,6 +190,11 @@ def _values(spec):
             return _unique([start, *_rows(start)])
         case "plane":
             return _unique([start, *_moved(spec)])
+        case "amounts":
+            steps = _steps(spec["by"], spec["low"], spec["limit"])
+            return _unique(
+                [start, *(_put_in(start, i, x) for i in range(len(start)) for x in steps)]
+            )
 
 
 def _of_slider(spec):
@@ -191,27 +207,53 @@ def _of_slider(spec):
     return values
 
 
+def _put_in(rows, i, row):
+    return [*rows[:i], row, *rows[i + 1 :]]
+
+
 def _rows(start):
     """Switches with another row, all that it can be."""
     for i, row in enumerate(start):
         for other in itertools.product([True, False], repeat=len(row)):
-            yield [*start[:i], list(other), *start[i + 1 :]]
+            yield _put_in(start, i, list(other))
 
 
 def _moved(spec):
     """Vectors, one of them somewhere on a grid, or straight above, below or beside its start."""
-    start, limit, by = spec["value"], spec["limit"], spec["by"]
-    steps = range(-int(limit / by), int(limit / by) + 1)
-    grid = [round(k * by, 3) + 0.0 for k in steps]
+    start, grid = spec["value"], [_steps(spec["by"], *ends) for ends in spec["ends"]]
     for i, (x, y) in enumerate(start):
-        for place in itertools.product([x, *grid], [y, *grid]):
-            yield [*start[:i], list(place), *start[i + 1 :]]
+        for place in itertools.product([x, *grid[0]], [y, *grid[1]]):
+            yield _put_in(start, i, list(place))
 
 
-def _grid(spec):
+def _steps(by, low, high):
+    """Numbers on a grid, as JSON has them."""
+    first, last = math.ceil(low / by - 1e-9), math.floor(high / by + 1e-9)
+    return [round(k * by, 3) + 0.0 for k in range(first, last + 1)]
+
+
+def _ends(spec, widget):
+    """How far the drawing lets vectors go, right and up: [[low, high], [low, high]]."""
+    panels = widget.compute({})["panels"]
+    marks = (mark for panel in panels for part in panel.get("parts", ()) for mark in part["marks"])
+    drags = (mark["drags"] for mark in marks if len(mark.get("drags", ())) == 5)
+    whole = [[-spec["limit"], spec["limit"]]] * 2
+    return next((ends for name, *_, ends in drags if name == spec["name"]), whole)
+
+
+def _ways(spec, controls):
+    """In how many ways the other controls are combined with each place; 1 if they are too many."""
+    others = (one for one in controls if one["name"] != spec["name"])
+    ways = (2 if x["kind"] == "switch" else len(x.get("labels", [])) or MOST for x in others)
+    planes = sum(x["kind"] == "plane" for x in controls)  # share the places among them
+    return ways if (ways := math.prod(ways)) <= 4 else planes
+
+
+def _grid(spec, most):
     """How far apart the places of a vector are, a round number."""
     for by in (x * 10**power for power in range(-2, 20) for x in (1, 2, 2.5, 5)):
-        if len(spec["value"]) * (2 * int(spec["limit"] / by) + 2) ** 2 <= MOST:
+        across, up = (len(_steps(by, *ends)) + 1 for ends in spec["ends"])
+        if len(spec["value"]) * across * up <= most:
             return round(by, 3)
 
 

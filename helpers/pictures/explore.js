@@ -181,7 +181,8 @@ function makePanel(kind, title, palette, rgba, on) {
     setText(name, [panel.title, axes].filter(Boolean).join(": "));
     [low, high].forEach((end, n) => setText(end, panel.scale[n]));
     show((panel.marked ?? []).map(([word]) => word));
-    set(made.named, { "aria-label": panel.alt ?? [title, panel.title].filter(Boolean).join(": ") });
+    const by = panel.axes.filter(Boolean).join(" by ");
+    set(made.named, { "aria-label": panel.alt ?? ([panel.title, by].filter(Boolean).join(": ") || title) });
     made.draw(panel);
   }
   return { figure, draw, mark: made.mark, renew: made.renew };
@@ -200,7 +201,7 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     const head = makeHead(rgba, pick && (() => pick(k)));
     return { ...head, figure: head.box };
   }
-  function draw(panels, before, after) {
+  function draw(panels, after) {
     made = panels.map((panel, k) => {
       const kind = panel.small ? "small" : panel.parts ? "sketch" : panel.cells.length ? "table" : "canvas";
       return made[k]?.kind === kind ? made[k] : { ...makeOne(kind, k), kind };
@@ -211,7 +212,7 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     // once there were many heads their place stays
     if (heads.children.length !== small.length) heads.style.minHeight = `${heads.getBoundingClientRect().height}px`;
     fill(heads, small);
-    fill(box, [...before, ...large, heads, after]);
+    fill(box, [...large, heads, after]);
     made.forEach((one, k) => one.draw(panels[k]));
   }
   return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
@@ -304,16 +305,17 @@ function makeView(model, picture) {
     return control ? option(control, word, k) : null;
   }
   // A row of a matrix of numbers, moved by so much of its drawing.
-  function drag([name, k, ...pixels], from, by) {
-    const { limit, low = -limit } = controls.find((one) => one.name === name);
-    const part = (z, n) => (pixels[n] ? Number(inside(z + by[n] / pixels[n], low, limit).toFixed(2)) : z);
+  function drag([name, k, right, up, ends = []], from, by) {
+    const { limit, low = -limit } = controls.find((one) => one.name === name), pixels = [right, up];
+    const part = (z, n) => (pixels[n] ? Number(inside(z + by[n] / pixels[n], ...(ends[n] ?? [low, limit])).toFixed(2)) : z);
     const moved = Array.isArray(from) ? from.map(part) : part(from, pixels[0] ? 0 : 1);
     change(name, values[name].map((old, n) => (n === k ? moved : old)));
   }
-  function stepBy([name, k, ...pixels], [right, up]) {
-    const { limit, by = limit / 20 } = controls.find((one) => one.name === name), from = values[name][k];
+  function stepBy(what, [right, up]) {
+    const [name, k, ...pixels] = what, from = values[name][k];
+    const { limit, by = limit / 20 } = controls.find((one) => one.name === name);
     const far = Array.isArray(from) ? [right, up] : [right + up, right + up];
-    drag([name, k, ...pixels], from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
+    drag(what, from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
   }
   // An amount is switched off, and on again.
   function turn([name, k]) {
@@ -338,8 +340,7 @@ function makeView(model, picture) {
     form.fields.disabled = false;
     form.limit(picture.most);
     words.tell(picture);
-    board.draw(picture.panels, form.plane ? [form.plane.box] : [], words.box);
-    form.plane?.call(picture.panels[0] ?? { rows: [] });
+    board.draw(picture.panels, words.box);
     if (isSettled) show(values);
     else if (switches) board.mark(values[switches.name], hint);
     guide.follow();

@@ -36,7 +36,7 @@ class Prefixes(View):
             raise InputError(f"there are {len(self.words)} words; at most 16 fit.")
 
     def sketch(self):
-        room = [8 * max(wide(word), 4) + 16 for word in self.words]
+        room = [8 * max(wide(word), 4) + 26 for word in self.words]
         left = [end - own for own, end in zip(room, accumulate(room), strict=True)]
         rows, columns = self.matrix.shape
         sketch = Sketch(sum(room) + 20 + COLUMN * columns, ROW * (rows + 1))
@@ -48,7 +48,7 @@ class Prefixes(View):
             for j, word in enumerate(self.words[: i + 1]):
                 role = "query strong" if j == i else "ink"
                 sketch.text(left[j] + room[j] / 2, y, word, role)
-            start, tip = left[i] + room[i] - 8, left[i + 1] + 12
+            start, tip = left[i] + room[i] - 8, left[i + 1] + 10
             faint = dict(opacity=1 if is_shown else 0)
             sketch.arrow((start, y), (tip, y), "query", 1.5, **faint)
             middle = left[i + 1] + 14 + 4 * wide(self.words[i + 1])

@@ -58,7 +58,7 @@ function makeMark() {
   // part: how much of the way to its place it has gone.
   function glide(part) {
     if (part === 1 && String(at) === String(goal)) return;
-    at = goal.map((z, k) => from[k] + (z - from[k]) * part);
+    at = part === 1 ? goal : goal.map((z, k) => from[k] + (z - from[k]) * part);
     place();
   }
   return { draw, glide, group: () => group };
@@ -115,6 +115,7 @@ function makePart({ look, sets, drags }) {
       "aria-valuetext": what && !Array.isArray(now) ? label : undefined,
       class: what ? "drags" : word ? "sets" : undefined,
       "data-value": what && String(now),
+      "data-control": what && what[0],
       "data-cell": cell && String(cell),
     });
   }

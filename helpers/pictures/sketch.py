@@ -14,6 +14,10 @@ ROLES = {
     "key": ("#0b5fae", "#7fbcf2"),
     "value": ("#1a7434", "#6fcf8b"),
     "rest": ("#616161", "#b0b0b0"),
+    # words that are told apart, whatever their roles
+    "first": ("#7b2d9b", "#d7a0f0"),
+    "second": ("#00696f", "#58cfd4"),
+    "third": ("#7d5a00", "#e3bd4e"),
 }
 INK = "#1f1f1f"  # of a still picture; on a page that of the other texts
 INCH = 80  # pixels
@@ -31,8 +35,9 @@ class Sketch:
         opacity: 0 to 1.
         cell: (row, column) of the matrix, whose number is explained when the mark is pointed at.
         sets: (control, k, word): a click chooses this word, the k-th, in a slider or a choice.
-        drags: (control, k, right, up): drags the k-th row of a matrix of numbers; right and up
-            are the pixels of 1, None where it cannot be moved.
+        drags: (control, k, right, up, ends): drags the k-th row of a matrix of numbers; right
+            and up are the pixels of 1, None where it cannot be moved; ends, where they are given,
+            are [[low, high], [low, high]], what the drawing shows.
         label: what the mark is, for those who cannot see it; needed by the three above.
     """
 

@@ -1,0 +1,208 @@
+"""The shadow of one word on another: a dot product as a length times a length."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from .given import as_array, bare, names, wide
+from .sketch import Sketch
+from .view import View
+
+MAX_WORDS = 8  # bars
+WIDE, HIGH = 240, 140  # pixels of the plane, at most
+EDGE, ROW, NUMBER = 16, 22, 40  # pixels beside the plane; of a line of text; of a number
+GROUND = ROW + HIGH  # where the query lies
+MOST = 12  # letters of a word in the drawing
+LEFT, RIGHT = 30, 64  # pixels of the bars on both sides of 0
+
+
+@dataclass
+class Shadow(View):
+    """Shadow(inputs, tokens, query="journey", key="one"): two words as arrows in the plane that
+    they span, and the shadow that the key casts on the query. Beside them a rectangle, shadow
+    times length of the query: its area is the score. A bar for the score of each word.
+
+    matrix: the vectors (n, d) of up to 8 words.  tokens: the words.
+    query, key: a word or its place, counted from 0; by default the key is the best match.
+    scores: (n,) that a function of your own gives; by default the dot products.
+    reach: an arrow of this length has room; by default the longest. Give it where arrows grow:
+        the scale stays, and a tip is dragged no further.
+    drags: the name of a control that holds [[along, away]], the tip of the key: how far along the
+        query it lies and how far away from it. Dragging the tip changes it.
+    A click on a word sets a control named "key". The numbers are the scores, (1, n), which it
+    explains itself, and it has a caption. The other arguments are those of View.
+    It then knows best, the place of the best match; and lengths (n,), shadows (n,) on the query,
+    and angle, that of the key to the query in degrees.
+    Raises InputError where these do not fit together.
+    """
+
+    query: object = 0
+    key: object = None
+    scores: object = None
+    reach: float = 0
+    drags: str = ""
+
+    def __post_init__(self):
+        vectors = as_array(self.matrix, "the vectors")
+        n = len(vectors) if vectors.ndim == 2 else 0
+        if not vectors.size or not 0 < n <= MAX_WORDS or not np.isfinite(vectors).all():
+            raise InputError(
+                f"the vectors have the shape {vectors.shape}; (n, d) is expected, one row of "
+                f"finite numbers for each of up to {MAX_WORDS} words."
+            )
+        self.keys = names(self.tokens, n, "tokens")
+        self.query, self.lengths = self._place("query"), np.linalg.norm(vectors, axis=1)
+        if not self.lengths[self.query]:
+            raise InputError(f"{self._asks} has the length 0, on which nothing casts a shadow.")
+        direction = vectors[self.query] / self.lengths[self.query]
+        self.shadows = vectors @ direction
+        given = self.shadows * self.lengths[self.query] if self.scores is None else self.scores
+        scores = as_array(given, "scores")
+        if scores.shape != (n,):
+            raise InputError(f"scores has the shape {scores.shape}; ({n},) is expected.")
+        self.best = int(np.where(np.isnan(scores), -np.inf, scores).argmax())
+        self.key = self.best if self.key is None else self._place("key")
+        self.away = np.linalg.norm(vectors[self.key] - self.shadows[self.key] * direction)
+        self.angle = float(np.degrees(np.arctan2(self.away, self.shadows[self.key])))
+        self.reach = float(bare(self.reach)) or max(self.lengths)
+        self.matrix, self.tokens = scores[None], [self.keys[self.query]]
+        super().__post_init__()
+        self.explain = self.explain or (lambda _, j: self._in_full(j))
+        self.caption = self.caption or self._told()
+
+    def _place(self, what):
+        given = bare(getattr(self, what))
+        if given in self.keys:
+            return self.keys.index(given)
+        if given in range(len(self.keys)):
+            return int(given)
+        raise InputError(f"{what} is {given!r}; one of {', '.join(self.keys)} is expected.")
+
+    @property
+    def _asks(self):
+        return _short(self.keys[self.query])
+
+    @property
+    def _key(self):
+        return _short(self.keys[self.key])
+
+    @property
+    def _measured(self):
+        """Length of the key, and its angle to the query."""
+        return f"length {self.number(self.lengths[self.key])}, {self.angle:.0f}°"
+
+    def _in_full(self, j):
+        shadow, length = self.shadows[j], self.lengths[self.query]
+        if not np.isclose(shadow * length, self.matrix[0, j], atol=1e-5):
+            return ""  # a function of your own has reasons of its own
+        factors = f"{self.number(shadow)} × {self.number(length)}"
+        return f"{factors}, its shadow on {self._asks} times the length of {self._asks}"
+
+    def _told(self):
+        return (
+            f"{self._key}: {self._measured} from {self._asks}. "
+            f"Its score is {self.number(self.matrix[0, self.key])}. "
+            f"The best match for {self._asks} is {self.keys[self.best]}."
+        )
+
+    def sketch(self):
+        """The plane, the rectangle and the bars."""
+        along, long, reach = self.shadows[self.key], self.lengths[self.query], self.reach
+        back, high = reach / 2, 0.75 * reach
+        # the size of the drawings stays whatever is chosen or dragged
+        tall = max(high, long if self.drags else max(self.lengths))
+        unit = min(WIDE / (back + reach), HIGH / tall)
+        plane = Sketch(2 * EDGE + (back + reach) * unit, GROUND + 2 * ROW)
+        rectangle = Sketch(EDGE + NUMBER + reach * unit, GROUND + 2 * ROW)
+        zero = EDGE + back * unit
+        # an arrow that is longer makes all of them smaller
+        unit /= max(1, along / reach, long / reach, -along / back, self.away / tall)
+        self._draw_plane(plane, zero, unit)
+        if self.drags:
+            tip = zero + along * unit, GROUND - self.away * unit
+            drags = (self.drags, 0, unit, unit, [[-back, reach], [0, high]])
+            label = f"tip of {self._key}: {self._measured}"
+            plane.line([tip], "key", 13, drags=drags, label=label)
+        self._draw_rectangle(rectangle, unit)
+        return [plane, rectangle, self._bars()]
+
+    def _draw_plane(self, sketch, zero, unit):
+        along, long = self.shadows[self.key] * unit, self.lengths[self.query] * unit
+        away = self.away * unit
+        start, foot, end = (zero, GROUND), (zero + along, GROUND), (zero + long, GROUND)
+        tip = (zero + along, GROUND - away)
+        sketch.line([(EDGE, GROUND), (sketch.size[0] - EDGE, GROUND)], "rest", 1)
+        sketch.line([start, foot], "key", 9, opacity=0.5)
+        sketch.line([tip, foot], "rest", 1.5)
+        corner = min(8, away / 2, abs(along) / 2)  # of a right angle
+        x, y = foot[0] - np.sign(along) * corner, GROUND - corner
+        sketch.line([(x, GROUND), (x, y), (foot[0], y)], "rest", 1)
+        sketch.arrow(start, end, "query", 3.5)
+        sketch.arrow(start, tip, "key")
+        _beside(sketch, *tip, -18, f"{self._key}: {self._measured}", "key strong")
+        shadow = f"shadow {self.number(self.shadows[self.key])}"
+        _beside(sketch, zero + along / 2, GROUND, 15, shadow, "key")
+        length = self.number(self.lengths[self.query])
+        _beside(sketch, *end, 34, f"{self._asks}: length {length}", "query strong")
+
+    def _draw_rectangle(self, sketch, unit):
+        shadow, length = self.shadows[self.key], self.lengths[self.query]
+        top, across = GROUND - length * unit, shadow * unit
+        # a shadow that falls behind goes to the left of its 0
+        zero = NUMBER - min(0, across)
+        left, role = min(zero, zero + across), "key" if shadow >= 0 else "rest"
+        sketch.box(left, top, abs(across), GROUND - top, role, opacity=0.25)
+        sketch.line([(zero, GROUND), (zero + across, GROUND)], "key", 9, opacity=0.5)
+        sketch.line([(zero, GROUND), (zero, top)], "query", 3.5)
+        x, side = (zero - 8, "right") if shadow >= 0 else (zero + 8, "left")
+        sketch.text(x, (GROUND + top) / 2, self.number(length), "query", side=side)
+        _beside(sketch, zero + across / 2, GROUND, 15, self.number(shadow), "key")
+        numbers = [self.number(x) for x in (shadow, length, shadow * length)]
+        area = "area {} × {} = {}".format(*numbers)
+        _beside(sketch, zero + across / 2, GROUND, 34, area, "ink")
+
+    def _bars(self):
+        scores, beside = self.matrix[0], 7.5 * max(wide(_short(word)) for word in self.keys) + 12
+        finite = scores[np.isfinite(scores)]
+        most, least = (max([0, *signed * finite]) for signed in (1, -1))
+        unit = min(RIGHT / max(self.reach * self.lengths[self.query], most), LEFT / (least or 1e-9))
+        zero = beside + LEFT
+        sketch = Sketch(zero + RIGHT + NUMBER, ROW * (len(scores) + 1))
+        sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f"score with {self._asks}", "rest")
+        for j, (word, score) in enumerate(zip(self.keys, scores, strict=True)):
+            y, number = ROW * (j + 1.5), self.number(score)
+            role = "query strong" if j == self.query else "key strong" if j == self.key else "ink"
+            more = dict(side="right", sets=("key", j, word), label=word)
+            sketch.text(beside - 8, y, _short(word), role, **more)
+            long = unit * score if np.isfinite(score) else 0
+            faint = 1 if j == self.key else 0.45
+            sketch.box(min(zero, zero + long), y - 7, max(1, abs(long)), 14, "key", opacity=faint)
+            role = "ink strong" if j == self.best else "ink"
+            more = dict(side="left", cell=(0, j), label=f"{word}: {number}")
+            sketch.text(zero + max(0, long) + 5, y, number, role, **more)
+        sketch.line([(zero, ROW + 2), (zero, ROW * (len(scores) + 1) - 2)], "rest", 1)
+        return sketch
+
+    def numbers(self):
+        """The lines of the numbers as text: the scores, and the two arrows."""
+        along, length = self.shadows[self.key], self.lengths[self.query]
+        numbers = " × ".join(map(self.number, (along, length)))
+        line = f"{self._key} on {self._asks}: shadow {numbers}, the length of {self._asks}"
+        return [*super().numbers(), f"{line}, is {self.number(along * length)}"]
+
+    def alt(self):
+        """One sentence for those who do not see the picture."""
+        shadow = self.number(self.shadows[self.key])
+        said = f"Two arrows: the shadow of {self._key} on {self._asks} is {shadow} long."
+        return " ".join(f"{said} {self.caption}".split())
+
+
+def _short(word):
+    return word if wide(word) <= MOST else word[: MOST - 1] + "…"
+
+
+def _beside(sketch, x, y, below, text, role):
+    """A text so far below a point, moved aside as far as it would leave the drawing."""
+    half = 4 * wide(text)
+    sketch.text(min(max(x, half), sketch.size[0] - half), y + below, text, role)
