@@ -21,6 +21,7 @@ from .errors import InputError
 from .pictures.arcs import Arcs
 from .pictures.explore import explore
 from .pictures.given import yours
+from .pictures.prefixes import Prefixes
 from .pictures.shadow import Shadow
 from .pictures.still import Still, heatmap
 from .pictures.strip import Strip
@@ -29,6 +30,7 @@ from .pictures.view import View
 __all__ = [
     "Arcs",
     "InputError",
+    "Prefixes",
     "Shadow",
     "Still",
     "Strip",

@@ -28,6 +28,7 @@ from replay import (
 
 from helpers import attention
 from helpers.checks.exercises import CHECKED, LESSON_OF
+from helpers.pages.closed import ASIDE
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lambda path: path.stem)
@@ -74,8 +75,8 @@ def test_committed_as_executed_from_top_to_bottom_and_clean(path):
 @each_notebook
 def test_every_cell_is_compared_and_none_complains(path):
     for cell in code_cells(path):
-        exempt = [x for x in cell.metadata.get("tags", ()) if not x.startswith("record: ")]
-        assert not exempt, "an exempt cell"
+        tags = [x for x in cell.metadata.get("tags", ()) if not x.startswith("record: ")]
+        assert set(tags) <= {ASIDE}, "an exempt cell"
         assert not re.search(r"NBVAL|nbval|%%time|clear_output|interact\(", cell.source)
         for output in cell.outputs:
             assert WIDGET not in output.get("data", {}), "its id differs from run to run"
@@ -209,12 +210,11 @@ def test_the_last_cell_lists_all_exercises_of_the_lesson_in_their_order(path):
 
 @each_lesson
 def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
-    title = markdown_cells(path)[0].source
-    stated = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", title)
+    text = "\n".join(cell.source for cell in markdown_cells(path))
+    stated = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
     lesson, practice = (int(minutes or 0) for minutes in stated.groups())
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     assert f"(notebooks/{path.name}) | {lesson + practice} |" in readme
-    text = "\n".join(cell.source for cell in markdown_cells(path))
     each = [int(minutes) for minutes in re.findall(r"\*\((\d+) minutes\)\*", text)]
     assert len(each) == len(exercises(path))
     if practice:
@@ -303,6 +303,9 @@ def whole_range(control):
         return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
     if "labels" in control:
         return range(len(control["labels"]))
+    if control["kind"] == "amounts":  # each all, the others as they are
+        start = control["value"]
+        return [[*start[:k], 1.0, *start[k + 1 :]] for k in range(len(start))]
     if control["kind"] == "plane":  # each vector to the ends of the plane and to its middle
         start, limit = control["value"], control["limit"]
         places = [[0, 0], *itertools.product([-limit, limit], repeat=2)]
@@ -311,9 +314,6 @@ def whole_range(control):
             for k in range(len(start))
             for place in places
         ]
-    if control["kind"] == "amounts":  # each of them to its ends
-        start = control["value"]
-        return [[*start[:k], x, *start[k + 1 :]] for k in range(len(start)) for x in (0.0, 1.0)]
     low, high, by = control["low"], control["high"], control["by"]
     count = round((high - low) / by)
     at = sorted({0, count, *range(0, count, max(1, count // 40))})

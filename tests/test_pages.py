@@ -19,6 +19,7 @@ from execute import lessons
 from lab import ROOT, chromium
 from test_recordings import FIVE
 
+from helpers.pages.closed import closed
 from helpers.pages.exercises import answers, told
 from helpers.pages.lesson import checked_in
 
@@ -258,6 +259,23 @@ def test_what_the_check_says_to_three_answers_stands_below_it_word_by_word(page,
             assert words(said) == told(answer).message.split()
 
 
+# Of these cells, those that show what they gave.
+SHOWN = """(ids) => ids.filter((id) => [...document.querySelectorAll(
+    `#${id} :is(.printed, .output:not(:has(.told)))`)].some((node) => node.checkVisibility()))"""
+
+
+def test_no_answer_is_in_sight_before_its_fold_is_open(page, pages):
+    for path in lessons():
+        if not (pages / f"{path.stem}.html").exists():
+            continue
+        answers = [cell.id for cell, answers, _ in closed(cells_of(path)) if answers]
+        show(page, pages / f"{path.stem}.html", unfold=False)
+        assert not page.locator("main details[open]").count()
+        assert page.evaluate(SHOWN, answers) == []
+        show(page, pages / f"{path.stem}.html")
+        assert page.evaluate(SHOWN, answers) == answers and answers, path.name
+
+
 def test_a_page_is_read_without_scripts_and_says_what_they_are_for(page, pages):
     with scripts_off(page):
         for path in files(pages):
@@ -326,7 +344,14 @@ def test_the_first_page_says_minutes_and_aims_and_has_the_notebooks(page, pages)
     assert page.locator(".live .explore table").is_visible()
     with zipfile.ZipFile(pages / "course.zip") as course:
         names = set(course.namelist())
-    for pattern in "README.md", "requirements.txt", "notebooks/*.ipynb", "helpers/**/*.*", "data/*":
+    for pattern in (
+        "README.md",
+        "requirements.txt",
+        "notebooks/*.ipynb",
+        "helpers/**/*.*",
+        "data/*",
+        ".venv/etc/**/labconfig/*",
+    ):
         for path in ROOT.glob(pattern):
             if path.is_file() and path.suffix != ".pyc":
                 assert f"attention/{path.relative_to(ROOT).as_posix()}" in names

@@ -74,9 +74,19 @@ def test_one_kind_alone_can_be_left_out(tmp_path, kind, starts):
     assert len([*(tmp_path / "notebooks").iterdir()]) == 2
 
 
+def test_a_teacher_opens_all_that_is_closed_with_one_command(tmp_path):
+    assert main(["release", str(tmp_path), "--open"]) == 0
+    for path in [*lessons(), *(ROOT / "notebooks").glob("your_own_model.ipynb")]:
+        copy, course = read(tmp_path / "notebooks" / path.name), read(path)
+        assert any("jupyter" in cell.metadata for cell in course.cells)
+        assert not any("jupyter" in cell.metadata for cell in copy.cells)
+        assert texts(copy) == texts(course).replace("<details>", "<details open>")
+
+
 def test_the_copy_works_alone(whole):
     """Its helpers find each other and their data; what only a teacher needs is not there."""
     assert {path.name for path in whole.iterdir()} >= {"helpers", "data", "requirements.txt"}
+    assert [*whole.glob(".venv/etc/jupyter/labconfig/*.json")], "a notice would cover a lesson"
     assert not (whole / "helpers" / "classroom").exists()
     code = "import sys; sys.path.insert(0, '..')\nfrom helpers import *\nprint(load_journey()[0])\n"
     code += "import helpers; print(helpers.__file__); check('softmax', lambda x: x.softmax(-1))"

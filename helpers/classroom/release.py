@@ -45,7 +45,14 @@ def arguments(parser):
         help="of solutions, hints, answers (to questions and predictions, and the saved outputs, "
         "which show what was to be predicted); all are folded, and stay where nothing is said",
     )
-    parser.add_argument(
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--open",
+        action="store_true",
+        help="a copy for yourself: all that is closed is open, the outputs that answer a "
+        "prediction, code that only loads or draws, and the folds with answers, hints, solutions",
+    )
+    kind.add_argument(
         "--nbgrader",
         action="store_true",
         help="FOLDER is a course of nbgrader's: write source/LESSON into it, without solutions "
@@ -66,8 +73,12 @@ def main(options):
         _refuse(part)
     for part, paths in parts.items():
         write_course(part, paths, options.without, options.nbgrader)
-    for path in () if options.lessons or options.nbgrader else OPTIONAL:
+    optional = [] if options.lessons or options.nbgrader else OPTIONAL
+    for path in optional:
         shutil.copy(path, folder / "notebooks")
+    for path in (*chosen, *optional) if options.open else ():
+        if path.suffix == ".ipynb":
+            open_all(folder / "notebooks" / path.name)
     left_out = ", ".join(options.without) or "nothing left out"
     print(f"Lessons in {clean(folder)}: {len(chosen)} written (--without: {left_out}).")
     if options.repository:
@@ -149,6 +160,16 @@ def without_folds(lesson, without):
             cell.outputs, cell.execution_count = [], None
     copy.cells = [cell for cell in copy.cells if cell.source]
     return copy
+
+
+def open_all(path):
+    """Nothing in the notebook at path stays folded or collapsed."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        cell.metadata.pop("jupyter", None)
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace("<details>", "<details open>")
+    nbformat.write(notebook, path)
 
 
 # --- for nbgrader ---

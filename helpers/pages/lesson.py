@@ -46,6 +46,7 @@ WITHOUT = (
     "take [the notebooks](index.html#notebooks).*"
 )
 BOX = '<div class="wide" data-box="Table">'
+QUIET = re.compile(' role="alert"')  # a page says nothing of itself
 CHECK = re.compile(r'^check\("(\w+)"', re.M)
 PICTURE = re.compile(r'<img alt="([^"]*)"([^>]*?) src="data:image/png;base64,([^"]*)">')
 
@@ -76,8 +77,9 @@ class Lesson:
     @property
     def minutes(self):
         """With those for the exercises."""
-        found = re.findall(r"(\d+) (?:minutes|for the exercises)", self.notebook.cells[0].source)
-        return sum(map(int, found))
+        text = "\n".join(cell.source for cell in self.notebook.cells)
+        found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
+        return sum(int(part or 0) for part in found.groups()) if found else 0
 
     def run(self):
         """Run all cells; views leave their recordings in their outputs."""
@@ -113,7 +115,7 @@ class Lesson:
         data = output.get("data", {})
         if "text/html" in data:
             text = re.sub(r"<style>.*?</style>", "", data["text/html"], flags=re.S)
-            text = text.replace(' role="alert"', "")
+            text = QUIET.sub("", text)
             data["text/html"] = PICTURE.sub(lambda x: self._picture(cell, x, folder), text)
             data.pop("image/png", None)
         recorded = data.pop(MIME, None)
@@ -150,7 +152,7 @@ def _for_readers(notebook):
             cell.fold, cell.answer = FOLDED.get(way), answers
             cell.outputs = [x for x in cell.outputs if _is_shown(x)]
             exercise = checked_in(cell)
-            cell.told = as_fold(exercise) if exercise else ""
+            cell.told = QUIET.sub("", as_fold(exercise)) if exercise else ""
         else:
             cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
             cell.source = re.sub(r"### What is solved\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)

@@ -98,6 +98,7 @@ class Arcs(View):
         low = 0 if self.below is None else LOW
         sketch = Sketch(sum(room), under + low + 4)
         most = int(weights.argmax())
+        is_most = (weights == weights[most]).sum() == 1  # of even weights none stands out
         for i, row in enumerate(() if self.below is None else self.below):
             for j, weight in enumerate(row):
                 role, faint = ("key", 1) if i == most else ("rest", 0.4)
@@ -106,7 +107,9 @@ class Arcs(View):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
             _arc(sketch, at[self.query], at[j], weight, "key", foot, HIGH, **cell)
         for j, word in enumerate(self.keys):
-            role = "query strong" if j == self.query else "key strong" if j == most else "ink"
+            role = "query strong" if j == self.query else "ink"
+            if j == most != self.query and is_most:
+                role = "key strong"
             sets = ("query", j, word)
             sketch.text(at[j], foot + ROW / 2, word, role, sets=sets, label=word)
             number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
