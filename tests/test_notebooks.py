@@ -303,9 +303,9 @@ def whole_range(control):
         return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
     if "labels" in control:
         return range(len(control["labels"]))
-    if control["kind"] == "amounts":  # each all, the others as they are
+    if control["kind"] == "amounts":  # each nothing and all, the others as they are
         start = control["value"]
-        return [[*start[:k], 1.0, *start[k + 1 :]] for k in range(len(start))]
+        return [[*start[:k], x, *start[k + 1 :]] for k in range(len(start)) for x in (0.0, 1.0)]
     if control["kind"] == "plane":  # each vector to the ends of the plane and to its middle
         start, limit = control["value"], control["limit"]
         places = [[0, 0], *itertools.product([-limit, limit], repeat=2)]
