@@ -19,20 +19,26 @@ from .attention import load_journey
 from .checks import check, progress
 from .errors import InputError
 from .pictures.arcs import Arcs
+from .pictures.blend import Blend
+from .pictures.cache import Cache
 from .pictures.explore import explore
 from .pictures.given import yours
 from .pictures.prefixes import Prefixes
 from .pictures.shadow import Shadow
 from .pictures.still import Still, heatmap
 from .pictures.strip import Strip
+from .pictures.tiles import Tiles
 from .pictures.view import View
 
 __all__ = [
     "Arcs",
+    "Blend",
+    "Cache",
     "InputError",
     "Prefixes",
     "Shadow",
     "Still",
+    "Tiles",
     "Strip",
     "View",
     "check",

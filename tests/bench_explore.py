@@ -3,7 +3,7 @@
 Two things in one notebook, in JupyterLab in a real browser, each pressed some times in a row, as
 one steps through values:
   explore    the live picture of a softmax matrix (n, n): up to 16 a table with numbers in all
-             cells, from 64 a canvas
+             cells, from 64 a canvas; and each kind of drawing
   floor      a bare number sent to the kernel and back by the same kind of message, with
              nothing to compute and nothing to draw
 A drag is a row of such trips, since at most one question is under way. Ends with code 1 if explore
@@ -20,6 +20,15 @@ from statistics import median, quantiles
 from lab import chromium, jupyterlab, open_notebook, run_all, write
 
 MOST = {6: 1.4, 16: 1.4, 64: 1.5, 512: 3}  # explore takes at most so many floors, by n
+DRAWN = {  # and 1.4 for each of these, of six words
+    "arcs": "Arcs(weights(k)[0], range(6), answers={'a': 0.5, 'b': 0.5}, caption=str(k))",
+    "shadow": "Shadow(weights(k), range(6), key=k % 6, caption=str(k))",
+    "strip": "Strip(weights(k)[0], range(6), caption=str(k))",
+    "blend": "Blend(weights(k)[0], range(6), values=weights(7)[:, :2], caption=str(k))",
+    "tiles": "Tiles(T, range(6), heads=T.reshape(6, 2, 3).swapaxes(0, 1), "
+    "step=Tiles.steps[k % 3], caption=str(k))",
+}
+MOST |= dict.fromkeys(DRAWN, 1.4)
 # Some answers of the server wait 40 ms for the browser's delayed acknowledgement, also the bare
 # number's, and all wait up to 17 ms for the next frame.
 SERIES = 14  # of each thing, in random order
@@ -31,7 +40,10 @@ TURN = 140  # up to here go the presses, and down again
 
 # A softmax matrix (N, N) that is another for every k
 WEIGHTS = """
+import numpy as np
 import torch
+from helpers import *
+T = np.arange(36).reshape(6, 6)
 
 def weights(k):
     i, j = torch.arange(N, dtype=torch.float64)[:, None], torch.arange(N, dtype=torch.float64)
@@ -40,9 +52,7 @@ def weights(k):
 # A cell for each thing.
 CELLS = {
     "explore": """
-from helpers import View, explore
-
-explore(lambda k=0: View(weights(k), caption=str(k)), k=(0, 150))
+explore(lambda k=0: PICTURE, k=(0, 150))
 """,
     "floor": '''
 import anywidget
@@ -111,7 +121,9 @@ window.bench = {
 def measure(page, address, path, n):
     """Return {kind: milliseconds of every press}."""
     kinds = [*CELLS]
-    write(path, "\n---\n".join([f"N = {n}\n{WEIGHTS}", *CELLS.values()]))
+    picture = DRAWN.get(n, "View(weights(k), caption=str(k))")
+    cells = (cell.replace("PICTURE", picture) for cell in CELLS.values())
+    write(path, "\n---\n".join([f"N = {6 if n in DRAWN else n}\n{WEIGHTS}", *cells]))
     open_notebook(page, address, path.name)
     run_all(page)
     page.evaluate(PAGE)
@@ -152,7 +164,7 @@ def report(results):
     for n, times in results.items():
         for kind, x in times.items():
             high = quantiles(x, n=10, method="inclusive")[-1]
-            print(f"{kind:<32}{n:>4}{median(x):>9.0f}{high:>9.0f}{len(x):>9}")
+            print(f"{kind:<30}{n:>6}{median(x):>9.0f}{high:>9.0f}{len(x):>9}")
         floors = median(times["explore"]) / median(times["floor"])
         broken += floors > MOST[n]
         print(f"explore / floor: {floors:.2f}, at most {MOST[n]}{' BROKEN' * (floors > MOST[n])}")

@@ -17,6 +17,7 @@ if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
 import pytest
+from execute import FIVE
 from lab import chromium, jupyterlab
 from nbval.plugin import IPyNbCell, IPyNbFile
 from optional import OPTIONAL, needs_transformers
@@ -31,13 +32,12 @@ OLD = {
 # A file's setup starts its kernel.
 IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
-LONG = ("test_live.py", "test_alive.py", "10_learned_attention.ipynb", "test_classroom.py")
-LONG += ("test_release.py",)
 PAGES = ("test_pages.py", "test_present.py", "test_recordings.py", "test_engines.py")
-LONG += PAGES
-LONG += ("test_notebooks.py", "test_search.py", "test_mistakes.py")
+LONG = (*PAGES, "test_live.py", "test_alive.py", "test_classroom.py", "11_what_weights_explain")
+LONG += ("test_release.py", "test_notebooks.py", ".ipynb", "test_search.py", "test_mistakes.py")
 # Files whose tests share nothing but what is the same for a parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_search.py", "test_mistakes.py", "test_learned.py")
+BY_PARAMETER += ("test_cost.py", "test_cache.py")
 
 
 class Scheduling(LoadScopeScheduling):
@@ -45,9 +45,9 @@ class Scheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         test, _, parameters = nodeid.partition("[")
-        if "test_live.py" in test:  # in three browsers: even lessons, odd ones, and the extra views
+        if "test_live.py" in test:  # five lessons, the others, and the extra views: a browser each
             number = parameters[:2]
-            return f"live {int(number) % 2 if number.isdigit() else 'extra'}"
+            return f"live {number in FIVE if number.isdigit() else 'extra'}"
         if test.split("::")[0].endswith(PAGES):  # one worker builds the pages, for all of them
             return "pages"
         if parameters and test.split("::")[0].endswith(BY_PARAMETER):
@@ -111,7 +111,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    """A folder with the pages, see test_recordings.py: of all lessons in CI, elsewhere of five."""
+    """A folder with the pages, see test_recordings.py."""
     from test_recordings import make
 
     return make(tmp_path_factory.mktemp("pages"))

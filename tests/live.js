@@ -13,10 +13,9 @@ live.values = (number, view = live.find(number)) => live.all(view, '.control').m
         .map((tr) => live.all(tr, 'td[aria-selected]').map((e) => e.ariaSelected === 'true'))
         .filter((switches) => switches.length);
     if (row.classList.contains('amounts')) return live.all(view, '[role=slider][data-value]').map((e) => Number(e.dataset.value));
-    if (row.classList.contains('plane') && view.querySelector('svg .drags')) return live.all(view, 'svg .drags:not([role=slider])')
+    if (row.classList.contains('plane')) return live.all(view, 'svg .drags')
+        .filter((e) => e.dataset.control.replaceAll('_', ' ') === row.firstChild.textContent)
         .map((e) => e.dataset.value.split(',').map((x) => Number(Number(x).toFixed(2))));
-    if (row.classList.contains('plane')) return live.all(view, '.vectors button')
-        .map((e) => e.ariaLabel.split(': ').at(-1).split(', ').map(Number));
     return { text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value);
 });
 live.shown = (view) => ({
@@ -160,7 +159,8 @@ live.spoiled = (number) => {
     return wrong;
 };
 
-// what keeps a view from being seen at once, without its code: too high, or blank bands in it
+// what keeps a view from being seen at once, with its target and the code between them as it is
+// shipped: too high, or blank bands in it
 live.unseen = (number) => {
     const view = live.find(number), wrong = [], room = view.closest('.jp-WindowedPanel-outer');
     const parts = 'fieldset *, .title, table, canvas, svg, .vectors, .key, .head, .caption, .slot > *, pre';
@@ -168,10 +168,10 @@ live.unseen = (number) => {
         .map((e) => e.getBoundingClientRect()).filter((box) => box.height)
         .sort((a, b) => a.top - b.top);
     const { top, bottom } = view.getBoundingClientRect();
-    // what the reader is to reach stands above the code
-    const above = document.querySelector(`.jp-Cell[data-windowed-list-index="${number - 1}"]`);
-    const targets = live.all(above, '.jp-RenderedMarkdown p').filter((e) => /^Targets?:/.test(e.textContent));
-    const high = targets.reduce((sum, e) => sum + e.offsetHeight, bottom - top);
+    // what the reader is to reach stands in the nearest text above
+    const above = [number - 1, number - 2, number - 3].map((n) => document.querySelector(`.jp-MarkdownCell[data-windowed-list-index="${n}"]`)).find(Boolean);
+    const [target] = above ? live.all(above, '.jp-RenderedMarkdown p').filter((e) => /^Targets?:/.test(e.textContent)) : [];
+    const high = bottom - (target?.getBoundingClientRect().top ?? top);
     if (high > room.clientHeight)
         wrong.push(`with its target ${high} px high, ${room.clientHeight} can be seen`);
     seen.reduce((low, box) => {

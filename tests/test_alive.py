@@ -96,15 +96,15 @@ def shared(page, browser):
     """shared(cell): its view in the notebook that several tests share."""
     if "shared.ipynb" not in page.url:
         page.add_init_script(CONNECTIONS)
-        opened(page, browser, "shared.ipynb", SHARED)
+        opened(page, browser, "shared.ipynb", SHARED, reload=True)
     return lambda cell: scroll_to(page, cell).locator(".explore")
 
 
-def opened(page, browser, name, source):
+def opened(page, browser, name, source, reload=False):
     """The first view of a new notebook that was run."""
     _, address, folder, _ = browser
     write(folder / name, source)
-    open_notebook(page, address, name)
+    open_notebook(page, address, name, reload=reload)
     run_all(page)
     view = page.locator(".jp-Notebook .explore").first
     view.locator("td, canvas").first.wait_for()
@@ -288,9 +288,9 @@ def counts(page):
 def test_a_cell_run_again_and_again_leaves_nothing_behind(page, browser):
     two = "explore(lambda n: View([[n / 50] * 2] * 2, caption=f'{n} x'), n=(1, 50))"
     source = SETUP + two + f"\n---\nfor _ in range(2): display({two})"
-    opened(page, browser, "again.ipynb", source)
+    opened(page, browser, "again.ipynb", source, reload=True)  # the kernel before it was killed
     held = []
-    for times in (3, 10):
+    for times in (2, 6):
         page.evaluate(RUN_AGAIN, times)
         for _ in range(20):  # pauses of JupyterLab end by themselves
             held.append(counts(page))
@@ -301,6 +301,25 @@ def test_a_cell_run_again_and_again_leaves_nothing_behind(page, browser):
     assert held[-1]["threads"] <= held[0]["threads"] + 2, held
     for one in (page.locator(".explore").first, page.locator(".explore").last):
         alive(one)
+
+
+def test_the_view_of_a_class_refreshes_itself_and_is_plain_text_when_saved(page, browser, tmp_path):
+    _, address, folder, errors = browser
+    student = tmp_path / "anna" / "a.ipynb"
+    student.parent.mkdir()
+    source = "from helpers.classroom import watching\nwatching.EVERY = 0.3\n"
+    source += f"watching.watch({str(tmp_path)!r})"
+    write(folder / "teacher.ipynb", 'import sys\nsys.path.insert(0, ".")\n' + source)
+    open_notebook(page, address, "teacher.ipynb", reload=False)
+    run_all(page)
+    shown = page.locator(".jp-OutputArea-output pre").last
+    expect(shown).to_contain_text("0 students")
+    shutil.copy(next(ROOT.glob("notebooks/02_*.ipynb")), student)
+    expect(shown).to_contain_text("anna  >..")
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_timeout(500)
+    (output,) = nbformat.read(folder / "teacher.ipynb", as_version=4).cells[0].outputs
+    assert "anna  >.." in output.data["text/plain"] and not errors
 
 
 # --- saved, and opened again ---
@@ -353,7 +372,7 @@ def test_a_notebook_opened_again_is_live_with_its_values_while_its_kernel_is(pag
     foreign = nbformat.read(saved, as_version=4)
     foreign.cells.append(nbformat.v4.new_markdown_cell("from somebody else"))
     nbformat.write(foreign, saved.with_name("foreign.ipynb"))
-    open_notebook(page, address, "foreign.ipynb", "JupyterLab Dark")
+    open_notebook(page, address, "foreign.ipynb", "JupyterLab Dark", reload=False)
     shows_the_still(page)
     page.goto(f"{address}/notebooks/saved.ipynb?token=course")
     shows_the_still(page)
@@ -374,22 +393,3 @@ def test_html_made_of_a_saved_notebook_shows_the_picture_without_a_network(brows
     pixels = picture.evaluate("e => e.naturalWidth")
     assert pixels > 300 and f"/Width {pixels}".encode() in page.pdf(), "and when it is printed"
     page.close()
-
-
-def test_the_view_of_a_class_refreshes_itself_and_is_plain_text_when_saved(page, browser, tmp_path):
-    _, address, folder, errors = browser
-    student = tmp_path / "anna" / "a.ipynb"
-    student.parent.mkdir()
-    source = "from helpers.classroom import watching\nwatching.EVERY = 0.3\n"
-    source += f"watching.watch({str(tmp_path)!r})"
-    write(folder / "teacher.ipynb", 'import sys\nsys.path.insert(0, ".")\n' + source)
-    open_notebook(page, address, "teacher.ipynb")
-    run_all(page)
-    shown = page.locator(".jp-OutputArea-output pre").last
-    expect(shown).to_contain_text("0 students")
-    shutil.copy(next(ROOT.glob("notebooks/02_*.ipynb")), student)
-    expect(shown).to_contain_text("anna  >..")
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    page.wait_for_timeout(500)
-    (output,) = nbformat.read(folder / "teacher.ipynb", as_version=4).cells[0].outputs
-    assert "anna  >.." in output.data["text/plain"] and not errors

@@ -3,12 +3,13 @@
 import importlib.util
 import io
 import json
+import os
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
-from execute import lessons
+from execute import in_browsers
 from lab import in_kernel, open_notebook, run_all, scroll_to, write
 from PIL import Image
 from playwright.sync_api import expect
@@ -16,7 +17,7 @@ from replay import quick
 from views import IN_KERNEL, LIVE, LiveView
 
 LARGE = "large", "resized", "sixteen", "heads by hand", "vectors"  # extra views, for no projector
-THEMES = ["JupyterLab Dark", "JupyterLab Light"]
+THEMES = ["JupyterLab Dark"] + ["JupyterLab Light"] * bool(os.environ.get("CI"))
 HIGH = 1300
 WIDE = 1280
 # the package reads this file with the encoding of the machine when it is imported
@@ -25,7 +26,7 @@ AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("
 # Cells that together have every kind of control and of picture.
 VIEWS = Path(__file__).with_name("extra_views.txt").read_text(encoding="utf-8")
 
-NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in lessons()}
+NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in in_browsers()}
 NOTEBOOKS |= {"views_in_Notebook_7": ("notebooks", None)}
 everywhere = pytest.mark.parametrize("notebook", NOTEBOOKS, indirect=True)
 every_notebook = pytest.mark.parametrize("notebook", [*NOTEBOOKS][:-1], indirect=True)

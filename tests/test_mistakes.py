@@ -4,6 +4,7 @@ is called by its name, and what people wrote gets the verdict that it should.
 The ids begin with the lesson, so that `pytest -k 06` runs what belongs to lesson 6."""
 
 import inspect
+import os
 import re
 import sys
 
@@ -270,7 +271,8 @@ def test_code_of_an_inner_comprehension_is_read_with_the_functions_that_it_names
     [
         pytest.param(answer, id=f"{LESSON_OF[answer.exercise]}-{answer.exercise}-written-{k}")
         for k, answer in enumerate(answers())
-        if k % 4 == 0  # python tests/rates.py judges all
+        # CI tries every fourth, python tests/rates.py all
+        if k % (4 if os.environ.get("CI") else 16) == 0
     ],
 )
 def test_what_people_wrote_gets_the_verdict_that_it_should(answer):

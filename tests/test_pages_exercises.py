@@ -1,12 +1,14 @@
-"""On a page each exercise shows three answers, people's own, each with another mistake. That the
-page has them, with what the check says, is in test_pages.py."""
+"""On a page each exercise is a puzzle of three answers, people's own, each with another mistake.
+That the page has them, with what the check says, is in test_pages.py."""
+
+import re
 
 import pytest
 from execute import lessons
 from rates import WRITTEN
 
 from helpers.checks.exercises import CHECKED, LESSON_OF
-from helpers.pages.exercises import SHOWN, answers, told
+from helpers.pages.exercises import SHOWN, answers, as_puzzle, told
 from helpers.pages.lesson import Lesson, checked_in
 
 LINES = 12  # of an answer that is shown
@@ -23,6 +25,15 @@ def test_an_exercise_is_found_in_every_cell_that_checks_one():
     cells = [cell for path in lessons() for cell in Lesson(path).notebook.cells]
     found = [checked_in(cell) for cell in cells if checked_in(cell)]
     assert sorted(found) == sorted(CHECKED), "each exercise has one cell with check(...)"
+
+
+def test_the_place_of_the_right_name_says_nothing_and_stays():
+    places = []
+    for name in CHECKED:
+        right = [bool(x) for x in re.findall("<li(.*?)>", as_puzzle(name))]
+        places.append(right.index(True))
+    assert min(map(places.count, range(3))) > len(CHECKED) / 5
+    assert as_puzzle("softmax") == as_puzzle("softmax")
 
 
 @pytest.mark.parametrize("name", EACH)

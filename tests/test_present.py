@@ -12,7 +12,7 @@ LAST = 200  # presses, more than any lesson needs
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory, pages):
     """(page, address of lesson 2)"""
-    with chromium(tmp_path_factory.mktemp("browser"), 1024, 640) as page:
+    with chromium(tmp_path_factory.mktemp("browser"), 1280, 720) as page:
         needed(page)
         yield page, (pages / "02_softmax.html").as_uri()
 
@@ -47,29 +47,40 @@ def shown(page):
     )
 
 
-SMALL = """() => [...document.querySelectorAll("main :not(script, figcaption, .dense *)")]
+SMALL = """() => [...document.querySelectorAll("main :not(script, .dense *)")]
     .filter((node) => node.checkVisibility()
         && [...node.childNodes].some((one) => one.nodeType === 3 && one.data.trim())
-        && parseFloat(getComputedStyle(node).fontSize) < 18)
+        && parseFloat(getComputedStyle(node).fontSize)
+            < (node.closest("pre, code, .explore, .live") ? 18 : 24))
     .map((node) => node.outerHTML)"""
+# Pixels above, in and below what a step shows.
+ROOM = """() => {
+    const { top, bottom } = document.querySelector("main").getBoundingClientRect();
+    const room = innerHeight - document.querySelector(".steps").offsetHeight;
+    return [top, bottom - top, room - bottom];
+}"""
 
 
-def test_every_part_of_the_lesson_is_in_one_step_and_large_forward_and_back(lesson):
+def test_every_part_of_the_lesson_is_in_one_step_large_and_in_the_middle_of_a_full_screen(lesson):
     page = open_at(lesson)
     page.keyboard.press("p")
-    there, back = {}, {}  # step: its parts {place: (cell, class)}
+    there, back, rooms = {}, {}, {}  # step: its parts {place: (cell, class)}
     for key, steps in (("PageDown", there), ("PageUp", back)):
         for _ in range(LAST):
             before = number(page), page.evaluate("scrollY"), shown(page)
             parts = {k: (cell, kind) for k, cell, kind in before[-1]}
             steps.setdefault(before[0], {}).update(parts)
-            assert page.evaluate("document.documentElement.scrollWidth") == 1024
+            assert page.evaluate("document.documentElement.scrollWidth") <= 1280
             assert not page.evaluate(SMALL)
+            rooms.setdefault(before[0], page.evaluate(ROOM))
             page.keyboard.press(key)
             if (number(page), page.evaluate("scrollY"), shown(page)) == before:
                 break
     assert there == back and [*there] == [*back][::-1]
     assert [*there] == [f"Step {k + 1} of {len(there)}" for k in range(len(there))]
+    assert all(abs(above - below) < 2 for above, _, below in rooms.values() if below > 0)
+    half = [step for step, (above, high, below) in rooms.items() if high < above + below]
+    assert len(half) <= len(rooms) / 5, half
     parts = [part for step in there.values() for part in step.items()]
     of_cells = [
         k for k, (_, kind) in parts if kind in ("source", "printed", "output", "fold answer")
@@ -89,7 +100,7 @@ def test_a_sentence_is_not_cut(lesson, pages):
     whole = "</em> sum to 6.5617."
     assert text.count(whole) == 1
     for end, together in ((".", False), (", because", True)):
-        body = text.replace(whole, f"</em> sum to so much{end}")
+        body = text.replace(whole, f"</em> sum to {'so ' * 400} much{end}")
 
         def answer(route, _, body=body):
             route.fulfill(body=body, content_type="text/html")
@@ -167,9 +178,9 @@ def test_it_leaves_where_it_was_and_a_reload_stays(lesson):
     assert number(page).startswith("Step 4 of") and page.url.endswith("#present-4")
     page.reload()
     assert number(page).startswith("Step 4 of")
-    expect(page.locator("#l02-05")).to_be_in_viewport()
+    expect(page.locator("#l02-06 > p")).to_be_in_viewport()
     page.keyboard.press("Escape")
-    expect(page.locator("#l02-04 > p").last).to_be_in_viewport()
+    expect(page.locator("#l02-06 > p")).to_be_in_viewport()
     expect(page.locator("main > section").last).to_be_visible()
     page.emulate_media(media="print")
     paper = page.locator("main").bounding_box()

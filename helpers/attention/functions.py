@@ -112,6 +112,17 @@ def qkv_attention(inputs, W_query, W_key, W_value):
     return weights @ (inputs @ W_value)
 
 
+# Lesson 05
+def attention_loss(weights, wanted):
+    """How far weights are from what is wanted: the mean of minus the logarithm of one weight of
+    each row.
+
+    weights: (n, m).  wanted: (n,), a column for each row.  Returns a number, 0 if all these
+    weights are 1.
+    """
+    return -weights[torch.arange(len(weights)), wanted].log().mean()
+
+
 # Lesson 06
 def next_word_losses(scores, words):
     """The loss of each word but the last: word i predicts word i + 1.

@@ -2,7 +2,7 @@
 
 record     what a live view shows, recorded while its lesson runs
 closed     which answers and which code are out of a reader's way, here and in notebooks
-exercises  what the check says to three answers that people gave to an exercise
+exercises  a puzzle for each exercise: which mistake has this answer?
 lesson     a notebook that was run, as a page: page/ has the templates, pages.css the style,
            pages.js what plays the recordings, reading.js what moves without them, present.js
            and present.css the steps for a projector

@@ -1,4 +1,4 @@
-"""Answers as people write them, and what the check says to those that a page shows.
+"""Answers as people write them, and the puzzles that a page makes of them.
 
 answers/ has a file EXERCISE.txt for each exercise. A file begins with what a notebook has defined
 above the exercise. Then the answers follow, each after a line that judges it:
@@ -13,8 +13,10 @@ verdict that names a cause is wrong about it. Answers that people judge differen
 """
 
 import ast
+import html
 import itertools
 import linecache
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,15 +76,35 @@ def told(answer):
         return check(answer.exercise, answer.run())
 
 
-def as_fold(exercise):
-    """Return the HTML of what the check says to the answers of an exercise, folded."""
-    parts = ["<summary>What the check says to three answers</summary>"]
-    for k, answer in enumerate(answers(exercise), 1):
-        verdict = told(answer)
-        code = highlight(answer.code.strip(), PythonLexer(), HtmlFormatter())
-        parts += [
-            f"<h4>Answer {k}</h4>",
-            f'<div class="source" data-box="Answer {k} to {exercise}">{code}</div>',
-            as_html(verdict.said, verdict.passed),
-        ]
-    return f'<details class="told">{"".join(parts)}</details>'
+def as_puzzle(exercise):
+    """Return the HTML of an exercise's puzzle: its first answer, the names of all its answers in an
+    order that says nothing, and folded what the check says to each. reading.js lets one choose."""
+    first, *others = answers(exercise)
+    shuffled = random.Random(exercise).sample([first, *others], k=1 + len(others))
+    names = "".join(
+        f"<li{' data-right' * (answer is first)}>{html.escape(' or '.join(answer.names))}</li>"
+        for answer in shuffled
+    )
+    compare = "".join(map(_with_verdict, others))
+    return (
+        '<div class="puzzle"><h4>Which mistake is it?</h4><p>Somebody wrote:</p>'
+        f'{_code(first)}<ul aria-label="Which mistake is it?">{names}</ul>'
+        f'<details class="told"><summary>What the check says</summary>{_verdict(first)}</details>'
+        '<details class="told"><summary>Two more answers, which have the other two names</summary>'
+        f"{compare}</details></div>"
+    )
+
+
+def _with_verdict(answer):
+    return f"<p>Somebody wrote:</p>{_code(answer)}{_verdict(answer)}"
+
+
+def _code(answer):
+    code = highlight(answer.code.strip(), PythonLexer(), HtmlFormatter())
+    return f'<div class="source" data-box="An answer to {answer.exercise}">{code}</div>'
+
+
+def _verdict(answer):
+    verdict = told(answer)
+    # it is read when it is unfolded, and not announced with the page
+    return as_html(verdict.said, verdict.passed).replace(' role="alert"', "")

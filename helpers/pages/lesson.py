@@ -9,20 +9,31 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
+from matplotlib.figure import Figure
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
 from nbconvert.filters import strip_ansi
 from nbformat import v4
+from PIL import Image
 
 from ..checks.verdict import MIME as VERDICT
 from ..pictures.explore import Explore
 from .closed import ASIDE, closed
-from .exercises import as_fold
+from .exercises import as_puzzle
 from .record import MIME
 
 HERE = Path(__file__).parent
-COVER = "l02-27"  # the cell whose view stands on the first page
+TITLE = "Attention, one step at a time"
+ABOUT = (
+    "From one dot product to a head that learns which noun “it” means: you predict, you move a "
+    "picture, you see every number change."
+)
+COVER = "l10-24"  # the cell whose view stands on the first page, and what to do with it
+QUESTION = (
+    "You decide where <em>it</em> looks, and a trained model says which colour it has. Drag the "
+    "number of the hat down to 0: what does the model say now?"
+)
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
 SECONDS = 600  # that a cell may take, also on a busy machine
@@ -42,8 +53,9 @@ FOLDED = {
     ASIDE: "Python that you may pass over",
 }
 WITHOUT = (
-    "*On this page: think, or write on paper, then unfold. To write code and have it checked, "
-    "take [the notebooks](index.html#notebooks).*"
+    "*On this page, think or write on paper, then unfold; and below each exercise find the mistake "
+    "that somebody made. To write code and have it checked, take "
+    "[the notebooks](index.html#notebooks).*"
 )
 BOX = '<div class="wide" data-box="Table">'
 QUIET = re.compile(' role="alert"')  # a page says nothing of itself
@@ -73,6 +85,12 @@ class Lesson:
         sources = (cell.source for cell in self.notebook.cells)
         aims = next((text for text in sources if "**After this lesson you can**" in text), "")
         return "\n".join(re.findall(r"^(- .*?)[,.]?$", aims, re.M))
+
+    @property
+    def about(self):
+        """The same in a sentence of plain text."""
+        aims = re.sub(r"[*`]", "", self.aims.replace("- ", "")).split("\n")
+        return f"A lesson after which you can {'; '.join(aims)}."
 
     @property
     def minutes(self):
@@ -107,6 +125,7 @@ class Lesson:
         body, _ = _exporter().from_notebook_node(
             self.notebook, resources={"lesson": self, "before": before, "after": after}
         )
+        self.picture = next(iter(re.findall("<img .*?>", body)), "")  # the one that comes first
         body = _with_contents(re.sub(r"<table.*?</table>", rf"{BOX}\g<0></div>", body, flags=re.S))
         (folder / f"{self.name}.html").write_text(body, encoding="utf-8")
 
@@ -134,25 +153,20 @@ class Lesson:
         png = base64.b64decode(data)
         name = f"{cell.id}-{zlib.crc32(png):08x}.png"
         (pictures / name).write_bytes(png)
-        # its text is there for everybody, so that a screen reader needs no second one
-        return (
-            f'<figure><div class="wide" data-box="Picture">'
-            f'<img alt="Picture"{more} src="pictures/{name}"></div>'
-            f"<figcaption>{alt}</figcaption></figure>"
-        )
+        image = f'<img alt="{alt}"{more} src="pictures/{name}">'
+        return f'<figure><div class="wide" data-box="Picture">{image}</div></figure>'
 
 
 def _for_readers(notebook):
     """What a reader who runs nothing would stumble over: what is solved is not shown, nor how to
-    run a cell; what is closed in a notebook is folded. Below a check stands what it says to
-    three answers."""
+    run a cell; what is closed in a notebook is folded. Below a check stands a puzzle."""
     notebook.cells = [x for x in notebook.cells if not x.source.startswith("progress(")]
     for cell, answers, way in closed(notebook.cells):
         if cell.cell_type == "code":
             cell.fold, cell.answer = FOLDED.get(way), answers
             cell.outputs = [x for x in cell.outputs if _is_shown(x)]
             exercise = checked_in(cell)
-            cell.told = QUIET.sub("", as_fold(exercise)) if exercise else ""
+            cell.puzzle = as_puzzle(exercise) if exercise else ""
         else:
             cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
             cell.source = re.sub(r"### What is solved\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)
@@ -221,7 +235,20 @@ def index(folder, lessons):
                 packed.write(path, Path("attention", path.relative_to(root)))
     cells = [cell for lesson in lessons for cell in lesson.notebook.cells if cell.id == COVER]
     cover = cells[0].outputs[-1].data["text/html"] if cells else ""
+    preview(folder, cover or lessons[0].picture)
     size = f"{course.stat().st_size / 1e6:.0f}"
-    template = _exporter().environment.get_template("course.html.j2")
-    body = template.render(lessons=lessons, cover=cover, size=size)
+    body = _exporter().environment.get_template("course.html.j2")
+    words = {"title": TITLE, "about": ABOUT, "question": QUESTION}
+    body = body.render(lessons=lessons, cover=cover, size=size, **words)
     (folder / "index.html").write_text(body, encoding="utf-8")
+
+
+def preview(folder, picture):
+    """preview.png, which stands beside a link to a page: the title above a picture of the pages."""
+    figure = Figure(figsize=(12, 6.3), dpi=100)  # 1200 by 630, as most that show links want it
+    figure.text(0.5, 0.86, TITLE, size=40, weight="bold", ha="center")
+    if found := re.search(r'src="(pictures/.*?)"', picture):
+        axes = figure.add_axes((0.04, 0.05, 0.92, 0.75))
+        axes.axis("off")
+        axes.imshow(Image.open(folder / found[1]).convert("RGB"))
+    figure.savefig(folder / "preview.png")

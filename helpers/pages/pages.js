@@ -100,8 +100,16 @@ class Recording {
   }
 }
 
+// Once on a page, and in the words of those who have no mouse and no keys.
+const TOUCH = "Underlined: your last move changed this number. Tap a number to see how it came about. reset goes back to the start.";
+function helpIn(box, words) {
+  if (box !== document.querySelector(".live")) return "";
+  return matchMedia("(hover: none)").matches ? TOUCH : words;
+}
+
 async function playIn(box) {
   const recorded = await unpacked(box.querySelector("script").textContent);
+  recorded.help = helpIn(box, recorded.help);
   const told = make("p", { className: "instead" });
   set(told, { role: "status" });
   const model = new Recording(recorded, (sentence) => setText(told, sentence));
@@ -113,6 +121,7 @@ async function playIn(box) {
     el.querySelector("fieldset").after(told);
     box.append(make("p", { className: "note", textContent: recorded.note }));
   }
+  box.querySelectorAll(".scroll").forEach(watchBox);
   box.querySelector(".saved").hidden = true;
   box.classList.add("plays");
   box.recording = model;

@@ -1,7 +1,7 @@
 // A page as steps for a projector. A step is a part of the page, and all others are put away:
 // nothing is copied or moved, so that views and text boxes stay what they are.
 
-const SMALLEST = 18; // px of a letter that the last row of a class can read
+const SMALLEST = 24; // px of a letter that the last row of a class can read
 const PICTURE = ".output > figure img"; // not the still one of a live view
 const HEADING = /^H[1-6]$/;
 
@@ -11,6 +11,7 @@ const isOutput = (node) => node.parentElement.matches(".code") && !isSource(node
 const columnsOf = (node) => Math.max(...node.textContent.split("\n").map((line) => line.length));
 const isLive = (node) => Boolean(node.querySelector(".live"));
 const isPicture = (node) => isOutput(node) && Boolean(node.querySelector(PICTURE));
+const isPuzzle = (node) => Boolean(node.querySelector(".puzzle"));
 const isSetUp = (node) => isSource(node) && /^(import|from) /.test(node.querySelector("pre").textContent.trim());
 // A paragraph that has this in bold, such as "Predict:" or "Live."
 const says = (node, word) => node.tagName === "P" && [...node.querySelectorAll("strong")].some((x) => x.textContent.startsWith(word));
@@ -39,6 +40,7 @@ function stepsOf(blocks) {
   function belongs(block, k) {
     if (isHeading(block)) return step.blocks.every(isHeading);
     if (goesOn(last(), block)) return true;
+    if (isPuzzle(block)) return false;
     // a picture below what the same cell printed has a screen of its own
     if (isPicture(block) && last().matches(".printed")) return false;
     const coded = step.blocks.some((one) => isSource(one) && !isSetUp(one));
@@ -52,13 +54,27 @@ function stepsOf(blocks) {
     if (step && belongs(block, k)) step.blocks.push(block);
     // code is never without the sentence that introduces it: that is shown again
     else if (step && isPicture(block)) begin(block, introduction(step).filter(isHeading));
-    else begin(block, step && isSource(block) ? introduction(step) : []);
+    else begin(block, step && (isSource(block) || isPuzzle(block)) ? introduction(step) : []);
     if (says(block, "Predict")) question = true;
     if (isHeading(block) || isLive(block)) question = false;
     if (isOutput(block) && question) [question, step.answered] = [false, true];
     if (step.answered) step.hidden.push(block);
   });
   return steps;
+}
+
+// The same steps, where two share a screen of which one would leave half empty. What has a picture
+// fills its own; what follows a question waits with its answer, and no second question does.
+function joined(steps, heightOf, room) {
+  const high = ({ blocks }) => blocks.reduce((sum, block) => sum + (isLive(block) || isPicture(block) ? room : heightOf(block)), 0);
+  return steps.reduce((all, step) => {
+    const before = all.at(-1), isHalf = (one) => high(one) < room / 2, begins = isHeading(step.blocks[0]);
+    const isOne = before && (isHalf(before) || isHalf(step) && !begins) && !(before.hidden.length && (step.hidden.length || begins));
+    const blocks = [...new Set([...(before?.blocks ?? []), ...step.blocks])];
+    if (!isOne || high({ blocks }) > room) return [...all, step];
+    const hidden = before.hidden.length ? [...before.hidden, ...step.blocks] : step.hidden;
+    return [...all.slice(0, -1), { ...before, blocks, hidden }];
+  }, []);
 }
 
 // Headings, and the last paragraph with what belongs to it, before the code of a step.
@@ -69,7 +85,8 @@ function introduction({ blocks }) {
 }
 
 function presentation(main, button) {
-  const blocks = blocksOf(main), steps = stepsOf(blocks), root = document.documentElement;
+  const blocks = blocksOf(main), single = stepsOf(blocks), root = document.documentElement;
+  let steps = single;
   const status = make("span"), next = makeButton("", () => forward());
   set(status, { role: "status" });
   const bar = make("nav", { className: "steps" }, makeButton("Back", () => back()), status, next, makeButton("Leave (Esc)", () => leave()));
@@ -84,10 +101,11 @@ function presentation(main, button) {
 
   // Letters are as large as the screen has room for. Where the code of a view or a picture is in
   // the way it is folded; what is still too high is scrolled.
+  const largestNow = () => Math.max(SMALLEST, Math.min(window.innerHeight * 0.044, window.innerWidth * 0.028));
   function fit() {
     const { innerWidth: wide, innerHeight: high } = window;
     const pictures = parts(PICTURE), lines = parts(".source, .printed, .text pre");
-    const largest = Math.max(SMALLEST, Math.min(high * 0.044, wide * 0.028)), sizes = [];
+    const largest = largestNow(), sizes = [];
     for (let size = largest; size > SMALLEST; size -= 1) sizes.push(size);
     root.style.setProperty("--columns", Math.max(40, ...lines.map(columnsOf)));
     // a picture is as wide as the screen, if it is not too high then
@@ -132,12 +150,15 @@ function presentation(main, button) {
       main.querySelectorAll(`[${name}]`).forEach((node) => node.removeAttribute(name));
     }
   }
+  // Code and what it gives are folded for readers; here they have steps of their own.
+  function foldIn(nodes) {
+    for (const node of nodes) node.open = node.matches(".fold");
+  }
   function show(k) {
     tidy();
     now = k;
     for (const block of blocks) block.toggleAttribute("data-away", !step().blocks.includes(block));
-    // code and what it gives are folded for readers; here they have steps of their own
-    parts("details").forEach((node) => { node.open = node.matches(".fold"); });
+    foldIn(parts("details"));
     if (waiting()) step().hidden.forEach((block) => block.toggleAttribute("data-waits", true));
     fit();
     parts(".live, img").forEach((node) => resized.observe(node));
@@ -176,15 +197,30 @@ function presentation(main, button) {
     else if (now > 0) show(now - 1);
   }
 
-  function enter(k) {
+  // At the step of a number, or else at what is at the top of the window.
+  function enter(number) {
     if (!presenting()) {
-      entered = { k, top: window.scrollY, hash: location.hash };
+      const first = top();
+      entered = { top: window.scrollY, hash: location.hash };
       opened = [...main.querySelectorAll("details[open]")];
-      for (const one of steps) one.asked = false;
       root.classList.add("presenting");
       set(main, { tabindex: -1 });
+      join();
+      entered.k = steps.findIndex(({ blocks, intro }) => blocks.includes(first) && !intro.includes(first));
     }
-    show(Math.min(k, steps.length - 1));
+    show(Math.min(number ?? entered.k, steps.length - 1));
+  }
+  // A screen takes as much as it has room for in letters that are still large.
+  function join() {
+    const size = Math.max(SMALLEST, 0.85 * largestNow()), gap = 0.5 * size;
+    root.style.setProperty("--size", `${size}px`);
+    foldIn([...main.querySelectorAll("details")]);
+    steps = joined(single, (block) => block.offsetHeight + gap, room() - size).map((step) => ({ ...step, asked: false }));
+    restore();
+  }
+  function restore() {
+    opened.forEach((node) => { node.open = true; });
+    main.querySelectorAll(".fold").forEach((node) => { node.open = opened.includes(node); });
   }
   function leave() {
     const { blocks: [...shown], intro } = step(), first = shown.find((block) => !intro.includes(block));
@@ -193,8 +229,7 @@ function presentation(main, button) {
     root.classList.remove("presenting");
     main.removeAttribute("tabindex");
     for (const name of ["style", "data-dense"]) root.removeAttribute(name);
-    opened.forEach((node) => { node.open = true; });
-    main.querySelectorAll(".fold").forEach((node) => { node.open = opened.includes(node); });
+    restore();
     if (now === entered.k && !entered.hash.startsWith("#present-")) {
       window.scrollTo(0, entered.top);
       history.replaceState(null, "", entered.hash || location.pathname + location.search);
@@ -208,10 +243,10 @@ function presentation(main, button) {
     first.focus({ preventScroll: true });
     first.addEventListener("blur", () => first.removeAttribute("tabindex"), { once: true });
   }
-  // The step that is at the top of the window.
-  function here() {
-    const k = steps.findIndex((one) => one.blocks.some((block) => !one.intro.includes(block) && block.getBoundingClientRect().bottom > 40));
-    return k < 0 ? steps.length - 1 : k;
+  // What is at the top of the window and in a step.
+  function top() {
+    const there = single.flatMap(({ blocks, intro }) => blocks.filter((block) => !intro.includes(block)));
+    return there.find((block) => block.getBoundingClientRect().bottom > 40) ?? there.at(-1);
   }
   function answer() {
     if (waiting()) return ask();
@@ -229,10 +264,10 @@ function presentation(main, button) {
     if (!presenting()) {
       if (key.toLowerCase() !== "p" || typing || event.repeat) return;
       event.preventDefault();
-      return enter(here());
+      return enter();
     }
     const scrolls = target.matches?.(".source, .python, .printed, .wide, .highlight") && target.scrollWidth > target.clientWidth;
-    const moves = typing || scrolls || target.closest?.(".explore td, .explore .vectors, .explore canvas");
+    const moves = typing || scrolls || target.closest?.(".explore td, .explore svg, .explore canvas");
     const acts = typing || target.closest?.("a, button, summary, input, .explore");
     const does = {
       PageDown: forward,
@@ -260,7 +295,7 @@ function presentation(main, button) {
   }
   window.addEventListener("hashchange", follow);
   button.hidden = false;
-  button.addEventListener("click", () => enter(here()));
+  button.addEventListener("click", () => enter());
   follow();
 }
 

@@ -1,7 +1,7 @@
 // What a page does for its readers, apart from its views: boxes that scroll, and all folds at once.
 
-// A box with more in it than it shows is a stop for the keyboard, and says on which side there
-// is more. Any other is neither.
+// A box with more in it than it shows says on which side there is more, and is a stop for the
+// keyboard, unless its cells are. Any other is neither.
 function watchBox(box) {
   const edges = () => {
     const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
@@ -10,6 +10,7 @@ function watchBox(box) {
   };
   const look = () => {
     const wide = edges();
+    if (box.matches(".scroll")) return;
     set(box, {
       tabindex: wide ? 0 : undefined,
       role: wide ? "group" : undefined,
@@ -17,7 +18,8 @@ function watchBox(box) {
     });
   };
   box.addEventListener("scroll", edges, { passive: true });
-  new ResizeObserver(look).observe(box);
+  const resized = new ResizeObserver(look);
+  for (const node of [box, ...box.children]) resized.observe(node);
 }
 document.querySelectorAll("[data-box], .text .highlight").forEach(watchBox);
 
@@ -29,4 +31,19 @@ for (const button of document.querySelectorAll(".unfold")) {
     folds.forEach((fold) => { fold.open = open; });
     setText(button, open ? "Fold all" : "Unfold all");
   });
+}
+
+// A puzzle: a name that is chosen is answered, and what the check says unfolds, either way.
+for (const puzzle of document.querySelectorAll(".puzzle")) {
+  const names = [...puzzle.querySelectorAll("li")], verdict = puzzle.querySelector("details");
+  const right = puzzle.querySelector("[data-right]").textContent, said = make("p", { className: "said" });
+  set(said, { role: "status" });
+  const choose = (chosen) => {
+    for (const { firstChild: button } of names) set(button, { "aria-pressed": button.textContent === chosen });
+    puzzle.dataset.solved = chosen === right ? "yes" : "no";
+    setText(said, chosen === right ? `Yes: ${right}.` : `Not this one, though it is a mistake that people make. Here it is: ${right}.`);
+    verdict.open = true;
+  };
+  for (const name of names) name.replaceChildren(makeButton(name.textContent, () => choose(name.textContent)));
+  verdict.before(said);
 }

@@ -18,8 +18,11 @@ from ..guard import get_ipython
 from ..pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
-MOST = 2000  # states with all combinations; places of all vectors in a plane
-DRAWN = 1200  # the same of a drawing, whose pictures are larger
+MOST = 2000  # states with all combinations
+PLACES = 1200  # of all vectors in a plane
+# Said beside a control: what a reader moves next puts back what was moved before.
+BACK = "on this page all that was moved before goes back to its start"
+ALONE = {"plane": f"drag a point; {BACK}", "amounts": f"drag it in the picture; {BACK}"}
 AGAIN = 25  # states that are computed once more
 
 
@@ -68,6 +71,9 @@ class Recorder:
         self.full = {spec["name"]: _values(spec) for spec in self.controls}
         self.start = tuple(self.full[spec["name"]].index(spec["value"]) for spec in self.controls)
         self.alone = math.prod(map(len, self.full.values())) > MOST
+        for spec in self.controls:
+            if spec["kind"] in ALONE and (self.alone or len(spec["value"]) > 1):
+                spec["hint"] = ALONE[spec["kind"]]
 
     def record(self):
         states = self.states()
@@ -165,10 +171,8 @@ def _on_page(spec, texts, widget):
         labels = [*dict.fromkeys([spec["value"], *texts])]
         return {"name": spec["name"], "kind": "choice", "value": 0, "labels": labels}
     if spec["kind"] == "plane":
-        drawn, limit = _drawn_ends(spec, widget), spec["limit"]
-        spec = spec | {"ends": drawn or [[-limit, limit]] * 2}
-        most = (DRAWN if drawn else MOST) // _ways(spec, widget.controls)
-        return spec | {"by": _grid(spec, most)}  # for the arrow keys
+        spec = spec | {"ends": _ends(spec, widget)}
+        return spec | {"by": _grid(spec, PLACES // _ways(spec, widget.controls))}  # for the keys
     return spec
 
 
@@ -228,19 +232,21 @@ def _steps(by, low, high):
     return [round(k * by, 3) + 0.0 for k in range(first, last + 1)]
 
 
-def _drawn_ends(spec, widget):
-    """How far a drawing lets vectors go, right and up: [[low, high], [low, high]], or None."""
+def _ends(spec, widget):
+    """How far the drawing lets vectors go, right and up: [[low, high], [low, high]]."""
     panels = widget.compute({})["panels"]
     marks = (mark for panel in panels for part in panel.get("parts", ()) for mark in part["marks"])
     drags = (mark["drags"] for mark in marks if len(mark.get("drags", ())) == 5)
-    return next((ends for name, *_, ends in drags if name == spec["name"]), None)
+    whole = [[-spec["limit"], spec["limit"]]] * 2
+    return next((ends for name, *_, ends in drags if name == spec["name"]), whole)
 
 
 def _ways(spec, controls):
     """In how many ways the other controls are combined with each place; 1 if they are too many."""
     others = (one for one in controls if one["name"] != spec["name"])
     ways = (2 if x["kind"] == "switch" else len(x.get("labels", [])) or MOST for x in others)
-    return ways if (ways := math.prod(ways)) <= 4 else 1
+    planes = sum(x["kind"] == "plane" for x in controls)  # share the places among them
+    return ways if (ways := math.prod(ways)) <= 4 else planes
 
 
 def _grid(spec, most):

@@ -24,7 +24,7 @@ function onPages(input, go) {
 function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
   if (control.kind in HINTS) { // it is in the picture
-    const words = make("span", { id: hint, textContent: HINTS[control.kind] });
+    const words = make("span", { id: control.kind === "cells" ? hint : "", textContent: control.hint ?? HINTS[control.kind] });
     return { row: make("div", { className: `control ${control.kind}` }, make("span", { textContent: name }), words) };
   }
   const makeOne = { choice: makeChoice, text: makeText, switch: makeSwitch }[control.kind] ?? makeSlider;
@@ -105,19 +105,17 @@ function option({ labels, low, high, by }, word, k) {
   return labels.includes(word) ? labels.indexOf(word) : null;
 }
 
-// The fields of all controls, with the vectors in a plane, which stand beside the picture.
+// The fields of all controls.
 function makeForm(title, controls, { change, reset, busy, hint }) {
   const made = controls.map((one) => makeControl(one, (value) => change(one.name, value), busy, hint));
-  const vectors = controls.find(({ kind }) => kind === "plane");
-  const plane = vectors && makePlane(vectors, (value) => change(vectors.name, value));
-  const shows = Object.fromEntries(controls.map(({ name, kind }, k) => [name, kind === "plane" ? plane.show : made[k].show]));
+  const shows = Object.fromEntries(controls.map(({ name }, k) => [name, made[k].show]));
   const rows = make("div", { className: controls.length > 6 ? "rows many" : "rows" }, ...made.map(({ row }) => row));
   const button = makeButton("reset", reset);
   button.className = "reset";
   const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), button);
   set(fields, { "aria-label": `${title}: controls` });
   return {
-    fields, plane,
+    fields,
     show(values) {
       for (const [name, value] of Object.entries(values)) shows[name]?.(value);
     },

@@ -181,7 +181,8 @@ function makePanel(kind, title, palette, rgba, on) {
     setText(name, [panel.title, axes].filter(Boolean).join(": "));
     [low, high].forEach((end, n) => setText(end, panel.scale[n]));
     show((panel.marked ?? []).map(([word]) => word));
-    set(made.named, { "aria-label": panel.alt ?? [title, panel.title].filter(Boolean).join(": ") });
+    const by = panel.axes.filter(Boolean).join(" by ");
+    set(made.named, { "aria-label": panel.alt ?? ([panel.title, by].filter(Boolean).join(": ") || title) });
     made.draw(panel);
   }
   return { figure, draw, mark: made.mark, renew: made.renew };
@@ -200,7 +201,7 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     const head = makeHead(rgba, pick && (() => pick(k)));
     return { ...head, figure: head.box };
   }
-  function draw(panels, before, after) {
+  function draw(panels, after) {
     made = panels.map((panel, k) => {
       const kind = panel.small ? "small" : panel.parts ? "sketch" : panel.cells.length ? "table" : "canvas";
       return made[k]?.kind === kind ? made[k] : { ...makeOne(kind, k), kind };
@@ -211,7 +212,7 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     // once there were many heads their place stays
     if (heads.children.length !== small.length) heads.style.minHeight = `${heads.getBoundingClientRect().height}px`;
     fill(heads, small);
-    fill(box, [...before, ...large, heads, after]);
+    fill(box, [...large, heads, after]);
     made.forEach((one, k) => one.draw(panels[k]));
   }
   return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
@@ -253,8 +254,7 @@ function watchKernel(model, { back, gone }) {
 function makeView(model, picture) {
   const controls = model.get("controls"), title = model.get("title"), values = { ...picture.values };
   const find = (word) => controls.find(({ name, kind }) => name === word && ["slider", "stops", "choice"].includes(kind));
-  const [switches, vectors] = ["cells", "plane"].map((word) => controls.find(({ kind }) => kind === word));
-  const query = find("query"), head = find("head");
+  const switches = controls.find(({ kind }) => kind === "cells"), query = find("query"), head = find("head");
   const hint = `explore-${Math.random().toString(36).slice(2)}`;
   const words = makeWords(model.get("help"));
   const talk = makeTalk(model, {
@@ -340,10 +340,7 @@ function makeView(model, picture) {
     form.fields.disabled = false;
     form.limit(picture.most);
     words.tell(picture);
-    const marks = picture.panels.flatMap(({ parts = [] }) => parts.flatMap((part) => part.marks));
-    const isDrawn = marks.some(({ drags }) => drags && drags[0] === vectors?.name); // then it needs no plane
-    board.draw(picture.panels, form.plane && !isDrawn ? [form.plane.box] : [], words.box);
-    form.plane?.call(picture.panels[0] ?? { rows: [] });
+    board.draw(picture.panels, words.box);
     if (isSettled) show(values);
     else if (switches) board.mark(values[switches.name], hint);
     guide.follow();

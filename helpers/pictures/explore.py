@@ -26,7 +26,12 @@ from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
 
-SCRIPTS = "controls.js", "plane.js", "pixels.js", "table.js", "sketch.js", "explore.js"
+# Controls that are dragged, and a picture in which they are.
+GRIPS = {
+    "plane": "Blend(weights, words, values=values, drags={{'values': {0!r}}}, window=...)",
+    "amounts": "Arcs(weights, words, drags={0!r})",
+}
+SCRIPTS = "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
 STILL = """<div class="explore-still"><style>
 .jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
@@ -66,12 +71,10 @@ class Explore(anywidget.AnyWidget):
     def __init__(self, fn, controls):
         self._fn = fn
         self._controls = {name: control(name, short, fn) for name, short in controls.items()}
-        for kind in ("cells", "plane", "amounts"):
-            several = [c.name for c in self._controls.values() if c.kind == kind]
-            if len(several) > 1:
-                raise InputError(
-                    f"{' and '.join(several)} cannot both be the {kind}; one matrix can."
-                )
+        several = [c.name for c in self._controls.values() if c.kind == "cells"]
+        if len(several) > 1:
+            raise InputError(f"{' and '.join(several)} cannot both be the cells; one matrix can.")
+        self._dragged = [c for c in self._controls.values() if c.kind in GRIPS]
         self._lock = threading.RLock()  # questions are answered one at a time
         # The desk answers the page: a slow function must not stop the thread that brings the
         # messages, which all widgets share. The worker calls fn, so that the desk can stop it.
@@ -107,7 +110,7 @@ class Explore(anywidget.AnyWidget):
                 plain = {name: self._controls[name].plain(x) for name, x in values.items()}
                 self._values = self._values | plain
                 arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
-                outcome = self._worker.call(lambda: _drawn(self._fn(**arguments)))
+                outcome = self._worker.call(lambda: _drawn(self._fn(**arguments), self._dragged))
                 printed = outcome.printed
                 if outcome.error is None:
                     self._views, self._panels = outcome.value
@@ -250,10 +253,10 @@ def explore(fn, /, **controls):
         True or False                      a switch
         a matrix of True and False         a switch in each cell of the picture, as many as
                                            the matrix has; fn gets a bool tensor of its own
-        an array of numbers (n,), 0 to 1   amounts, to be dragged in the picture
-        an array of numbers (n, 2)         vectors in a plane, to be dragged, named as the
-                                           rows of the picture if those are as many; fn gets
-                                           a float tensor of its own
+        an array of numbers (n,), 0 to 1   amounts, to be dragged in a drawing such as Arcs,
+                                           whose drags= names the control
+        an array of numbers (n, 2)         vectors, to be dragged in a drawing such as Blend;
+                                           fn gets a float tensor of its own
         The default of the function's parameter is the start, otherwise the middle of a
         slider and the first of a choice. A control named "step" is a slider with back, play
         and next; of a list or dict it shows the names beside it. A choice or slider named
@@ -290,8 +293,9 @@ def _close_earlier(widget):
     _shown[cell] = run, [*widgets, widget]
 
 
-def _drawn(result):
-    """([(title, View)], panels) of what the function returned.
+def _drawn(result, dragged):
+    """([(title, View)], panels) of what the function returned; dragged: controls that only a
+    drawing can move.
 
     A part of its call: reading this may fail or take for ever, too.
     """
@@ -299,7 +303,15 @@ def _drawn(result):
         raise InputError("it returned None: is `return` missing?")
     several = side_by_side(result if isinstance(result, dict) and result else {"": result})
     views = [(title, view.part(MAX_SIDE)) for title, view in several]
-    return views, _panels(views)
+    panels = _panels(views)
+    marks = [mark for panel in panels for part in panel.get("parts", ()) for mark in part["marks"]]
+    for control in dragged:
+        if not any(mark.get("drags", [None])[0] == control.name for mark in marks):
+            raise InputError(
+                f"{control.name} is dragged in a drawing, and nothing that was returned has a "
+                f"mark for it; return {GRIPS[control.kind].format(control.name)}."
+            )
+    return views, panels
 
 
 def _panels(views):
@@ -332,7 +344,6 @@ def _panel(title, view, **small):
             [word, [i * len(columns) + j for i, j in np.argwhere(cells).tolist()]]
             for word, cells in view.marked.items()
         ],
-        "points": [[name, *point] for name, point in view.points.items()],
         "lit": [i * len(columns) + j for i, j in sorted(view.highlights)],
         "explains": view.explain is not None,
         "cells": cells,

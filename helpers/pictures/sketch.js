@@ -115,6 +115,7 @@ function makePart({ look, sets, drags }) {
       "aria-valuetext": what && !Array.isArray(now) ? label : undefined,
       class: what ? "drags" : word ? "sets" : undefined,
       "data-value": what && String(now),
+      "data-control": what && what[0],
       "data-cell": cell && String(cell),
     });
   }

@@ -14,6 +14,10 @@ ROLES = {
     "key": ("#0b5fae", "#7fbcf2"),
     "value": ("#1a7434", "#6fcf8b"),
     "rest": ("#616161", "#b0b0b0"),
+    # words that are told apart, whatever their roles
+    "first": ("#7b2d9b", "#d7a0f0"),
+    "second": ("#00696f", "#58cfd4"),
+    "third": ("#7d5a00", "#e3bd4e"),
 }
 INK = "#1f1f1f"  # of a still picture; on a page that of the other texts
 INCH = 80  # pixels

@@ -61,7 +61,6 @@ class View:
     head: which of them, from 0, the matrix is: outlined; None if it is none of them.
     limits: {"step": 3}: sliders of the live view that go no higher for now. One named "head"
         counts up to the heads there are by itself.
-    points: {name: (x, y)}: vectors that stay where they are, beside those to be dragged.
     reached: a sentence that says why the target of the view is reached; "" while it is not.
     Raises InputError where these do not fit together.
     """
@@ -83,7 +82,6 @@ class View:
     marked: object = None
     clip: bool = False
     limits: object = None
-    points: object = None
     reached: str = ""
 
     def __post_init__(self):
@@ -116,12 +114,8 @@ class View:
         if len(self.marked) > MAX_KINDS:
             raise InputError(f"marked has {len(self.marked)} kinds; at most {MAX_KINDS} fit.")
         self.limits = {name: float(x) for name, x in (self.limits or {}).items()}
-        self.points = {
-            one_line(str(name)): tuple(map(float, point))
-            for name, point in (self.points or {}).items()
-        }
-        if not np.isfinite([*self.limits.values(), *sum(self.points.values(), ())]).all():
-            raise InputError("limits and points are finite numbers.")
+        if not np.isfinite([*self.limits.values()]).all():
+            raise InputError("limits are finite numbers.")
         self._fit_heads()
         self.scale = self._ends(self.scale)
         self.caption, self.reached = as_text(self.caption), as_text(self.reached)

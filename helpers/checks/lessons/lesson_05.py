@@ -5,6 +5,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from ... import attention
+from ...attention import attention_loss
 from ..catalogue.whole import ATTENTION, IN_FORMULA
 from ..exercise import Exercise, Probe
 from ..modules import (
@@ -65,10 +66,6 @@ def _of_each(weights, wanted):
     return weights[torch.arange(len(weights)), wanted]
 
 
-def _loss(weights, wanted):
-    return -_of_each(weights, wanted).log().mean()
-
-
 def _wishes():
     """The last column is wanted by none, so that each wish can be moved by one."""
     square, oblong = exact(4, 4, step=3), exact(5, 7, step=7).double()
@@ -90,16 +87,16 @@ def _at(*columns):
 LOSS = Exercise(
     "attention_loss(weights, wanted) -> a number",
     "scores",
-    _loss,
+    attention_loss,
     _wishes,
     mistakes={
         "every row with every wanted column": lambda weights, wanted: (
             -weights[:, wanted].log().mean()
         ),
-        "sign of the logarithm kept": lambda weights, wanted: -_loss(weights, wanted),
+        "sign of the logarithm kept": lambda weights, wanted: -attention_loss(weights, wanted),
         "added up, not averaged": (
-            lambda weights, wanted: len(wanted) * _loss(weights, wanted),
-            lambda weights, wanted: -len(wanted) * _loss(weights, wanted),
+            lambda weights, wanted: len(wanted) * attention_loss(weights, wanted),
+            lambda weights, wanted: -len(wanted) * attention_loss(weights, wanted),
         ),
         "a loss for each row": lambda weights, wanted: -_of_each(weights, wanted).log(),
         "averaged before the logarithm": lambda weights, wanted: (

@@ -1,0 +1,77 @@
+"""What is computed, kept and thrown away while a model writes word by word."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from .given import as_array, wide
+from .sketch import Sketch
+from .view import View
+
+MAX_WORDS = 10
+ROW, BOX = 26, 56  # pixels: the height of a word, the width of its query, key or value
+GAP = 150  # between queries and keys, where the scores are
+
+
+@dataclass
+class Cache(View):
+    """Cache(counts, words, now=now): a query, a key and a value for each word written so far, and
+    a line for each score that the newest word takes.
+
+    matrix: (n, n), how often each score was computed so far; a row is a query.  tokens: the words.
+    now: (n, n) of bool, the scores computed for the newest word. A word with one in its row is
+        computed anew; one with one in its column only is read from the cache, its query is gone.
+    The other arguments are those of View. Raises InputError where these do not fit together.
+    """
+
+    now: object = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        n, m = self.matrix.shape
+        self.now = as_array(self.now, "now").astype(bool)
+        if n != m or n > MAX_WORDS or self.now.shape != (n, n):
+            shapes = f"the counts have the shape {n, m}, now has {self.now.shape}"
+            raise InputError(f"{shapes}; twice (n, n) is expected, n up to {MAX_WORDS}.")
+
+    def _state(self, i, role):
+        """What has become of it: "new", "kept", "gone", or "" while the word is not written."""
+        if self.now[i].any():
+            return "new"
+        if self.now[:, i].any() and role != "query":
+            return "kept"
+        return "gone" if (self.matrix[i] > 0).any() else ""
+
+    def sketch(self):
+        """One drawing: a row for each word, from its query lines to the keys that it meets."""
+        left = 8 * max(map(wide, self.tokens)) + 12
+        starts = {"query": left, "key": left + BOX + GAP, "value": left + 2 * BOX + GAP + 12}
+        sketch = Sketch(starts["value"] + BOX + 4, ROW * (len(self.tokens) + 1))
+        middles = ROW * (np.arange(len(self.tokens)) + 1.5)
+        for i, j in np.ndindex(self.now.shape):
+            ends = [(left + BOX + 2, middles[i]), (starts["key"] - 2, middles[j])]
+            sketch.line(ends, "rest", 1.5, opacity=0.7 * self.now[i, j])
+        for role, x in starts.items():
+            sketch.text(x + BOX / 2, ROW / 2, role, f"{role} strong")
+            for i, y in enumerate(middles):
+                state, high = self._state(i, role), ROW / 2 - 3
+                held, right = state in ("new", "kept"), x + BOX
+                sketch.box(x, y - high, BOX, 2 * high, role, opacity=0.3 * (state == "new"))
+                edge = [(x, y - high), (right, y - high), (right, y + high), (x, y + high)]
+                sketch.line([*edge, edge[0]], role, 1.5, opacity=float(held))
+                sketch.text(x + BOX / 2, y, state, "ink" if held else "rest")
+        for i, y in enumerate(middles):
+            sketch.text(left - 8, y, self.tokens[i], side="right")
+        return [sketch]
+
+    def alt(self):
+        """One sentence for those who do not see the picture."""
+        roles = "query", "key", "value"
+        every = {role: [self._state(i, role) for i in range(len(self.tokens))] for role in roles}
+        said = (
+            ", ".join(f"{role} {states.count(state)}" for role, states in every.items())
+            for state in ("new", "kept", "gone")
+        )
+        words = "Computed now: {}; kept: {}; gone: {}; {} scores.".format(*said, self.now.sum())
+        return " ".join(f"{words} {self.caption}".split())

@@ -1,0 +1,221 @@
+"""Tiles: where each number of each word goes when words are split into heads, and merged again."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from .given import as_array, wide
+from .sketch import Sketch
+from .view import View
+
+STEPS = ["words", "cut", "heads", "merged"]
+NO_GUESS = "no guess"
+COLOURS = "first", "second", "third"  # roles of words, in turn
+MAX_WORDS, MAX_NUMBERS = 6, 8
+SIZE, GAP = 30, 12  # pixels of a tile, and between those of two heads
+ROW = SIZE + 6
+APART = 56  # pixels between the words and the heads
+TOP = 24
+
+
+@dataclass
+class Tiles(View):
+    """Tiles(numbered, words, heads=split(numbered)): words as rows of numbered tiles, a colour for
+    each word, and where each tile lands in the heads.
+
+    matrix: (n, d) or a batch of one (1, n, d), each number once, torch.arange for instance.
+    tokens: the n words.
+    heads: (num_heads, n, head_dim), or (1, ...), what a function made of them: the number on a
+        tile says where it went.
+    merged: (n, d) or (1, n, d), what was made of the heads; needed for the last step only.
+    step: "words", "cut" between the numbers of two heads, "heads" or "merged".
+    guess: {tile: place}: where a reader expects this tile, one of Tiles.places(...). A click on
+        a place of a head sets a control named "guess".
+    caption: by default what is to be seen at this step.
+    The other arguments are those of View.  Raises InputError where these do not fit together.
+    """
+
+    steps = STEPS
+
+    heads: object = None
+    merged: object = None
+    step: str = "words"
+    guess: object = None
+
+    def __post_init__(self):
+        self.start = start = _one("the words", self.matrix, 2)
+        n, d = start.shape
+        if n > MAX_WORDS or d > MAX_NUMBERS:
+            raise InputError(f"{n} words of {d} numbers; at most {MAX_WORDS} of {MAX_NUMBERS} fit.")
+        self.split = _one("heads", self.heads, 3)
+        if self.split.shape[1] != n:
+            raise InputError(
+                f"heads has the shape {self.split.shape}; (num_heads, {n}, head_dim) is expected."
+            )
+        if self.step not in STEPS or self.step == "merged" and self.merged is None:
+            raise InputError(
+                f"step is {self.step!r}; {', '.join(STEPS)} are expected, the last one with merged=."
+            )
+        self.back = start if self.merged is None else _one("merged", self.merged, 2)
+        if self.back.shape != start.shape:
+            raise InputError(f"merged has the shape {self.back.shape}, the words {start.shape}.")
+        for what, numbers in ("the words", start), ("heads", self.split), ("merged", self.back):
+            if sorted(numbers.ravel()) != sorted(set(start.ravel())):
+                raise InputError(
+                    f"{what}: each number of the words once is expected, as torch.arange gives them."
+                )
+        self.matrix = {"heads": np.hstack(list(self.split)), "merged": self.back}.get(
+            self.step, start
+        )
+        self.keys = [str(k) for k in range(self.matrix.shape[1])]
+        if self.step == "heads":
+            count, _, size = self.split.shape
+            self.keys = [f"head {h}, {k}" for h in range(count) for k in range(size)]
+        self.heads, self.digits, self.axes = None, 0, ("Word", "Number")
+        self.explain = self.explain or self._origin
+        super().__post_init__()
+        ((self.asked, self.place),) = (self.guess or {None: NO_GUESS}).items()
+        if self.place not in self.places(*self.split.shape):
+            raise InputError(f"the guess is {self.place!r}; one of Tiles.places(...) is expected.")
+        self.caption = self.caption or self._seen()
+        if self.step in STEPS[2:] and self.place != NO_GUESS:
+            self._judge()
+
+    @staticmethod
+    def places(num_heads, n, head_dim):
+        """["no guess", "head 0, row 0, number 0", ...]: what a control named guess chooses from."""
+        every = np.ndindex(num_heads, n, head_dim)
+        return [NO_GUESS, *(f"head {h}, row {i}, number {k}" for h, i, k in every)]
+
+    @property
+    def _strays(self):
+        """How many tiles are in the row of another word."""
+        return sum(self._of(x)[0] != i for (i, _), x in np.ndenumerate(self.matrix))
+
+    def _seen(self):
+        """What is to be seen at this step."""
+        if self.step == "words":
+            return "A row is a word, a tile one of its numbers."
+        if self.step == "cut":
+            return f"Each word is cut: {self.split.shape[2]} of its numbers for each head."
+        if self._strays:
+            return f"{self._strays} of {self.start.size} tiles are in the row of another word."
+        every = (
+            "In every head each word has its row" if self.step == "heads" else "The words are back"
+        )
+        return f"{every}: no tile is in the row of another word."
+
+    def _judge(self):
+        """What there is to say about the guess."""
+        tile, right = self.asked, self._landed(self.asked)
+        word, k = self._of(tile)
+        size = self.split.shape[2]
+        h = k // size
+        said = f"Tile {tile} went to {right}"
+        if self.place != right:
+            self.caption += f"\n{said}; your guess was {self.place}."
+        elif self.reached == "":
+            why = "this split does not keep a word in its row"
+            if np.array_equal(
+                self.split, self.start.reshape(len(self.start), -1, size).swapaxes(0, 1)
+            ):
+                every = ", ".join(map(str, range(h * size, (h + 1) * size)))
+                why = f"head {h} gets the numbers {every} of every word"
+            self.reached = (
+                f"{said}, as you said: it is number {k} of {self.tokens[word]}, and {why}."
+            )
+
+    def _landed(self, number):
+        place = int(np.flatnonzero(self.split.ravel() == number)[0])
+        return self.places(*self.split.shape)[1 + place]
+
+    def _of(self, number):
+        """(word, place in it) of a number, at the start."""
+        return tuple(map(int, np.argwhere(self.start == number)[0]))
+
+    def _origin(self, i, j):
+        word, k = self._of(self.matrix[i, j])
+        return f"number {k} of {self.tokens[word]}"
+
+    def sketch(self):
+        """The words on the left, the heads on the right; each tile where it is at this step."""
+        heads, n, size = self.split.shape
+        left = 8 * max(map(wide, self.tokens)) + 12
+        d = self.start.shape[1]
+        apart = left + d * SIZE + (d // size) * GAP + APART
+        sketch = Sketch(apart + heads * (size * SIZE + 2 * GAP), TOP + n * ROW + 4)
+
+        def in_word(i, k):
+            return left + k * SIZE + (k // size) * GAP * (self.step != "words"), TOP + i * ROW
+
+        def in_head(h, i, k):
+            return apart + h * (size * SIZE + 2 * GAP) + k * SIZE, TOP + i * ROW
+
+        for i, word in enumerate(self.tokens):
+            sketch.text(left - 8, TOP + i * ROW + SIZE / 2, word, COLOURS[i % 3] + " strong",
+                        side="right")  # fmt: skip
+        for h in range(heads):
+            x, _ = in_head(h, 0, 0)
+            sketch.text(x + size * SIZE / 2, TOP / 2, f"head {h}", "rest")
+        names = self.places(heads, n, size)
+        for place, (h, i, k) in enumerate(np.ndindex(self.split.shape), start=1):
+            x, y = in_head(h, i, k)
+            sketch.line(_square(x, y, SIZE), "rest", 1, opacity=0.6)
+            sketch.box(x + 1, y + 1, SIZE - 2, SIZE - 2, "rest", opacity=0.12,
+                       sets=("guess", place, names[place]), label=names[place])  # fmt: skip
+        for (i, k), number in np.ndenumerate(self.start):
+            x, y = in_word(i, k)
+            sketch.line(_square(x, y, SIZE), "rest", 1, opacity=0.6)
+            if self.step == "heads":
+                x, y = in_head(*np.argwhere(self.split == number)[0])
+            elif self.step == "merged":
+                x, y = in_word(*np.argwhere(self.back == number)[0])
+            self._tile(sketch, x, y, i, number)
+        if self.place != NO_GUESS:
+            x, y = in_head(*np.unravel_index(names.index(self.place) - 1, self.split.shape))
+            sketch.line(_square(x, y, SIZE), "ink", 3)
+            if self.step != "heads":
+                sketch.text(x + SIZE / 2, y + SIZE / 2, f"{self.asked}?", "ink strong")
+        return [sketch]
+
+    def _tile(self, sketch, x, y, i, number):
+        corners, role = _square(x + 2, y + 2, SIZE - 4), COLOURS[i % 3]
+        sketch.area(corners, role, opacity=0.3 if i < 3 else 0.1)
+        sketch.line(corners, role, 4 if number == self.asked else 2)
+        row, column = map(int, np.argwhere(self.matrix == number)[0])
+        text = f"{number:g}"
+        sketch.text(x + SIZE / 2, y + SIZE / 2, text, "ink strong" if number == self.asked else "ink",
+                    cell=(row, column), label=f"tile {text}, of {self.tokens[i]}")  # fmt: skip
+
+    def alt(self):
+        """One sentence for those who do not see the picture."""
+        heads, n, size = self.split.shape
+        rows = "; ".join(
+            f"{word}: {', '.join(f'{x:g}' for x in row)}"
+            for word, row in zip(self.tokens, self.matrix, strict=True)
+        )
+        if self.step == "heads":
+            rows = "; ".join(
+                f"head {h}: " + " | ".join(", ".join(f"{x:g}" for x in row) for row in head)
+                for h, head in enumerate(self.split)
+            )
+        said = f"Words as rows of numbered tiles, step {self.step}. {rows}."
+        return " ".join(f"{said} {self.caption}".split())
+
+
+def _one(what, given, ndim):
+    """An array of so many dimensions; a batch of one is taken out."""
+    if given is None:
+        raise InputError(f"Tiles needs {what}.")
+    array = as_array(given, what)
+    if array.ndim == ndim + 1 and len(array) == 1:
+        array = array[0]
+    if array.ndim != ndim or not array.size:
+        shape = "(n, d)" if ndim == 2 else "(num_heads, n, head_dim)"
+        raise InputError(f"{what} has the shape {array.shape}; {shape} is expected.")
+    return array
+
+
+def _square(x, y, size):
+    return [(x, y), (x + size, y), (x + size, y + size), (x, y + size), (x, y)]
