@@ -66,7 +66,7 @@ function stepsOf(blocks) {
 // The same steps, where two share a screen of which one would leave half empty. What has a picture
 // fills its own; what follows a question waits with its answer, and no second question does.
 function joined(steps, heightOf, room) {
-  const high = ({ blocks }) => blocks.reduce((sum, block) => sum + (isLive(block) || isPicture(block) ? room : heightOf(block)), 0);
+  const high = ({ blocks }) => blocks.reduce((total, block) => total + (isLive(block) || isPicture(block) ? room : heightOf(block)), 0);
   return steps.reduce((all, step) => {
     const before = all.at(-1), isHalf = (one) => high(one) < room / 2, begins = isHeading(step.blocks[0]);
     const isOne = before && (isHalf(before) || isHalf(step) && !begins) && !(before.hidden.length && (step.hidden.length || begins));
@@ -119,10 +119,10 @@ function presentation(main, button) {
     }
     root.removeAttribute("data-dense");
     const code = folding();
-    unfold.hidden = !code;
-    fold(Boolean(code && isSetUp(code)));
+    unfold.hidden = !code.length;
+    fold(code.some(isSetUp));
     if (fits(largest)) return;
-    if (code) fold(true);
+    fold(true);
     if ([...sizes, SMALLEST].some(fits)) return;
     // a view stays with its target: its tables are made dense
     root.toggleAttribute("data-dense", step().blocks.some(isLive));
@@ -132,12 +132,10 @@ function presentation(main, button) {
   // The code of this step that may be folded.
   function folding() {
     const shown = step().blocks.find((block) => isLive(block) || isPicture(block));
-    return step().blocks.find((block) => isSource(block) && (isSetUp(block) || block.parentElement === shown?.parentElement));
+    return step().blocks.filter((block) => isSource(block) && (isSetUp(block) || block.parentElement === shown?.parentElement));
   }
   function fold(folded) {
-    const code = folding();
-    if (!code) return;
-    code.toggleAttribute("data-folded", folded);
+    for (const code of folding()) code.toggleAttribute("data-folded", folded);
     set(unfold, { "aria-expanded": !folded });
   }
 
@@ -200,13 +198,13 @@ function presentation(main, button) {
   // At the step of a number, or else at what is at the top of the window.
   function enter(number) {
     if (!presenting()) {
-      const first = top();
+      const first = atTop();
       entered = { top: window.scrollY, hash: location.hash };
       opened = [...main.querySelectorAll("details[open]")];
       root.classList.add("presenting");
       set(main, { tabindex: -1 });
       join();
-      entered.k = steps.findIndex(({ blocks, intro }) => blocks.includes(first) && !intro.includes(first));
+      entered.k = steps.findIndex((one) => one.blocks.includes(first) && !one.intro.includes(first));
     }
     show(Math.min(number ?? entered.k, steps.length - 1));
   }
@@ -244,8 +242,8 @@ function presentation(main, button) {
     first.addEventListener("blur", () => first.removeAttribute("tabindex"), { once: true });
   }
   // What is at the top of the window and in a step.
-  function top() {
-    const there = single.flatMap(({ blocks, intro }) => blocks.filter((block) => !intro.includes(block)));
+  function atTop() {
+    const there = single.flatMap((one) => one.blocks.filter((block) => !one.intro.includes(block)));
     return there.find((block) => block.getBoundingClientRect().bottom > 40) ?? there.at(-1);
   }
   function answer() {
