@@ -58,7 +58,7 @@ function makeMark() {
   // part: how much of the way to its place it has gone.
   function glide(part) {
     if (part === 1 && String(at) === String(goal)) return;
-    at = goal.map((z, k) => from[k] + (z - from[k]) * part);
+    at = part === 1 ? goal : goal.map((z, k) => from[k] + (z - from[k]) * part);
     place();
   }
   return { draw, glide, group: () => group };
