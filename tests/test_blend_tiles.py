@@ -120,7 +120,7 @@ def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
         (lambda: Blend(LOOK, WORDS, values=VALUES, drags={"keys": "k"}), "with a window"),
         (lambda: Tiles(NUMBERED, heads=GOOD[:, :, :2]), r"\(num_heads, 3, head_dim\) is expected"),
         (lambda: Tiles(NUMBERED, heads=0 * GOOD), "heads: each number of the words once"),
-        (lambda: Tiles(NUMBERED, heads=GOOD, step="merged"), "the last one with merged="),
+        (lambda: Tiles(NUMBERED, heads=GOOD, step="merged"), "the last with merged="),
         (lambda: Tiles(NUMBERED, heads=GOOD, guess={6: "there"}), "the guess is 'there'"),
     ],
 )
