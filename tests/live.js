@@ -12,10 +12,9 @@ live.values = (number, view = live.find(number)) => live.all(view, '.control').m
     if (row.classList.contains('cells')) return live.all(view, 'tbody tr')
         .map((tr) => live.all(tr, 'td[aria-selected]').map((e) => e.ariaSelected === 'true'))
         .filter((switches) => switches.length);
-    if (row.classList.contains('amounts')) return live.all(view, '[role=slider][data-value]').map((e) => Number(e.dataset.value));
-    if (row.classList.contains('plane')) return live.all(view, 'svg .drags')
-        .filter((e) => e.dataset.control.replaceAll('_', ' ') === row.firstChild.textContent)
-        .map((e) => e.dataset.value.split(',').map((x) => Number(Number(x).toFixed(2))));
+    const dragged = live.all(view, 'svg .drags').filter((e) => e.dataset.control.replaceAll('_', ' ') === row.firstChild.textContent);
+    if (row.classList.contains('amounts')) return dragged.map((e) => Number(e.dataset.value));
+    if (row.classList.contains('plane')) return dragged.map((e) => e.dataset.value.split(',').map((x) => Number(Number(x).toFixed(2))));
     return { text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value);
 });
 live.shown = (view) => ({
@@ -89,7 +88,7 @@ live.until = async ([number, { figures, ...right }]) => {
 live.focused = (number) => [document.activeElement].find((e) => live.find(number).contains(e));
 // what can be done with it
 live.kinds = {
-    amount: '.drags[role=slider]', vector: 'svg .drags', mark: 'svg g', point: '.vectors button', word: 'th button', head: '.head', table: 'td', canvas: '.held',
+    amount: '.drags[role=slider]', vector: 'svg .drags', mark: 'svg g', word: 'th button', head: '.head', table: 'td', canvas: '.held',
     choice: 'select', slider: '[type=range]', checkbox: '[type=checkbox]', text: '[type=text]',
     button: 'button',
 };
@@ -129,7 +128,7 @@ live.spoiled = (number) => {
     const name = (e) => `${e.tagName} ${e.getAttribute('class')} ${e.textContent.slice(0, 20)}`;
     const output = view.closest('.jp-OutputArea-output').getBoundingClientRect();
     const parts = 'label, input, select, output, button, .control span, .error, .title, .scroll,'
-        + ' .pixels, .part, .vectors, .key, .bar, .head, .cell, .caption, pre';
+        + ' .pixels, .part, .key, .bar, .head, .cell, .caption, pre';
     const sides = ['left', 'right', 'top', 'bottom'], letters = live.all(view, 'svg text').map((e) => [e, e.getBoundingClientRect()]);
     for (const [k, [e, box]] of letters.entries()) {
         const whole = e.closest('svg').getBoundingClientRect();
@@ -140,7 +139,7 @@ live.spoiled = (number) => {
             if (e.textContent && wide > 1 && high > 5) wrong.push(`${name(e)} over ${name(other)}`);
         }
     }
-    const boxes = live.all(view, parts).filter((e) => !e.closest('.scroll > *, .vectors > *'))
+    const boxes = live.all(view, parts).filter((e) => !e.closest('.scroll > *'))
         .map((e) => [e, e.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
     for (const [e, box] of boxes) {
         const free = e.matches('.scroll, .part, [type=text]') || !e.clientWidth;
@@ -163,7 +162,7 @@ live.spoiled = (number) => {
 // shipped: too high, or blank bands in it
 live.unseen = (number) => {
     const view = live.find(number), wrong = [], room = view.closest('.jp-WindowedPanel-outer');
-    const parts = 'fieldset *, .title, table, canvas, svg, .vectors, .key, .head, .caption, .slot > *, pre';
+    const parts = 'fieldset *, .title, table, canvas, svg, .key, .head, .caption, .slot > *, pre';
     const seen = live.all(view, parts).filter((e) => e.textContent || e.matches('input, canvas, svg'))
         .map((e) => e.getBoundingClientRect()).filter((box) => box.height)
         .sort((a, b) => a.top - b.top);
@@ -180,39 +179,6 @@ live.unseen = (number) => {
     }, top);
     return wrong;
 };
-// labels in a plane that stand elsewhere than at their points, or over each other
-live.stray = (number) => {
-    const wrong = [], boxes = [], view = live.find(number);
-    const [box] = live.all(view, '.vectors'), plane = box?.getBoundingClientRect();
-    const heads = live.all(view, '.vectors button').map((head) => {
-        const point = head.getBoundingClientRect();
-        return [head, head.firstChild, point.left + point.width / 2, point.top + point.height / 2];
-    });
-    const ends = [...(box?.querySelector('.ends').getAttribute('d') ?? '').matchAll(/M(\S+) (\S+)h0/g)];
-    const side = box && box.querySelector('svg').viewBox.baseVal.width; // fixed points: in its units
-    const fixed = live.all(view, '.vectors div > span').map((label, k) => [label, label,
-        plane.left + (Number(ends[k][1]) / side + 0.5) * plane.width,
-        plane.top + (Number(ends[k][2]) / side + 0.5) * plane.height]);
-    for (const [head, text, x, y] of [...heads, ...fixed]) {
-        const label = text.getBoundingClientRect();
-        const away = Math.hypot(
-            Math.max(label.left - x, 0, x - label.right),
-            Math.max(label.top - y, 0, y - label.bottom),
-        );
-        if (away > 14) wrong.push(`${head.textContent}: ${away} px off`);
-        if (label.left < plane.left - 1 || label.right > plane.right + 1
-            || label.top < plane.top - 1 || label.bottom > plane.bottom + 1)
-            wrong.push(`${head.textContent} is outside`);
-        const over = ([, b]) => Math.min(b.right, label.right) - Math.max(b.left, label.left) > 3
-            && Math.min(b.bottom, label.bottom) - Math.max(b.top, label.top) > 8; // of 17, letters are 12
-        // of all there is no room in a small plane, of those that are dragged there is
-        const read = plane.width > 300 || head.matches('button');
-        for (const [other] of read ? boxes.filter(over) : []) wrong.push(`${head.textContent} over ${other}`);
-        boxes.push([head.textContent, label]);
-    }
-    return wrong;
-};
-
 // cells that are no colour: kinds of them that look like another one, or unlike their sample
 live.alike = (number) => live.all(live.find(number), '.panel').flatMap((panel) => {
     const looks = { coloured: 'none' }, wrong = [];

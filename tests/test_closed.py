@@ -5,7 +5,7 @@ import re
 
 import nbformat
 import pytest
-from execute import clean
+from execute import NOTEBOOKS, clean
 from lab import open_notebook, run_all, scroll_to
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import expect
@@ -100,7 +100,8 @@ def test_code_is_out_of_the_way_if_it_only_loads_or_ends_in_a_picture(source, ex
 def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app):
     page, address, *_ = browser
     open_notebook(page, address, "notebooks/01_dot_products.ipynb", app=app)
-    answer, picture = 8, 19
+    cells = nbformat.read(NOTEBOOKS / "01_dot_products.ipynb", as_version=4).cells
+    answer, picture = map([cell.id for cell in cells].index, ("l01-09", "l01-20"))
     scroll_to(page, answer)
     expect(page.get_by_text("21.1351")).to_have_count(0)
     code = scroll_to(page, picture).locator(".jp-InputPlaceholder")

@@ -163,17 +163,22 @@ def test_the_lesson_prints_the_counts_of_the_course():
 
 def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one(own):
     in_blocks, scores = own["in_blocks"], own["scores"]
-    for times in (1, 100):
-        for block in range(1, 7):
-            last = torch.tensor(in_blocks(6, block, times).matrix[-(-6 // block) - 1])
-            torch.testing.assert_close(last.float(), torch.softmax(scores * times, dim=0))
-            backwards = in_blocks(6, block, times, True)
-            torch.testing.assert_close(torch.tensor(backwards.matrix[-(-6 // block) - 1]), last)
-            if times == 1:
-                assert backwards.explain(0, 5) == softmax_in_full(scores.flip(0)[:block], 0)
+    for block in range(1, 7):
+        last = torch.tensor(in_blocks(6, block).matrix[-(-6 // block) - 1])
+        torch.testing.assert_close(last.float(), torch.softmax(scores, dim=0))
+        backwards = in_blocks(6, block, True)
+        torch.testing.assert_close(torch.tensor(backwards.matrix[-(-6 // block) - 1]), last)
+        assert backwards.explain(0, 5) == softmax_in_full(scores.flip(0)[:block], 0)
+        maximum, total = own["running"](scores, block)
+        assert f"Maximum {maximum:.2f}, sum {total:.2f}." in in_blocks(6, block).caption
     for step in range(2, 7):
         for block in (1, 2):
-            assert "counts 1.00 times" in in_blocks(step, block, 1, True).caption
-        assert "counts 1.00 times" not in in_blocks(2, 2, 1, False).caption
-    overflows = ["overflow" in in_blocks(3, 2, times).caption for times in (1, 10, 50, 100)]
-    assert overflows == [False, False, False, True]
+            backwards = in_blocks(step, block, True)
+            assert "counts 1.00 times" in backwards.caption and backwards.reached
+            assert not in_blocks(step, block).reached
+        assert "counts 1.00 times" not in in_blocks(2, 2).caption
+
+
+def test_the_exps_alone_overflow_at_the_last_factor_only_and_the_blocks_hold(own):
+    assert [bool(own["overflow"](times).reached) for times in (1, 10, 50, 100)] == [0, 0, 0, 1]
+    assert torch.tensor(own["overflow"](50).matrix).isfinite().all()

@@ -10,6 +10,7 @@ import torch
 from asking import ask, cells, change, state
 
 from helpers import InputError, View, explore, guard
+from helpers.pictures.sketch import Sketch
 
 
 def show(x=0):
@@ -19,10 +20,9 @@ def show(x=0):
 # --- functions and their arguments ---
 
 
-@pytest.mark.parametrize("short, kind", [([[True]], "cells"), (torch.ones(1, 2), "plane")])
-def test_two_matrices_cannot_be_the_same_thing_of_the_picture(short, kind):
-    with pytest.raises(InputError, match=f"x and y cannot both be the {kind}"):
-        explore(lambda x, y: [[1]], x=short, y=short)
+def test_two_matrices_cannot_both_be_the_cells_of_the_picture():
+    with pytest.raises(InputError, match="x and y cannot both be the cells"):
+        explore(lambda x, y: [[1]], x=[[True]], y=[[True]])
 
 
 @pytest.mark.parametrize("name", ["fn", "seconds", "self", "control", "a b", "step"])
@@ -35,9 +35,17 @@ def test_a_control_may_have_any_name_and_anything_that_can_be_called_will_do(nam
         assert cells(state(explore(fn, **{name: (1, 2)}))) == [["1.00"]]
 
 
+class Spotted(View):
+    def sketch(self):
+        part = Sketch(9, 9)
+        part.line([(5, 5)], drags=("spot", 0, 1, 1), label="spot")
+        return [part]
+
+
 def test_every_kind_of_control_gives_its_value():
     def f(n, share, word, pick, on, text, seen, spot):
-        return View([[n, share, pick, on, len(text), *seen[0], *spot[0]]], caption=word, digits=0)
+        row = [n, share, pick, on, len(text), *seen[0], *spot[0]]
+        return Spotted([row], caption=word, digits=0)
 
     widget = explore(
         f, n=(0, 4), share=(0.0, 4.0), word=["a", "b"], pick=[1, 10, 100], on=False, text="",
@@ -237,13 +245,12 @@ def test_no_slider_goes_beyond_what_has_a_meaning():
     assert state(explore(show, x=(0, 9)))["most"] == {}
 
 
-def test_marked_cells_and_fixed_points_travel():
+def test_marked_cells_travel():
     view = View(
         np.eye(2), row_sums=True, marked={"masked": [[0, 0], [1, 0]], "dropped": [[0, 1], [0, 0]]},
-        points={"q": (1, 0.5)}, explain=lambda i, j: "so",
+        explain=lambda i, j: "so",
     )  # fmt: skip
     widget = explore(lambda: view)
     (panel,) = state(widget)["panels"]
     assert panel["marked"] == [["masked", [3]], ["dropped", [1]]]
-    assert panel["points"] == [["q", 1, 0.5]]
     assert [ask(widget, {"cell": [0, 1, j]})["text"] for j in (0, 1)] == ["", "so"]

@@ -307,9 +307,9 @@ def whole_range(control):
         return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
     if "labels" in control:
         return range(len(control["labels"]))
-    if control["kind"] == "amounts":  # each all, the others as they are
+    if control["kind"] == "amounts":  # each nothing and all, the others as they are
         start = control["value"]
-        return [[*start[:k], 1.0, *start[k + 1 :]] for k in range(len(start))]
+        return [[*start[:k], x, *start[k + 1 :]] for k in range(len(start)) for x in (0.0, 1.0)]
     if control["kind"] == "plane":  # each vector to the ends of the plane and to its middle
         start, limit = control["value"], control["limit"]
         places = [[0, 0], *itertools.product([-limit, limit], repeat=2)]
@@ -318,9 +318,6 @@ def whole_range(control):
             for k in range(len(start))
             for place in places
         ]
-    if control["kind"] == "amounts":  # each of them to its ends
-        start = control["value"]
-        return [[*start[:k], x, *start[k + 1 :]] for k in range(len(start)) for x in (0.0, 1.0)]
     low, high, by = control["low"], control["high"], control["by"]
     count = round((high - low) / by)
     at = sorted({0, count, *range(0, count, max(1, count // 40))})

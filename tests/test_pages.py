@@ -32,7 +32,7 @@ ZOOMED = 640, 400  # what a window of 1280 by 800 has room for at 200 per cent
 CUT = """(scrolls) => {
     const wide = document.documentElement.clientWidth, text = document.createRange();
     const cut = [...document.querySelectorAll('main *, .way *, .contents *')].filter((node) => {
-        if (!node.checkVisibility() || node.closest('svg, .vectors, .skip')) return false;
+        if (!node.checkVisibility() || node.closest('svg, .skip')) return false;
         for (let box = node; box; box = box.parentElement) {
             const { overflowX } = getComputedStyle(box);
             if (scrolls && ['auto', 'scroll'].includes(overflowX)) return false;

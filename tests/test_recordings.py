@@ -166,6 +166,7 @@ live.walk = ([n, changes, figures, cells]) => {
 
 
 def test_every_view_shows_in_each_recorded_state_what_python_computes(pages, page):
+    page.emulate_media(reduced_motion="reduce")  # a drawing shows its state at once
     for path in sorted(pages.parent.glob("helpers/notebooks/*.ipynb")):
         open_page(page, page_of(pages, path.stem))
         for n, recorder in enumerate(recorders(path)):
@@ -278,14 +279,21 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
     if not (pages / "01_dot_products.html").exists():
         return
     open_page(page, pages / "01_dot_products.html")
-    box = page.locator(".live").nth(2)
-    in_box(box, "x1").fill("2.21")
-    assert "Best match for journey: one." in box.locator(".caption").text_content()
-    in_box(box, "x1").fill("2.19")
-    assert "Best match for journey: journey." in box.locator(".caption").text_content()
-    assert box.locator(".instead").text_content() == ""
-    in_box(box, "x2").fill("1.5")
-    assert box.locator(".instead").text_content() == "Not recorded. Shown instead: x1 = 0.77."
+    box = page.locator(".live").nth(3)
+    tip, reached = box.locator("svg .drags"), box.locator(".reached")
+    tip.focus()
+    for key in ["ArrowRight", "ArrowUp"] * 6:
+        page.keyboard.press(key)
+    assert reached.text_content() == ""
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowUp")
+    assert "by length alone" in reached.text_content()
+    in_box(box, "length 1").check()
+    assert reached.text_content() == ""
+    tip.focus()
+    for _ in range(14):
+        page.keyboard.press("ArrowDown")
+    assert "Only direction counts" in reached.text_content()
 
 
 def test_a_browser_without_decompression_keeps_the_still_picture_and_says_why(pages, page):

@@ -53,7 +53,7 @@ def test_a_tip_is_dragged_as_far_as_the_plane_shows_and_the_scale_stays():
         view = Shadow([[1, 0], tip], ["a", "b"], key="b", reach=2, drags="tip")
         (mark,) = [mark for mark in view.sketch()[0].marks if "drags" in mark]
         drags.add(str(mark["drags"]))
-    assert drags == {"('tip', 0, 80.0, 80.0, [[-1.0, 2.0], [0, 1.5]])"}
+    assert drags == {"('tip', 0, 74.667, 74.667, [[-1.0, 2.0], [0, 1.5]])"}
 
 
 def test_it_says_what_it_shows_and_takes_scores_of_your_own():

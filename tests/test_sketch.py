@@ -5,7 +5,7 @@ import pytest
 import torch
 from asking import change, state
 
-from helpers import Arcs, InputError, View, explore, heatmap, yours
+from helpers import Arcs, Cache, InputError, View, explore, heatmap, yours
 from helpers.pictures.sketch import ROLES, Sketch
 
 WORDS = "the man took it".split()
@@ -67,6 +67,31 @@ def test_its_text_has_all_numbers_and_its_alternative_the_largest():
 def test_what_cannot_be_arcs_is_refused_with_what_is_expected(given, options, sentence):
     with pytest.raises(InputError, match=sentence):
         Arcs(given, WORDS, **options)
+
+
+@pytest.mark.parametrize(
+    "now, states, alt",
+    [
+        ([[1, 1, 0], [1, 1, 0], [0] * 3], "new new, new new, new new", "key 2, value 2; kept"),
+        ([[0] * 3, [1, 1, 0], [0] * 3], "gone new, kept new, kept new", "kept: query 0, key 1"),
+    ],
+)
+def test_what_is_computed_kept_and_thrown_away_is_told_by_the_scores_of_now(now, states, alt):
+    view = Cache([[2, 1, 0], [1, 1, 0], [0, 0, 0]], WORDS[:3], now=now, digits=0, caption="So.")
+    texts = [mark["text"] for mark in marks_of(view, "text")]
+    columns = [" ".join(texts[k : k + 4]).strip() for k in (0, 4, 8)]
+    roles = zip(("query", "key", "value"), states.split(", "), strict=True)
+    assert columns == [f"{role} {found}" for role, found in roles]
+    lines = [mark for mark in marks_of(view, "line") if mark["role"] == "rest"]
+    assert [mark["opacity"] > 0 for mark in lines] == np.ravel(now).astype(bool).tolist()
+    assert alt in view.alt() and view.alt().endswith(f"{np.sum(now)} scores. So.")
+    assert view.text().splitlines()[1].split() == ["the", "2", "1", "0"]
+
+
+@pytest.mark.parametrize("counts, now", [(np.eye(2, 3), np.eye(2)), (np.eye(3), np.eye(2))])
+def test_counts_and_scores_of_a_cache_are_square(counts, now):
+    with pytest.raises(InputError, match=r"twice \(n, n\) is expected"):
+        Cache(counts, now=now)
 
 
 def test_the_page_is_given_the_marks_and_an_amount_that_is_dragged_comes_back():

@@ -80,9 +80,8 @@ def test_marked_cells_have_their_word_no_colour_and_no_part_in_the_scale():
     assert view.mark(0, 1) == "masked", "its own"
 
 
-def test_limits_and_points_are_plain_numbers():
-    view = View([[1]], limits={"step": torch.tensor(3)}, points={"q": torch.tensor([1.0, 2.0])})
-    assert view.limits == {"step": 3} and view.points == {"q": (1, 2)}
+def test_limits_are_plain_numbers():
+    assert View([[1]], limits={"step": torch.tensor(3)}).limits == {"step": 3}
 
 
 def test_what_is_not_computed_yet_has_no_colour_no_number_and_does_not_count():
@@ -302,7 +301,7 @@ REFUSED = [
     *((dict(heads=torch.zeros(2, 3, 3), head=k), f"head is {k}; one of 2") for k in (-1, 2)),
     (dict(marked={"a": torch.zeros(2, 3)}), "a has the shape (2, 3), the matrix (3, 3)"),
     (dict(marked={k: torch.zeros(3, 3) for k in "abcd"}), "marked has 4 kinds; at most 3 fit"),
-    (dict(points={"q": (1, np.nan)}), "limits and points are finite numbers."),
+    (dict(limits={"q": np.nan}), "limits are finite numbers."),
 ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from lab import in_kernel, scroll_to
 
-IN_LESSONS = "slider", "choice", "checkbox", "point", "table", "amount", "vector", "mark"
+IN_LESSONS = "slider", "choice", "checkbox", "table", "amount", "vector", "mark"
 RESIZED = "resized", "one query", "two marks"  # other rows, or longer names
 LIVE = Path(__file__).with_name("live.js")
 
@@ -160,16 +160,6 @@ class LiveView:
             self.press("Enter")
             assert self.focused("textContent") == "play"
         self.right()
-
-    def operate_point(self):
-        before = self.focused("ariaLabel")
-        self.press("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "ArrowLeft")
-        self.press(*["ArrowUp"] * 3)
-        assert self.focused("ariaLabel") != before
-        self.right()
-        before = self.focused("ariaLabel")
-        self.press("PageDown", "PageUp")
-        assert self.focused("ariaLabel") == before
 
     def operate_amount(self):
         """Up and down, beyond the ends, off and on again."""

@@ -84,6 +84,12 @@ function introduction({ blocks }) {
   return before.filter((block, k) => isHeading(block) || k >= from);
 }
 
+const largestNow = () => Math.max(SMALLEST, Math.min(window.innerHeight * 0.044, window.innerWidth * 0.028));
+// Code and what it gives are folded for readers; here they have steps of their own.
+function foldIn(nodes) {
+  for (const node of nodes) node.open = node.matches(".fold");
+}
+
 function presentation(main, button) {
   const blocks = blocksOf(main), single = stepsOf(blocks), root = document.documentElement;
   let steps = single;
@@ -101,7 +107,6 @@ function presentation(main, button) {
 
   // Letters are as large as the screen has room for. Where the code of a view or a picture is in
   // the way it is folded; what is still too high is scrolled.
-  const largestNow = () => Math.max(SMALLEST, Math.min(window.innerHeight * 0.044, window.innerWidth * 0.028));
   function fit() {
     const { innerWidth: wide, innerHeight: high } = window;
     const pictures = parts(PICTURE), lines = parts(".source, .printed, .text pre");
@@ -147,10 +152,6 @@ function presentation(main, button) {
     for (const name of ["data-away", "data-waits", "data-folded"]) {
       main.querySelectorAll(`[${name}]`).forEach((node) => node.removeAttribute(name));
     }
-  }
-  // Code and what it gives are folded for readers; here they have steps of their own.
-  function foldIn(nodes) {
-    for (const node of nodes) node.open = node.matches(".fold");
   }
   function show(k) {
     tidy();
@@ -213,7 +214,7 @@ function presentation(main, button) {
     const size = Math.max(SMALLEST, 0.85 * largestNow()), gap = 0.5 * size;
     root.style.setProperty("--size", `${size}px`);
     foldIn([...main.querySelectorAll("details")]);
-    steps = joined(single, (block) => block.offsetHeight + gap, room() - size).map((step) => ({ ...step, asked: false }));
+    steps = joined(single, (block) => block.offsetHeight + gap, room() - size).map((one) => ({ ...one, asked: false }));
     restore();
   }
   function restore() {

@@ -273,7 +273,7 @@ def _ways(spec, controls):
     others = (one for one in controls if one["name"] != spec["name"])
     ways = (2 if x["kind"] == "switch" else len(x.get("labels", [])) or MOST for x in others)
     planes = sum(x["kind"] == "plane" for x in controls)  # share the places among them
-    return ways if (ways := math.prod(ways)) <= 4 else planes
+    return ways if (ways := math.prod(ways)) <= 6 else planes
 
 
 def _grid(spec, most):

@@ -29,7 +29,7 @@ class Blend(View):
     values: (n, d); the plane shows the first two of their d numbers.
     query: the word whose weights are drawn, counted from 0; by default the first row.
     context: (d,) or (n, d), if not weights @ values but what a function returned is to be seen.
-    beside: (queries, keys), (n, 2) each or one query (2,), in a plane of their own.
+    beside: (queries, keys), (n, 2) each, or only the one query (2,), in a plane of their own.
     coordinates: names of the d numbers.
     pull: (x, y) from -1 to 1: a handle that stands so far from the middle, tied to the dot.
     drags: {"keys": name, "values": name, "pull": name}, the controls whose rows are dragged here.
@@ -37,8 +37,8 @@ class Blend(View):
     window: {"keys": 2, "values": (0, 1)}, what the planes show, from -2 to 2 and from 0 to 1; by
         default what they hold. Something that is dragged needs it.
     caption: by default what is to be seen.
-    A click on a word of the weights sets a control named "query". The other arguments are those of View; explain
-    is asked for weights only. Raises InputError where these do not fit together.
+    A click on a word of the weights sets a control named "query". The other arguments are those
+    of View; explain is asked for weights only. Raises InputError where these do not fit together.
     """
 
     values: object = None
@@ -77,8 +77,11 @@ class Blend(View):
             raise InputError(f"the context has the shape {shape}; {right} is expected.")
         if self.beside is not None:
             queries, keys = self.beside
-            queries = self._points("queries", np.atleast_2d(as_array(queries)), rows)
+            queries = np.atleast_2d(as_array(queries, "queries"))
+            many = len(queries) > 1 and self.query is not None
+            queries = self._points("queries", queries, n if many else 1)
             self.beside = queries[:, :2], self._points("keys", keys, n)[:, :2]
+            self.asking = self.query if many else 0
         self.pull = None if self.pull is None else as_array(self.pull, "pull").reshape(2)
         self.drags, self.window = dict(self.drags or {}), dict(self.window or {})
         for what in self.drags:
@@ -159,7 +162,8 @@ class Blend(View):
         if self.beside is None:
             return ""
         queries, keys = self.beside
-        return f"softmax of ({dot_in_full(queries[i], keys[j])}) / √2"
+        query = queries[i if len(self.matrix) > 1 else self.asking]
+        return f"softmax of ({dot_in_full(query, keys[j])}) / √2"
 
     def sketch(self):
         """Queries and keys if there are any, the weights, and the values with their blend."""
@@ -174,7 +178,7 @@ class Blend(View):
         window = self.window.get("keys")
         plane = Plane([*queries, *keys], window, even=True, title="query and keys")
         for i, point in enumerate(queries):
-            chosen = i == self.row
+            chosen = i == self.asking
             thick, opacity = (3, 1) if chosen else (1, 0.5)
             plane.sketch.arrow(*plane.at([(0, 0), point]), "query", thick, opacity=opacity)
             if chosen:
@@ -233,7 +237,7 @@ class Blend(View):
         title = "" if self.axis_names[0] else "values and context"
         plane = Plane([*values, *contexts], window, title=title, axes=self.axis_names)
         sketch, (dot,) = plane.sketch, plane.at(contexts[self.row])
-        sketch.area(plane.at(hull(values)), "value", opacity=0.18)
+        sketch.area(plane.at(hull(values)), "value", opacity=0.25)
         for j, (end, weight) in enumerate(zip(plane.at(values), self._weights, strict=True)):
             width = THICK * _part(weight)
             cell = dict(cell=(self.row, j), label=f"tie to {self.words[j]}")

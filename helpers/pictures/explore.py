@@ -305,11 +305,11 @@ def _drawn(result, dragged):
     views = [(title, view.part(MAX_SIDE)) for title, view in several]
     panels = _panels(views)
     marks = [mark for panel in panels for part in panel.get("parts", ()) for mark in part["marks"]]
-    for control in dragged:
-        if not any(mark.get("drags", [None])[0] == control.name for mark in marks):
+    for one in dragged:
+        if not any(mark.get("drags", [None])[0] == one.name for mark in marks):
             raise InputError(
-                f"{control.name} is dragged in a drawing, and nothing that was returned has a "
-                f"mark for it; return {GRIPS[control.kind].format(control.name)}."
+                f"{one.name} is dragged in a drawing, and nothing that was returned has a mark "
+                f"for it; return {GRIPS[one.kind].format(one.name)}."
             )
     return views, panels
 

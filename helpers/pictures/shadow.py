@@ -10,9 +10,9 @@ from .sketch import Sketch
 from .view import View
 
 MAX_WORDS = 8  # bars
-WIDE, HIGH = 240, 140  # pixels of the plane, at most
+WIDE, HIGH = 240, 112  # pixels of the plane, at most
 EDGE, ROW, NUMBER = 16, 22, 40  # pixels beside the plane; of a line of text; of a number
-GROUND = ROW + HIGH  # where the query lies
+GROUND, BELOW = ROW + HIGH, 41  # where the query lies; what is below it
 MOST = 12  # letters of a word in the drawing
 LEFT, RIGHT = 30, 64  # pixels of the bars on both sides of 0
 
@@ -113,14 +113,15 @@ class Shadow(View):
         # the size of the drawings stays whatever is chosen or dragged
         tall = max(high, long if self.drags else max(self.lengths))
         unit = min(WIDE / (back + reach), HIGH / tall)
-        plane = Sketch(2 * EDGE + (back + reach) * unit, GROUND + 2 * ROW)
-        rectangle = Sketch(EDGE + NUMBER + reach * unit, GROUND + 2 * ROW)
+        plane = Sketch(2 * EDGE + (back + reach) * unit, GROUND + BELOW)
+        rectangle = Sketch(EDGE + NUMBER + reach * unit, GROUND + BELOW)
         zero = EDGE + back * unit
         # an arrow that is longer makes all of them smaller
         unit /= max(1, along / reach, long / reach, -along / back, self.away / tall)
         self._draw_plane(plane, zero, unit)
         if self.drags:
             tip = zero + along * unit, GROUND - self.away * unit
+            unit = round(unit, 3)
             drags = (self.drags, 0, unit, unit, [[-back, reach], [0, high]])
             label = f"tip of {self._key}: {self._measured}"
             plane.line([tip], "key", 13, drags=drags, label=label)
@@ -140,11 +141,11 @@ class Shadow(View):
         sketch.line([(x, GROUND), (x, y), (foot[0], y)], "rest", 1)
         sketch.arrow(start, end, "query", 3.5)
         sketch.arrow(start, tip, "key")
-        _beside(sketch, *tip, -18, f"{self._key}: {self._measured}", "key strong")
+        _beside(sketch, *tip, -15, f"{self._key}: {self._measured}", "key strong")
         shadow = f"shadow {self.number(self.shadows[self.key])}"
         _beside(sketch, zero + along / 2, GROUND, 15, shadow, "key")
         length = self.number(self.lengths[self.query])
-        _beside(sketch, *end, 34, f"{self._asks}: length {length}", "query strong")
+        _beside(sketch, *end, 33, f"{self._asks}: length {length}", "query strong")
 
     def _draw_rectangle(self, sketch, unit):
         shadow, length = self.shadows[self.key], self.lengths[self.query]
@@ -158,9 +159,8 @@ class Shadow(View):
         x, side = (zero - 8, "right") if shadow >= 0 else (zero + 8, "left")
         sketch.text(x, (GROUND + top) / 2, self.number(length), "query", side=side)
         _beside(sketch, zero + across / 2, GROUND, 15, self.number(shadow), "key")
-        numbers = [self.number(x) for x in (shadow, length, shadow * length)]
-        area = "area {} × {} = {}".format(*numbers)
-        _beside(sketch, zero + across / 2, GROUND, 34, area, "ink")
+        area = f"area = {self.number(shadow * length)}"
+        _beside(sketch, zero + across / 2, GROUND, 33, area, "ink")
 
     def _bars(self):
         scores, beside = self.matrix[0], 7.5 * max(wide(_short(word)) for word in self.keys) + 12

@@ -104,6 +104,7 @@ function makePart({ look, sets, drags }) {
   }
   function nameOne(one, k) {
     const { sets: word, drags: what, cell, label } = marks[k], group = one.group();
+    set(group, { "pointer-events": isUsed(marks[k]) ? undefined : "none" }); // what lies under it is taken hold of
     if (!what && !isReached(marks[k])) return set(group, { "aria-hidden": true });
     const now = what && drags.value(what), chosen = word && sets.isChosen(word);
     set(group, {
@@ -119,7 +120,10 @@ function makePart({ look, sets, drags }) {
       "data-cell": cell && String(cell),
     });
   }
-  function draw({ size: [wide, high], marks: now }, mayGlide) {
+  let wide = 0, high = 0;
+  function draw({ size, marks: now }, mayGlide) {
+    // it becomes no smaller, or all that is beside it would jump
+    [wide, high] = [Math.max(wide, size[0]), Math.max(high, size[1])];
     set(shape, { viewBox: `0 0 ${wide} ${high}` });
     box.style.setProperty("--wide", `${wide}px`);
     marks = now.map((mark) => (mark.sets && !sets.may(mark.sets) ? { ...mark, sets: undefined } : mark));

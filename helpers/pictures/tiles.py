@@ -55,7 +55,7 @@ class Tiles(View):
             )
         if self.step not in STEPS or self.step == "merged" and self.merged is None:
             raise InputError(
-                f"step is {self.step!r}; {', '.join(STEPS)} are expected, the last one with merged=."
+                f"step is {self.step!r}; {', '.join(STEPS)} are expected, the last with merged=."
             )
         self.back = start if self.merged is None else _one("merged", self.merged, 2)
         if self.back.shape != start.shape:
@@ -63,7 +63,7 @@ class Tiles(View):
         for what, numbers in ("the words", start), ("heads", self.split), ("merged", self.back):
             if sorted(numbers.ravel()) != sorted(set(start.ravel())):
                 raise InputError(
-                    f"{what}: each number of the words once is expected, as torch.arange gives them."
+                    f"{what}: each number of the words once is expected, as in torch.arange."
                 )
         self.matrix = {"heads": np.hstack(list(self.split)), "merged": self.back}.get(
             self.step, start
@@ -185,8 +185,9 @@ class Tiles(View):
         sketch.line(corners, role, 4 if number == self.asked else 2)
         row, column = map(int, np.argwhere(self.matrix == number)[0])
         text = f"{number:g}"
-        sketch.text(x + SIZE / 2, y + SIZE / 2, text, "ink strong" if number == self.asked else "ink",
-                    cell=(row, column), label=f"tile {text}, of {self.tokens[i]}")  # fmt: skip
+        role = "ink strong" if number == self.asked else "ink"
+        more = dict(cell=(row, column), label=f"tile {text}, of {self.tokens[i]}")
+        sketch.text(x + SIZE / 2, y + SIZE / 2, text, role, **more)
 
     def alt(self):
         """One sentence for those who do not see the picture."""

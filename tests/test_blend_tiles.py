@@ -1,0 +1,135 @@
+"""Two kinds of drawing: a blend of values in a plane, and tiles that go to their heads."""
+
+import numpy as np
+import pytest
+import torch
+from asking import change, state
+
+from helpers import Blend, InputError, Tiles, View, explore, heatmap
+from helpers.pictures.plane import Plane, hull, is_inside
+
+WORDS = "the man took it".split()
+LOOK = torch.tensor([0.1, 0.5, 0.4, 0.0])
+VALUES = torch.tensor([[0, 0], [1, 0], [0, 1], [0.2, 0.2]])
+NUMBERED = torch.arange(12).view(1, 3, 4)
+GOOD, ALONE = NUMBERED.view(1, 3, 2, 2).transpose(1, 2), NUMBERED.view(1, 2, 3, 2)
+
+
+def marks(view, kind):
+    return [mark for part in view.sketch() for mark in part.marks if mark["kind"] == kind]
+
+
+def texts(view):
+    return [mark["text"] for mark in marks(view, "text")]
+
+
+def test_a_tie_is_as_wide_as_its_weight_and_leads_from_the_blend_to_its_value():
+    view = Blend(LOOK, WORDS, values=VALUES, query=1, caption="Why.")
+    ties = marks(view, "curve")
+    assert np.allclose([tie["width"] for tie in ties], 14 * LOOK.numpy(), atol=0.06)
+    (dot,) = Plane([*VALUES, (0.5, 0.4)]).at((0.5, 0.4))
+    assert all(np.allclose(tie["at"][:2], dot, atol=0.06) for tie in ties)
+    assert all(number in texts(view) for number in ("0.10", "0.50", "0.40", "0.00"))
+    assert view.text().splitlines() == [
+        "      the   man  took    it  context 0  context 1",
+        "man  0.10  0.50  0.40  0.00       0.50       0.40",
+        "Why.",
+    ]
+    said = "inside the space between them the context of man, tied mostly to man (0.50) and took"
+    assert said in heatmap(view).alt
+    assert view.explain(0, 4) == "0.10 × 0.00 + 0.50 × 1.00 + 0.40 × 0.00 + 0.00 × 0.20"
+
+
+def test_a_context_that_is_no_blend_is_seen_outside():
+    view = Blend(LOOK, WORDS, values=VALUES, context=[2.0, 1.0])
+    assert not view.inside and "left the space" in view.caption and "and outside" in view.alt()
+    assert view.explain(0, 4).startswith("not 0.10")
+
+
+def test_who_pulls_outside_is_told_why_the_dot_stays():
+    for pull, reached in [((0, 0), False), ((-1, -1), True)]:
+        view = Blend(LOOK, WORDS, values=VALUES, pull=pull, drags={"pull": "pull"})
+        assert ("no weight is below 0" in view.reached) == reached
+        (hand,) = [mark for mark in marks(view, "line") if "drags" in mark]
+        assert hand["drags"] == ("pull", 0, 90, 90)
+
+
+def test_a_key_that_is_dragged_changes_the_ties_and_a_value_does_not():
+    def moved(key, value):
+        keys, values = torch.cat([VALUES[:3], key]), torch.cat([VALUES[:3], value])
+        weights = torch.softmax(keys @ torch.ones(2), dim=-1)
+        show = dict(moved=3, drags={"keys": "key", "values": "value"})
+        show["window"] = {"keys": 2, "values": (0, 2)}
+        return Blend(weights, WORDS, values=values, beside=(torch.ones(2), keys), **show)
+
+    widget = explore(moved, key=torch.ones(1, 2), value=torch.ones(1, 2))
+    first = state(widget)["panels"][0]
+    dragged = [m["drags"] for part in first["parts"] for m in part["marks"] if "drags" in m]
+    assert [(name, row, ends) for name, row, *_, ends in dragged] == [
+        ("key", 0, [[-2, 2], [-2, 2]]),
+        ("value", 0, [[0, 2], [0, 2]]),
+    ]
+    after_value = change(widget, value=[[2.0, 0.0]])["panels"][0]["cells"]
+    assert after_value[:4] == first["cells"][:4] and after_value[4:] != first["cells"][4:]
+    assert change(widget, key=[[2.0, 2.0]])["panels"][0]["cells"][:4] != first["cells"][:4]
+
+
+def test_names_cover_no_other_name():
+    close = 0.3 + 0.02 * np.arange(16).reshape(8, 2) % 0.17
+    plane = Plane([(0, 0), (1, 1)])
+    for k, point in enumerate(close):
+        plane.name(point, f"word {k}", "key")
+    plane.place_names()
+    at = np.array([mark["at"] for mark in plane.sketch.marks if mark.get("text", "")[:4] == "word"])
+    for k, one in enumerate(at):
+        assert all(abs(one - other)[0] > 42 or abs(one - other)[1] > 13 for other in at[:k])
+
+
+def test_the_hull_holds_all_points_and_has_none_to_spare():
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    corners = hull(points)
+    assert all(is_inside(point, corners) for point in points)
+    assert not any(is_inside(c, np.delete(corners, k, 0)) for k, c in enumerate(corners))
+    assert len(hull([[0, 0], [1, 1], [2, 2]])) == 2 and len(hull([[1, 1]] * 3)) == 1
+
+
+@pytest.mark.parametrize("heads, merged", [(GOOD, NUMBERED), (ALONE, ALONE.transpose(1, 2))])
+def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
+    merged, places = merged.reshape(1, 3, 4), Tiles.places(2, 3, 2)
+    for guess, (h, i, k) in zip(places[1:], np.ndindex(2, 3, 2), strict=True):
+        number = int(heads[0, h, i, k])
+        view = Tiles(NUMBERED, WORDS[:3], heads=heads, step="heads", guess={number: guess})
+        assert f"Tile {number} went to {guess}, as you said" in view.reached
+        tile = next(mark for mark in marks(view, "text") if mark["text"] == str(number))
+        slot = next(mark for mark in marks(view, "area") if mark.get("label") == guess)
+        assert tile["at"] == np.reshape(slot["at"], (4, 2)).mean(0).tolist()
+    view = Tiles(NUMBERED, WORDS[:3], heads=heads, merged=merged, step="merged")
+    assert np.array_equal(view.matrix, merged[0])
+    assert ("8 of 12 tiles" in view.caption) == (heads is ALONE)
+    wrong = Tiles(NUMBERED, WORDS[:3], heads=heads, step="heads", guess={0: places[9]})
+    assert not wrong.reached and f"your guess was {places[9]}" in wrong.caption
+
+
+@pytest.mark.parametrize(
+    "make, sentence",
+    [
+        (lambda: Blend(np.eye(3)[:2], WORDS, values=VALUES), r"\(n,\) or \(n, n\) is expected"),
+        (lambda: Blend(LOOK, WORDS), "a Blend needs values="),
+        (lambda: Blend(LOOK, WORDS, values=VALUES[:3]), r"values has the shape \(3, 2\); \(4, 2\)"),
+        (lambda: Blend(LOOK, WORDS, values=VALUES, context=LOOK), r"\(4,\); \(2,\) is expected"),
+        (lambda: Blend(LOOK, WORDS, values=VALUES, drags={"keys": "k"}), "with a window"),
+        (lambda: Tiles(NUMBERED, heads=GOOD[:, :, :2]), r"\(num_heads, 3, head_dim\) is expected"),
+        (lambda: Tiles(NUMBERED, heads=0 * GOOD), "heads: each number of the words once"),
+        (lambda: Tiles(NUMBERED, heads=GOOD, step="merged"), "the last with merged="),
+        (lambda: Tiles(NUMBERED, heads=GOOD, guess={6: "there"}), "the guess is 'there'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_what_is_expected(make, sentence):
+    with pytest.raises(InputError, match=sentence):
+        make()
+
+
+def test_a_control_that_only_a_drawing_can_move_needs_one():
+    widget = explore(lambda spot: View([[1]]), spot=torch.zeros(2, 2))
+    assert "spot is dragged in a drawing" in state(widget)["error"]
+    assert "drags={'values': 'spot'}" in state(widget)["error"]
