@@ -116,7 +116,7 @@ class Recording {
 }
 
 // Once on a page, and in the words of those who have no mouse and no keys.
-const TOUCH = "Underlined: your last move changed this number. Tap a number to see how it came about. reset goes back to the start.";
+const TOUCH = "Tap a number to see how it came about. In a table, a line under a number says that your last move changed it.";
 function helpIn(box, words) {
   if (box !== document.querySelector(".live")) return "";
   return matchMedia("(hover: none)").matches ? TOUCH : words;
@@ -136,7 +136,7 @@ async function playIn(box) {
     el.querySelector("fieldset").after(told);
     box.append(make("p", { className: "note", textContent: recorded.note }));
   }
-  box.querySelectorAll(".scroll").forEach(watchBox);
+  box.querySelectorAll(".scroll, .part").forEach(watchBox);
   box.querySelector(".saved").hidden = true;
   box.classList.add("plays");
   box.recording = model;

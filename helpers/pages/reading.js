@@ -10,7 +10,7 @@ function watchBox(box) {
   };
   const look = () => {
     const wide = edges();
-    if (box.matches(".scroll")) return;
+    if (box.matches(".scroll, .part")) return;
     set(box, {
       tabindex: wide ? 0 : undefined,
       role: wide ? "group" : undefined,

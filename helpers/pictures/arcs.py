@@ -94,7 +94,7 @@ class Arcs(View):
         room = [8 * max(wide(word), 4) + 14 for word in self.keys]
         at = [end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
         foot, weights = HIGH + 2, self._weights
-        under = foot + 2 * ROW  # where the arcs of the layer below begin
+        under = foot + 2 * ROW + 10  # where the arcs of the layer below begin
         low = 0 if self.below is None else LOW
         sketch = Sketch(sum(room), under + low + 4)
         most = int(weights.argmax())
@@ -118,6 +118,14 @@ class Arcs(View):
                 more["drags"] = (self.drags, j, None, HIGH)
             sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
         # so that colour is not the only sign; last, since each mark keeps its place in the order
+        if self.below is not None:
+            sketch.text(2, 9, "later layer", "rest", side="left")
+            sketch.text(2, under + low - 4, "earlier layer", "rest", side="left")
+        for _, j in sorted(self.highlights):
+            left, right = at[j] - room[j] / 2 + 3, at[j] + room[j] / 2 - 3
+            low_end = foot + 2 * ROW
+            frame = [(left, foot), (right, foot), (right, low_end), (left, low_end), (left, foot)]
+            sketch.line(frame, "ink", 1.5)
         half, middle = 4 * wide(self.keys[self.query]), at[self.query]
         sketch.line([(middle - half, foot + ROW), (middle + half, foot + ROW)], "query", 2.5)
         return sketch

@@ -37,11 +37,11 @@ STILL = """<div class="explore-still"><style>
 .jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
 .jp-OutputArea-child:not(:has(.explore)):has(+ .jp-OutputArea-child .explore-still) {{
   display: none; }}
-</style>{}</div>"""
+</style>{}<p><em>A saved picture. Run &gt; Run All Cells brings it to life.</em></p></div>"""
 
 HELP = (
-    "Underlined: your last move changed this number. Point at a number, or go to it with Tab "
-    "and the arrow keys, to see how it came about. reset goes back to the start."
+    "Point at a number, or go to it with Tab and the arrow keys, to see how it came about. In a "
+    "table, a line under a number says that your last move changed it."
 )
 
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
