@@ -33,7 +33,7 @@ import sys
 sys.path.insert(0, "..")
 import numpy as np
 import torch
-from helpers import View, explore
+from helpers import Blend, View, explore
 ---
 def hidden(rows=2, step=0, size=0.3, word='</script> "a"', on=False):
     print("rows", rows, "<b>")
@@ -61,7 +61,8 @@ def entries(**values):
 explore(entries, only=["one"], **{f"x{k}": (-1.0, 1.0) for k in range(8)})
 ---
 def plane(points, names=True):
-    return View(points @ points.T, ["a", "b"] if names else None, points={"p": (1, 0.5)})
+    show = dict(drags={"values": "points"}, window={"values": 2}, caption="a blend")
+    return Blend([0.5, 0.5], ["a", "b"] if names else None, values=points, **show)
 
 explore(plane, points=np.array([[0.5, 1.0], [-1.013, 0.0]]), names=True)
 """
@@ -244,7 +245,7 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
     assert [in_box(entries, x).input_value() for x in ("x0", "x1")] == ["0", "1"]
     assert shown_in(entries)[1] == "Not recorded. Shown instead: x0 = 0.0."
     # a point goes to the nearest place of the grid, by keys at least to the next
-    point = plane.locator(".vectors button").nth(1)
+    point = plane.locator("svg .drags").nth(1)
     point.focus()
     label = point.get_attribute("aria-label")
     page.keyboard.press("ArrowRight")
@@ -264,18 +265,26 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
     assert cells.nth(5 * 7).text_content() == "nan"
     assert page.locator(".instead").text_content() == ""
     open_page(page, pages / "04_queries_keys_values.html")
-    plane, caption = page.locator(".vectors"), page.locator(".caption")
-    plane.scroll_into_view_if_needed()
-    for (x, y), best in [((0, 2), "one" + 5 * ", one"), ((0, -2), ""), ((-2, 2), "journey, one")]:
-        box, head = plane.bounding_box(), plane.locator("button").nth(4).bounding_box()
-        page.mouse.move(head["x"] + 12, head["y"] + 12)
+    box = page.locator(".live").nth(1)
+    key, plane = box.locator("svg .drags"), box.locator("svg").first
+    key.scroll_into_view_if_needed()
+    for (x, y), best in [((0, 1.5), "one" + 5 * ", one"), ((0, -1), ""), ((-1, 1.75), "journey, one")]:
+        at, head = plane.bounding_box(), key.bounding_box()
+        page.mouse.move(head["x"] + head["width"] / 2, head["y"] + head["height"] / 2)
         page.mouse.down()
-        side = box["width"]
-        page.mouse.move(box["x"] + side * (2 + x) / 4, box["y"] + side * (2 - y) / 4, steps=5)
+        pixel = at["width"] / 218
+        to = [30 + (x + 1) / 2.8 * 180, 200 - (y + 1) / 2.8 * 180]
+        page.mouse.move(at["x"] + to[0] * pixel, at["y"] + to[1] * pixel, steps=5)
         page.mouse.up()
-        label = plane.locator("button").nth(4).get_attribute("aria-label")
-        assert label == f"one: {x:.2f}, {y:.2f}"
-        assert best in caption.text_content()
+        assert key.get_attribute("data-value") == f"{x:g},{y:g}"
+        assert best in box.locator(".caption").text_content()
+        # another query: the key stays where it is
+        in_box(box, "query").select_option("step")
+        in_box(box, "query").select_option("one")
+        assert key.get_attribute("data-value") == f"{x:g},{y:g}"
+    # where only one of two is moved at a time, that is said beside them
+    first = page.locator(".live").first
+    assert first.get_by_text("goes back to its start").count() == 2
     if not (pages / "01_dot_products.html").exists():
         return
     open_page(page, pages / "01_dot_products.html")
