@@ -75,14 +75,16 @@ class Blend(View):
             shape = self.context.shape[-1:] if rows == 1 else self.context.shape
             right = (d,) if rows == 1 else (n, d)
             raise InputError(f"the context has the shape {shape}; {right} is expected.")
+        _finite("the context", self.context)
         if self.beside is not None:
             queries, keys = self.beside
             queries = np.atleast_2d(as_array(queries, "queries"))
             many = len(queries) > 1 and self.query is not None
-            queries = self._points("queries", queries, n if many else 1)
-            self.beside = queries[:, :2], self._points("keys", keys, n)[:, :2]
+            queries = self._points("queries", queries, n if many else 1, exactly=True)
+            self.beside = queries, self._points("keys", keys, n, exactly=True)
             self.asking = self.query if many else 0
-        self.pull = None if self.pull is None else as_array(self.pull, "pull").reshape(2)
+        if self.pull is not None:
+            (self.pull,) = self._points("pull", np.atleast_2d(as_array(self.pull)), 1, exactly=True)
         self.drags, self.window = dict(self.drags or {}), dict(self.window or {})
         for what in self.drags:
             if what not in DRAGGED or what != "pull" and what not in self.window:
@@ -103,11 +105,12 @@ class Blend(View):
         self.caption = self.caption or self._seen()
         self.reached = self.reached or self._pulled()
 
-    def _points(self, what, given, count):
+    def _points(self, what, given, count, exactly=False):
         points = as_array(given, what)
-        if points.ndim != 2 or len(points) != count or points.shape[1] < 2:
+        size = points.shape[-1] if points.ndim == 2 else 0
+        if len(points) != count or size < 2 or exactly and size != 2:
             raise InputError(f"{what} has the shape {points.shape}; ({count}, 2) is expected.")
-        return points
+        return _finite(what, points)
 
     @property
     def _whose(self):
@@ -158,11 +161,14 @@ class Blend(View):
         return how if np.isclose(right, self.context[i, k], atol=1e-5) else f"not {how}"
 
     def _from(self, i, j):
-        """How weight j of row i came about, where that is known."""
+        """How weight j of row i came about, if it came of the query and the keys."""
         if self.beside is None:
             return ""
         queries, keys = self.beside
         query = queries[i if len(self.matrix) > 1 else self.asking]
+        parts = np.exp((keys - keys[j]) @ query / 2**0.5)  # of exp, those of the others by its own
+        if not np.isclose(1 / parts.sum(), self.matrix[i, j], atol=1e-5):
+            return ""
         return f"softmax of ({dot_in_full(query, keys[j])}) / √2"
 
     def sketch(self):
@@ -170,16 +176,13 @@ class Blend(View):
         asking = [] if self.beside is None else [self._asking()]
         return [*asking, self._bars(), self._blend()]
 
-    def _sets(self, j):
-        return dict(sets=("query", j, self.words[j]), label=self.words[j])
-
     def _asking(self):
         queries, keys = self.beside
         window = self.window.get("keys")
         plane = Plane([*queries, *keys], window, even=True, title="query and keys")
         for i, point in enumerate(queries):
             chosen = i == self.asking
-            thick, opacity = (3, 1) if chosen else (1, 0.5)
+            thick, opacity = (3, 1) if chosen else (1.5, 0.6)
             plane.sketch.arrow(*plane.at([(0, 0), point]), "query", thick, opacity=opacity)
             if chosen:
                 plane.name(point, f"q {self._whose}".strip(), "query strong")
@@ -227,11 +230,8 @@ class Blend(View):
         return sketch
 
     def _blend(self):
-        values, contexts, window = (
-            self.values[:, :2],
-            self.context[:, :2],
-            self.window.get("values"),
-        )
+        values, contexts = self.values[:, :2], self.context[:, :2]
+        window = self.window.get("values")
         if self.pull is not None:
             window = self._round_the_middle()
         title = "" if self.axis_names[0] else "values and context"
@@ -270,6 +270,12 @@ class Blend(View):
         if self.beside is not None:
             said += " Beside it the query and the keys."
         return " ".join(f"{said} {self.caption}".split())
+
+
+def _finite(what, numbers):
+    if not np.isfinite(numbers).all():
+        raise InputError(f"{what} has a nan or an infinity; finite numbers can be drawn.")
+    return numbers
 
 
 def _part(weight):
