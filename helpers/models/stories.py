@@ -22,7 +22,7 @@ from .training import Adam, counted
 
 FILE = DATA / "stories.npz"
 WIDTH, HEADS, LAYERS = 64, 4, 2
-STEPS, RATE, BATCH = 2200, 0.006, 32
+STEPS, RATE, BATCH = 1500, 0.005, 32
 SAMPLES = 0, 50, 200, 700  # steps after which the training shows what the model writes
 NUMBER = {word: k for k, word in enumerate(WORDS)}
 
@@ -59,7 +59,7 @@ class Storyteller(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(len(WORDS), WIDTH)
         self.positions = nn.Embedding(LENGTH, WIDTH)
-        self.positions.weight.data *= 0.3  # at first, what a word is counts more than its place
+        self.positions.weight.data = waves()
         self.blocks = nn.ModuleList(
             Block(attention(WIDTH, WIDTH, LENGTH, 0.0, HEADS), WIDTH) for _ in range(LAYERS)
         )
@@ -94,6 +94,15 @@ class Storyteller(nn.Module):
         for layer, block in enumerate(self.blocks):
             x = block(x, instead(layer, block.attention))
         return self.out(self.norm(x))
+
+
+def waves():
+    """Where the position vectors start before they learn, (LENGTH, WIDTH): sines and cosines, so
+    that one matrix moves them all by a word, and a head soon learns to look two words back.
+    Source: Vaswani et al. 2017, section 3.5."""
+    speeds = 1.5 * 2 ** -torch.linspace(0, 6, WIDTH // 2)
+    angles = torch.arange(LENGTH)[:, None] * speeds
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
 def even(layer, weights, values):

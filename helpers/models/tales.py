@@ -14,7 +14,7 @@ PLACES = ["barn", "garden", "house", "kitchen", "park", "yard"]
 WORDS = [
     *NAMES["she"], *NAMES["he"], *NAMES, *OBJECT.values(), "it", *ACTS, *SOUNDS, *PLACES,
     *ACTS.values(), *SOUNDS.values(), "has", "takes", "is", "goes", "comes", "waits", "finds",
-    "brings", "a", "an", "the", "in", "to", "with", "today", "soon", ".",
+    "follows", "a", "an", "the", "in", "to", "with", "today", "soon", ".",
 ]  # fmt: skip
 RECALLS = "act", "sound", "where", "who"
 
@@ -43,7 +43,7 @@ class Story:
                 self._say(self._pick([*SOUNDS]))
                 self._say(self._pick(["comes", "waits"]), ".")
         self._animal = self.words[self.at["it"]]
-        left = {"finds": [*NAMES], "brings": [*NAMES]}
+        left = {"finds": [*NAMES], "follows": [*NAMES]}
         for part in self._shuffled([*self.at, "animal", "animal", "animal"]):
             self._say(self._pick(["", "soon"]))
             if part == "animal":
@@ -59,19 +59,18 @@ class Story:
         self.recalls = {at: kind for at, kind in self.recalls.items() if at < LENGTH}
 
     def _deed(self, left):
-        """The animal finds her in the park, or brings the kite to Anna."""
+        """The animal finds her in the park, or follows her to Ben."""
         self._say("the", self._animal)
         verb = self._pick([verb for verb, people in left.items() if people])
         self._say(verb)
+        who = self._taken(left[verb])
+        self._say(OBJECT[who])
         if verb == "finds":
-            who = self._taken(left[verb])
-            self._say(OBJECT[who], "in", "the")
+            self._say("in", "the")
             self._recall("where", self._facts[who][1])
         else:
-            self._say("the")
-            who = self._taken(left[verb])
-            self._say(self.words[self.at[who]], "to")
-            self._recall("who", self._facts[who][0])
+            self._say("to")
+            self._recall("who", self._facts["he" if who == "she" else "she"][0])
 
     def _owner(self, who, things, places):
         name = self._pick(NAMES[who])
