@@ -22,7 +22,7 @@ from .training import Adam, counted
 
 FILE = DATA / "stories.npz"
 WIDTH, HEADS, LAYERS = 64, 4, 2
-STEPS, RATE, BATCH = 1500, 0.005, 32
+STEPS, RATE, BATCH = 2400, 0.005, 32
 SAMPLES = 0, 50, 200, 700  # steps after which the training shows what the model writes
 NUMBER = {word: k for k, word in enumerate(WORDS)}
 
@@ -100,7 +100,7 @@ def waves():
     """Where the position vectors start before they learn, (LENGTH, WIDTH): sines and cosines, so
     that one matrix moves them all by a word, and a head soon learns to look two words back.
     Source: Vaswani et al. 2017, section 3.5."""
-    speeds = 1.5 * 2 ** -torch.linspace(0, 6, WIDTH // 2)
+    speeds = 1.5 * 0.5 ** (torch.arange(WIDTH // 2) / WIDTH * 12)
     angles = torch.arange(LENGTH)[:, None] * speeds
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
