@@ -76,10 +76,9 @@ def test_a_seed_writes_the_same_text_and_leaves_other_draws_alone(kept):
 
 
 def test_a_small_temperature_takes_the_likeliest_word_and_a_large_one_any(kept):
-    text = START + " she"
-    best = [max(next_words(kept, text, temperature=T).values()) for T in (0.3, 1, 2)]
-    assert best[0] > 0.99 and best == sorted(best, reverse=True) and best[2] < 0.95
-    assert sum(next_words(kept, text).values()) == pytest.approx(1, abs=1e-4)
+    best = [max(next_words(kept, START, temperature=T).values()) for T in (0.3, 1, 2)]
+    assert best[0] > 0.9 > 0.6 > best[1] > 0.4 > best[2]
+    assert sum(next_words(kept, START).values()) == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def train(model, seed=0, steps=STEPS, start="today"):
             continue
         with torch.inference_mode():
             loss = story_loss(model, draw_stories(random.Random(-1), 64)).item()
-        print(f"after {begin} steps, loss {loss:.2f}: {write(model, start, words=24)}")
+        print(f"after {begin} steps, loss {loss:.2f}: {write(model, start, words=36)}")
         for step in counted(min(end or 0, steps) - begin) if begin < steps else ():
             step += begin
             rate = RATE * min(1, (step + 1) / 50) * (1 - step / steps)
