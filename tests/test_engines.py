@@ -134,7 +134,6 @@ class LiveView:
                 self.shows(self.start | {control["name"]: value + control["by"]})
         return moved
 
-
     def drag(self, k, control):
         """The first mark of a drawing, with the keys. Whether numbers changed is returned."""
         self.ask("reset")
