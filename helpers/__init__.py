@@ -20,6 +20,7 @@ from .checks import check, progress
 from .errors import InputError
 from .pictures.arcs import Arcs
 from .pictures.blend import Blend
+from .pictures.broadcast import Broadcast
 from .pictures.cache import Cache
 from .pictures.explore import explore
 from .pictures.given import yours
@@ -33,6 +34,7 @@ from .pictures.view import View
 __all__ = [
     "Arcs",
     "Blend",
+    "Broadcast",
     "Cache",
     "InputError",
     "Prefixes",

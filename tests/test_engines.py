@@ -17,7 +17,7 @@ from engines import ENGINES
 from execute import lessons
 from lab import jupyterlab, open_notebook, run_all
 from replay import replay
-from views import LIVE, expected
+from views import LIVE, expected, in_full
 
 from helpers.pages.record import _values
 
@@ -54,7 +54,11 @@ hands.move = ([number, k, value]) => {
         input.dispatchEvent(new Event('input'));
     }
 };
-hands.take = ([number, k]) => hands.row(number, k).querySelector('input').focus();
+hands.take = ([number, k]) => {
+    const row = hands.row(number, k), [name] = row.firstChild.textContent.split(' ');
+    const mark = `.drags[data-control="${name}"]`;
+    (row.querySelector('input') ?? live.find(number).querySelector(mark)).focus();
+};
 """
 
 
@@ -114,6 +118,9 @@ class LiveView:
         self.page.evaluate("live.useColours", self.widget.palette[0])
         moved = 0
         for k, control in enumerate(self.controls):
+            if control["kind"] in ("plane", "amounts"):
+                moved += self.drag(k, control)
+                continue
             values = _values(control)
             for value in (*values[:2], values[-1], values[len(values) // 2]):
                 self.page.evaluate("hands.reset", self.number)
@@ -126,6 +133,17 @@ class LiveView:
                 self.page.press(RIGHT)
                 self.shows(self.start | {control["name"]: value + control["by"]})
         return moved
+
+    def drag(self, k, control):
+        """The first mark of a drawing, with the keys. Whether numbers changed is returned."""
+        self.ask("reset")
+        before = self.shows(self.start)
+        self.ask("take", k)
+        self.page.press(RIGHT)
+        self.page.press(RIGHT)
+        value = in_full(control, self.page.evaluate("live.values", self.number)[k])
+        assert value != control["value"]
+        return numbers(self.shows(self.start | {control["name"]: value})) != numbers(before)
 
 
 def numbers(panels):

@@ -120,7 +120,7 @@ def test_a_sentence_is_not_cut(lesson, pages):
 def test_an_answer_waits_until_it_is_asked_for(lesson):
     page = open_at(lesson)
     page.keyboard.press("p")
-    question, output = page.locator("#l02-04 > h2"), page.locator("#l02-07 .printed")
+    question, output = page.locator("#l02-06 > p"), page.locator("#l02-07 .printed")
     answer = page.locator("#l02-08 > details")
     go_on_to(question)
     step = number(page)

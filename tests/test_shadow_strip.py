@@ -62,7 +62,7 @@ def test_it_says_what_it_shows_and_takes_scores_of_your_own():
         "journey  0.78     1.00    1.00  0.98  0.71  0.91",
         "one on journey: shadow 0.58 × 1.22, the length of journey, is 0.71",
     ]
-    assert view.caption.endswith("Its score is 0.71. The best match for journey is journey.")
+    assert view.caption.endswith("Its score is 0.71. The best match for journey is journey itself.")
     assert view.explain(0, 0) == "", "what a function of one's own does is not known"
     said = "Two arrows: the shadow of one on journey is 0.58 long. one: length 0.82, 45° from"
     assert heatmap(view).alt.startswith(said)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from asking import change, state
 
-from helpers import Arcs, Cache, InputError, View, explore, heatmap, yours
+from helpers import Arcs, Broadcast, Cache, InputError, View, explore, heatmap, yours
 from helpers.pictures.sketch import ROLES, Sketch
 
 WORDS = "the man took it".split()
@@ -92,6 +92,37 @@ def test_what_is_computed_kept_and_thrown_away_is_told_by_the_scores_of_now(now,
 def test_counts_and_scores_of_a_cache_are_square(counts, now):
     with pytest.raises(InputError, match=r"twice \(n, n\) is expected"):
         Cache(counts, now=now)
+
+
+@pytest.mark.parametrize(
+    "divisor, given, numbers",
+    [
+        ([6, 14], "6.00 14.00", ["2.00 / 6.00 = 0.33, 4.00 / 14.00 = 0.29"]),
+        ([[6], [14]], "6.00 14.00", ["2.00 / 6.00 = 0.33, 4.00 / 6.00 = 0.67"]),
+        ([[1, 2], [3, 4]], "1.00 2.00 3.00 4.00", ["2.00 / 1.00 = 2.00, 4.00 / 2.00 = 2.00"]),
+    ],
+)
+def test_what_is_repeated_is_framed_where_it_was_given_only(divisor, given, numbers):
+    table = np.array([[2.0, 4.0], [6.0, 8.0]])
+    view = Broadcast(table / np.array(divisor), dividend=table, divisor=divisor)
+    assert view.numbers()[:1] == numbers and view.alt().startswith(*numbers)
+    framed = [mark["text"] for mark in marks_of(view, "text") if mark["role"].endswith(" strong")]
+    assert " ".join(framed) == f"/ = {given}"
+    frames = [mark["opacity"] for mark in marks_of(view, "line")]
+    assert sum(frames) == len(given.split())
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"divisor": [1, 1, 1]}, r"divisor has the shape \(3,\); \(2,\), \(2, 1\) or \(2, 2\)"),
+        ({"divisor": [[2], [1]]}, "the first matrix is not dividend / divisor"),
+        ({"dividend": [1, 1]}, r"dividend has \(2,\); twice \(n, m\) is expected"),
+    ],
+)
+def test_what_is_no_division_is_refused_with_what_is_expected(options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Broadcast(np.ones((2, 2)), **{"dividend": np.ones((2, 2)), "divisor": [1, 1], **options})
 
 
 def test_the_page_is_given_the_marks_and_an_amount_that_is_dragged_comes_back():

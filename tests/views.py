@@ -56,10 +56,7 @@ class LiveView:
         returned, while a cell (panel, row, column) is pointed at."""
         values = {}
         for control, value in zip(self.controls, self.ask("values"), strict=True):
-            if control["kind"] == "plane":  # where a vector starts it has more than two digits
-                starts = zip(value, control["value"], strict=True)
-                value = [s if v == two_digits(s) else v for v, s in starts]
-            values[control["name"]] = value
+            values[control["name"]] = in_full(control, value)
         said = json.loads(in_kernel(self.page, f"_live_picture({self.count}, {values}, {cell})"))
         right = expected(self.controls, *said, cell)
         wrong = self.page.evaluate("live.until", [self.number, right])
@@ -222,6 +219,15 @@ def number(text):
 
 def two_digits(numbers):
     return np.round(numbers, 2).tolist()
+
+
+def in_full(control, value):
+    """What the page shows of a control, as Python has it: where a vector starts it has more than
+    two digits."""
+    if control["kind"] != "plane":
+        return value
+    starts = zip(value, control["value"], strict=True)
+    return [start if shown == two_digits(start) else shown for shown, start in starts]
 
 
 def expected(controls, picture, why, cell):

@@ -21,8 +21,8 @@ MIME = "application/vnd.attention.recording+json"
 MOST = 2000  # states with all combinations
 PLACES = 1200  # of all vectors in a plane
 # Said beside a control: what a reader moves next puts back what was moved before.
-BACK = "on this page all that was moved before goes back to its start"
-ALONE = {"plane": f"drag a point; {BACK}", "amounts": f"drag it in the picture; {BACK}"}
+BACK = "here one at a time: the others go back"
+ALONE = {"plane": f"drag a point; {BACK}", "amounts": f"drag a number in the picture; {BACK}"}
 AGAIN = 25  # states that are computed once more
 
 

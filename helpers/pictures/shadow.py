@@ -100,10 +100,11 @@ class Shadow(View):
         return f"{factors}, its shadow on {self._asks} times the length of {self._asks}"
 
     def _told(self):
+        itself = " itself" if self.best == self.query else ""
         return (
             f"{self._key}: {self._measured} from {self._asks}. "
             f"Its score is {self.number(self.matrix[0, self.key])}. "
-            f"The best match for {self._asks} is {self.keys[self.best]}."
+            f"The best match for {self._asks} is {self.keys[self.best]}{itself}."
         )
 
     def sketch(self):

@@ -1,0 +1,98 @@
+"""How PyTorch divides a table by a tensor of another shape: the smaller one is repeated."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from .given import as_array
+from .sketch import Sketch
+from .view import View
+
+MOST = 6  # rows, columns
+ROW, BOX = 26, 50  # pixels: a cell
+GAP = 34  # between two tables, for a sign
+SOURCES = "first", "second", "third"  # the colours of the numbers that are repeated
+
+
+@dataclass
+class Broadcast(View):
+    """Broadcast(table / sums, dividend=table, divisor=sums): which number divides which.
+
+    matrix: the quotients (n, m).  dividend: (n, m).
+    divisor: (m,) or (1, m), a row, which is repeated downwards; (n, 1), a column, repeated across;
+        or a table (n, m).
+    n and m are at most 6. The other arguments are those of View.
+    Raises InputError where these do not fit together.
+    """
+
+    dividend: object = None
+    divisor: object = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.dividend = as_array(self.dividend, "dividend")
+        self.divisor = as_array(self.divisor, "divisor")
+        shape = self.matrix.shape
+        if self.dividend.shape != shape or max(shape) > MOST:
+            shapes = f"the quotients have the shape {shape}, dividend has {self.dividend.shape}"
+            raise InputError(f"{shapes}; twice (n, m) is expected, up to ({MOST}, {MOST}).")
+        try:
+            self.repeated = np.broadcast_to(self.divisor, shape)
+        except ValueError:
+            n, m = shape
+            shapes = f"({m},), ({n}, 1) or ({n}, {m}) is expected"
+            raise InputError(f"divisor has the shape {self.divisor.shape}; {shapes}.") from None
+        with np.errstate(all="ignore"):
+            right = np.allclose(self.dividend / self.repeated, self.matrix, 1e-4, equal_nan=True)
+        if not right:
+            raise InputError("the first matrix is not dividend / divisor.")
+        self.explain = self.explain or (lambda i, j: self._in_full(i, j))
+
+    def _in_full(self, i, j):
+        return f"{self.number(self.dividend[i, j])} / {self.number(self.repeated[i, j])}"
+
+    def sketch(self):
+        """One drawing: the table, the numbers that divide it, the quotients."""
+        n, m = self.matrix.shape
+        wide, middle = m * BOX, ROW * (n / 2 + 1)
+        starts = [k * (wide + GAP) + 2 for k in range(3)]
+        sketch = Sketch(starts[2] + wide + 4, ROW * (n + 1) + 2)
+        for x, title in zip(starts, ("table", "divided by", "gives"), strict=True):
+            sketch.text(x + wide / 2, ROW / 2, title, "rest")
+        for x, sign in zip(starts[1:], "/=", strict=True):
+            sketch.text(x - GAP / 2, middle, sign, "ink strong")
+        # the place in divisor of each repeated number
+        sources = np.broadcast_to(np.arange(self.divisor.size).reshape(self.divisor.shape), (n, m))
+        seen = set()
+        for i, j in np.ndindex(n, m):
+            k = sources[i, j]
+            role, is_copy = SOURCES[k % len(SOURCES)], k in seen
+            seen.add(k)
+            for x, matrix in zip(starts, (self.dividend, self.repeated, self.matrix), strict=True):
+                left, top = x + j * BOX, ROW * (i + 1)
+                sketch.box(left + 1, top + 1, BOX - 2, ROW - 2, role, opacity=0.25)
+                corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
+                is_given = matrix is self.repeated and not is_copy
+                edge = (left + 1, top + 1) + corners * (BOX - 2, ROW - 2)
+                sketch.line(edge, role, 2, opacity=float(is_given))
+                number, more = self.number(matrix[i, j]), {}
+                if matrix is self.matrix:
+                    name = f"{self.tokens[i]}, {self.keys[j]}: {number}"
+                    more = dict(cell=(i, j), label=name)
+                look = f"{role} strong" if is_given else "ink"
+                sketch.text(left + BOX / 2, top + ROW / 2, number, look, **more)
+        return [sketch]
+
+    def numbers(self):
+        """The lines of the numbers as text: each quotient with what it is made of."""
+        n, m = self.matrix.shape
+        cells = [
+            [f"{self._in_full(i, j)} = {self.number(self.matrix[i, j])}" for j in range(m)]
+            for i in range(n)
+        ]
+        return [", ".join(row) for row in cells]
+
+    def alt(self):
+        """One sentence for those who do not see the picture."""
+        return " ".join(f"{'; '.join(self.numbers())}. {self.caption}".split())
