@@ -194,9 +194,9 @@ def next_words(model, text, change=None, temperature=1.0):
 
 
 @torch.inference_mode()
-def weights_of(model, text):
-    """The weights in every layer and head, (layers, heads, n, n)."""
-    return torch.cat(model.look(numbered(text))[1])
+def weights_of(model, text, change=None):
+    """The weights in every layer and head, (layers, heads, n, n).  change: as in look()."""
+    return torch.cat(model.look(numbered(text), change)[1])
 
 
 @torch.inference_mode()
