@@ -66,6 +66,7 @@ def as_in_a_new_kernel():
 def quick(source):
     """What trains in it does so for one step: enough for all but what is learned."""
     source = source.replace("RECORDED = False", "RECORDED = True")
+    source = source.replace("range(steps + 1)", "range(1)")
     return source.replace("counted(steps + 1,", "counted(1,")
 
 

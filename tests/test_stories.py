@@ -84,8 +84,8 @@ def test_a_small_temperature_takes_the_likeliest_word_and_a_large_one_any(kept):
 @pytest.mark.parametrize(
     "start, said",
     [
-        ("Anna has a kitten.", "'kitten' is no word .* Did you mean 'kite'.* They have: Anna"),
-        ("Zebulon", "'Zebulon' is no word of the stories. They have: Anna Nora"),
+        ("Anna has a kitten.", "'kitten' is no word .* Did you mean 'kite'.* Known words: Anna"),
+        ("Zebulon", "'Zebulon' is no word of the stories. Known words: Anna Nora"),
         (" ", "the start has 0 words; 1 to 48 are expected"),
         ("a " * 49, "the start has 49 words"),
     ],
@@ -95,6 +95,37 @@ def test_a_start_that_cannot_be_read_is_refused_with_what_is_expected(start, sai
         write(Storyteller(), start)
     with pytest.raises(InputError, match="temperature is 0; a number above 0"):
         write(Storyteller(), "Anna", temperature=0)
+
+
+def test_a_text_of_your_own_keeps_its_most_frequent_words(tmp_path):
+    file = tmp_path / "own.txt"
+    file.write_text("The rain, the sun, don't stop. " * 12 + "Snow!", encoding="utf-8")
+    known, text = stories.own_text(file, most=7)
+    assert (len(known), text.shape) == (8, (110,)) and {"the", ",", "."} < {*known}
+    assert known[text[-2]] == stories.RARE and "don't" in {*stories.own_text(file)[0]}
+    passages = stories.draw_passages(text, random.Random(0), 50)
+    starts = {int(row) for row in passages[:, 0]}
+    assert passages.shape == (50, LENGTH) and len(starts) > 3
+    model = Storyteller(known=known)
+    assert write(model, "the , the", words=4).startswith("the, the")
+    with pytest.raises(InputError, match="'snow' is no word of the text. Known words: "):
+        write(model, "snow")
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (None, "nothing.txt' cannot be read: .* A text file in UTF-8 is expected"),
+        (b"\xff\xfe\x00", "nothing.txt' cannot be read: .* A text file in UTF-8 is expected"),
+        (b"one two three", "the text has 3 words; at least 96 are expected"),
+    ],
+)
+def test_a_file_that_is_no_text_to_learn_from_is_refused(tmp_path, monkeypatch, content, said):
+    monkeypatch.chdir(tmp_path)  # so that the sentence has a short path
+    if content:
+        (tmp_path / "nothing.txt").write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        stories.own_text("nothing.txt")
 
 
 def test_the_kept_model_recalls_and_with_even_weights_it_does_not(kept, measured):

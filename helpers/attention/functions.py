@@ -238,6 +238,33 @@ def without_head(W_out, head, num_heads):
 
 
 # Lesson 10
+def block(x, norm_1, attention, norm_2, feed_forward):
+    """A layer of a model: what each of its two parts finds is added to the tokens.
+
+    x: (..., n, d).  The others: functions that return the shape they get.  Returns (..., n, d).
+    Source: Vaswani et al. 2017, section 3.1, with the norms placed as in Xiong et al. 2020.
+    """
+    x = x + attention(norm_1(x))
+    return x + feed_forward(norm_2(x))
+
+
+def next_word_loss(scores, words):
+    """The mean of next_word_losses over all texts of a batch.
+
+    scores: (b, n, v).  words: (b, n), whole numbers from 0 to v - 1, n >= 2.  Returns a number.
+    """
+    return torch.stack(list(map(next_word_losses, scores, words))).mean()
+
+
+def next_chances(scores, temperature):
+    """The chance of each of v known words to come next.
+
+    scores: (n, v), row i after token i.  temperature: as in softmax.  Returns (v,), with sum 1.
+    """
+    return softmax(scores[-1], temperature)
+
+
+# Lesson 10
 def weight_between(weights, queries, keys):
     """The weight with which one token of each sentence looks at another one.
 

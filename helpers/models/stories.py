@@ -7,6 +7,8 @@ the next word.
 import difflib
 import random
 import re
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -25,6 +27,7 @@ WIDTH, HEADS, LAYERS = 64, 4, 2
 STEPS, RATE, BATCH = 2400, 0.005, 32
 SAMPLES = 0, 50, 200, 700  # steps after which the training shows what the model writes
 NUMBER = {word: k for k, word in enumerate(WORDS)}
+RARE = "…"  # in a text of your own: each word that is too rare to be learned
 
 
 class Block(nn.Module):
@@ -49,21 +52,22 @@ class Block(nn.Module):
 
 
 class Storyteller(nn.Module):
-    """model(words) scores every known word as the next one: (b, n) -> (b, n, len(WORDS)).
+    """model(words) scores every known word as the next one: (b, n) -> (b, n, len(known)).
 
     attention: a class with the arguments of MultiHeadAttention; look() needs its weights, W_value,
-    num_heads and out_proj.
+    num_heads and out_proj.  known: the words that it knows, each once.
     """
 
-    def __init__(self, attention=MultiHeadAttention):
+    def __init__(self, attention=MultiHeadAttention, known=WORDS):
         super().__init__()
-        self.embedding = nn.Embedding(len(WORDS), WIDTH)
+        self.known = known
+        self.embedding = nn.Embedding(len(known), WIDTH)
         self.positions = nn.Embedding(LENGTH, WIDTH)
         self.positions.weight.data = waves()
         self.blocks = nn.ModuleList(
             Block(attention(WIDTH, WIDTH, LENGTH, 0.0, HEADS), WIDTH) for _ in range(LAYERS)
         )
-        self.norm, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, len(WORDS))
+        self.norm, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, len(known))
 
     def forward(self, words):
         return self._scores(words, lambda layer, attention: None)
@@ -159,44 +163,76 @@ def load_stories():
     return model.requires_grad_(False)
 
 
-def read(text):
+def own_text(path, most=300):
+    """Reads a text file: (the words to know, the text as their numbers (n,)).
+
+    most: how many different words are kept, the most frequent ones; RARE stands for the others.
+    Raises InputError where the file cannot be read as text, or is shorter than two stories.
+    """
+    expect_sizes(most=most)
+    try:
+        said = split(Path(path).read_text(encoding="utf-8").lower())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{str(path)!r} cannot be read: {str(error)[:80]}. A text file in UTF-8 is expected."
+        ) from None
+    if len(said) < 2 * LENGTH:
+        raise InputError(f"the text has {len(said)} words; at least {2 * LENGTH} are expected.")
+    known = [RARE, *(word for word, _ in Counter(said).most_common(most))]
+    number = {word: k for k, word in enumerate(known)}
+    return known, torch.tensor([number.get(word, 0) for word in said])
+
+
+def draw_passages(text, draws, count=BATCH):
+    """count passages of LENGTH words from anywhere in a text (n,): (count, LENGTH)."""
+    starts = (draws.randrange(len(text) - LENGTH + 1) for _ in range(count))
+    return torch.stack([text[start : start + LENGTH] for start in starts])
+
+
+def split(text):
+    """The words and the punctuation marks of a text, a list of str."""
+    return re.findall(r"\w+(?:['’]\w+)*|[^\w\s]", text)
+
+
+def read(text, known=WORDS):
     """The words of a typed start of a story: read("Anna has a kite.") is 5 str.
 
-    Raises InputError where a word is unknown, or there is none, or more than LENGTH.
+    Raises InputError where a word is not known, or there is none, or more than LENGTH.
     """
-    known = {word.lower(): word for word in WORDS}
-    typed = re.findall(r"\w+|[^\w\s]", str(text))
+    small, typed = {word.lower(): word for word in known}, split(str(text))
     for word in typed:
-        if word.lower() not in known:
-            near = difflib.get_close_matches(word.lower(), known, n=1)
-            closest = f" Did you mean {known[near[0]]!r}?" if near else ""
+        if word.lower() not in small:
+            near = difflib.get_close_matches(word.lower(), small, n=1)
+            closest = f" Did you mean {small[near[0]]!r}?" if near else ""
+            of, some = ("stories", known) if known is WORDS else ("text", known[1:61])
             raise InputError(
-                f"{word[:30]!r} is no word of the stories.{closest} They have: {' '.join(WORDS)}"
+                f"{word[:30]!r} is no word of the {of}.{closest} Known words: {' '.join(some)}"
             )
     if not 1 <= len(typed) <= LENGTH:
         raise InputError(
             f"the start has {len(typed)} words; 1 to {LENGTH} are expected, as in: Anna has a kite."
         )
-    return [known[word.lower()] for word in typed]
+    return [small[word.lower()] for word in typed]
 
 
-def numbered(text):
+def numbered(text, known=WORDS):
     """The numbers of the words of a text, (1, n)."""
-    return torch.tensor([[NUMBER[word] for word in read(text)]])
+    number = {word: k for k, word in enumerate(known)}
+    return torch.tensor([[number[word] for word in read(text, known)]])
 
 
 @torch.inference_mode()
 def next_words(model, text, change=None, temperature=1.0):
     """{word: share}: how likely the model finds each word after a text, the likeliest first."""
-    shares = _shares(model, numbered(text), change, temperature)
+    shares = _shares(model, numbered(text, model.known), change, temperature)
     order = shares.argsort(descending=True).tolist()
-    return {WORDS[k]: shares[k].item() for k in order}
+    return {model.known[k]: shares[k].item() for k in order}
 
 
 @torch.inference_mode()
 def weights_of(model, text, change=None):
     """The weights in every layer and head, (layers, heads, n, n).  change: as in look()."""
-    return torch.cat(model.look(numbered(text), change)[1])
+    return torch.cat(model.look(numbered(text, model.known), change)[1])
 
 
 @torch.inference_mode()
@@ -209,11 +245,12 @@ def write(model, start, words=20, temperature=1.0, seed=0, change=None):
     expect_sizes(words=words)
     if not temperature > 0:
         raise InputError(f"temperature is {temperature!r}; a number above 0 is expected.")
-    numbers, draws = numbered(start), torch.Generator().manual_seed(seed)
+    numbers = numbered(start, model.known)
+    draws = torch.Generator().manual_seed(seed)
     for _ in range(min(words, LENGTH - numbers.shape[1])):
         shares = _shares(model, numbers, change, temperature)
         numbers = torch.cat([numbers, shares.multinomial(1, generator=draws)[None]], dim=1)
-    return " ".join(WORDS[k] for k in numbers[0].tolist()).replace(" .", ".")
+    return re.sub(r" ([.,;:!?])", r"\1", " ".join(model.known[k] for k in numbers[0].tolist()))
 
 
 def _shares(model, numbers, change, temperature):

@@ -1,0 +1,272 @@
+"""Lesson 10: the block of a model, its loss, and the next word."""
+
+import torch
+from torch.nn import functional as F
+
+from ... import attention
+from ..catalogue.softmax import naive, soft
+from ..exercise import Exercise, Probe
+from ..probes import exact, matrix, places, rows_apart, wide
+
+# --- block ---
+
+
+def _normed(factor, shift):
+    return lambda x: factor * F.layer_norm(x, x.shape[-1:]) + shift
+
+
+def _mean_so_far(x):
+    """Causal attention with even weights; its values are the words turned by one place."""
+    return attention.uniform_causal(x.shape[-2]).to(x) @ x.roll(1, dims=-1) + 0.125
+
+
+# norm_1, attention, norm_2 and feed_forward: of any width, and no two do the same.
+PARTS = (
+    _normed(1, 0.25),
+    _mean_so_far,
+    _normed(1.5, -0.375),
+    lambda x: (0.75 * x + 0.5).relu() - x.flip(-1) / 4,
+)
+
+
+def _batches():
+    batches = exact(1, 4, 6), exact(2, 5, 3, step=7, unit=4, period=17).double()
+    parts = (lambda sizes, step, part=part: part for part in PARTS)
+    return [
+        Probe("one text of 4 words", (batches[0], *PARTS)),
+        Probe("2 texts of 5 words", (batches[1], *PARTS)),
+        *wide(matrix("b", "n", "d"), *parts),
+    ]
+
+
+def _halves(*pairs):
+    """Both halves of a block, in these ways, each a function of x, its norm and its part."""
+
+    def code(first, second):
+        return lambda x, norm_1, attend, norm_2, feed: second(
+            first(x, norm_1, attend), norm_2, feed
+        )
+
+    return tuple(code(*pair) for pair in pairs)
+
+
+def _wrong(half):
+    """One half or both in this way."""
+    return _halves((half, half), (half, _kept), (_kept, half))
+
+
+def _kept(x, norm, part):
+    return x + part(norm(x))
+
+
+def _lost(x, norm, part):
+    return part(norm(x))
+
+
+def _of_parts(order):
+    """The right block of other parts. order: takes the four, returns four."""
+    return lambda x, *parts: attention.block(x, *order(*parts))
+
+
+BLOCK = Exercise(
+    "block(x, norm_1, attention, norm_2, feed_forward) -> (b, n, d)",
+    "scores",
+    attention.block,
+    _batches,
+    mistakes={
+        "nothing added to the words": _halves((_lost, _lost)),
+        "words lost at attention": _halves((_lost, _kept)),
+        "words lost at the network": _halves((_kept, _lost)),
+        "normed words kept": _wrong(lambda x, norm, part: norm(x) + part(norm(x))),
+        "norm after adding": _wrong(lambda x, norm, part: norm(x + part(x))),
+        "norm of what a part returns": _wrong(lambda x, norm, part: x + norm(part(x))),
+        "norm forgotten": _wrong(lambda x, norm, part: x + part(x)),
+        "network sees the block's input": lambda x, norm_1, attend, norm_2, feed: (
+            x + attend(norm_1(x)) + feed(norm_2(x))
+        ),
+        "network without what it is added to": tuple(
+            lambda x, norm_1, attend, norm_2, feed, first=first: (
+                x + feed(norm_2(first(x, norm_1, attend)))
+            )
+            for first in (_lost, _kept)
+        ),
+        "one norm for both parts": (
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_1, attend, norm_1, feed)),
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_2, attend, norm_2, feed)),
+        ),
+        "norms the other way round": _of_parts(
+            lambda norm_1, attend, norm_2, feed: (norm_2, attend, norm_1, feed)
+        ),
+        "network before attention": (
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_2, feed, norm_1, attend)),
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_1, feed, norm_2, attend)),
+        ),
+        "network left out": _halves(*((first, lambda x, *_: x) for first in (_kept, _lost))),
+        "attention left out": _halves((lambda x, *_: x, _kept)),
+    },
+)
+
+# --- next_word_loss ---
+
+
+def _texts():
+    """Scores in no order: of rows that rise alike, all ways to pair words have the same mean."""
+
+    def probe(label, words, v, up=0.0):
+        draws, words = torch.Generator().manual_seed(1), torch.tensor(words)
+        scores = torch.randint(-16, 17, (*words.shape, v), generator=draws) / 8 + up
+        return Probe(label, (scores, words))
+
+    return [
+        probe("2 texts of 4 words out of 5", [[0, 2, 4, 1], [3, 0, 1, 4]], 5),
+        probe("3 texts of 3 words out of 7", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
+        probe("2 texts, scores near 1000", [[1, 3, 0, 2], [4, 2, 2, 0]], 5, 1000.0),
+        *wide(_of_each(rows_apart("n", "v")), _of_each(places("n", "v")), n=2),
+    ]
+
+
+def _of_each(one):
+    """The same for each text of a batch, with other numbers."""
+    return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
+
+
+def _losses(scores, words, chances_of=soft):
+    """scores (b, n, v) of the words (b, n), after any shift -> (b, n)."""
+    return -chances_of(scores).gather(-1, words[..., None])[..., 0].log()
+
+
+ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
+
+
+def _paired(row=BUT_LAST, word=BUT_FIRST, then=torch.mean):
+    """The losses of pairs. row, word: slices of the positions.  then: what is made of them."""
+    return lambda scores, words: then(_losses(scores[:, row], words[:, word]))
+
+
+def _by(chances_of):
+    """Chances made in another way."""
+    return lambda scores, words: _losses(scores[:, :-1], words[:, 1:], chances_of).mean()
+
+
+def _unshaped(scores, words):
+    b, n, v = scores.shape
+    return F.cross_entropy(scores[:, :-1].reshape(b, v, n - 1), words[:, 1:])
+
+
+LOSS = Exercise(
+    "next_word_loss(scores, words) -> a number",
+    "scores",
+    attention.next_word_loss,
+    _texts,
+    mistakes={
+        "each word predicts itself": (
+            _paired(ALL, ALL),
+            _paired(BUT_LAST, BUT_LAST),
+            _paired(BUT_FIRST, BUT_FIRST),
+        ),
+        "each word predicts the one before it": _paired(BUT_FIRST, BUT_LAST),
+        "the last word predicts the first": lambda scores, words: _losses(
+            scores, words.roll(-1, dims=1)
+        ).mean(),
+        "shifted from text to text": lambda scores, words: _losses(scores[:-1], words[1:]).mean(),
+        "one loss for each word": (_paired(then=lambda x: x), _paired(then=torch.flatten)),
+        "one loss for each text": _paired(then=lambda x: x.mean(dim=1)),
+        "losses added up": (
+            _paired(then=torch.sum),
+            _paired(then=lambda x: x.sum(dim=1).mean()),
+            _paired(then=lambda x: x.sum(dim=0).mean()),
+        ),
+        "divided by all words": _paired(then=lambda x: x.sum() / len(x) / (x.shape[1] + 1)),
+        "only the last prediction": _paired(then=lambda x: x[:, -1].mean()),
+        "only the first text": _paired(then=lambda x: x[0].mean()),
+        "reshaped in place of transposed": _unshaped,
+        "minus forgotten": _paired(then=lambda x: -x.mean()),
+        "no logarithm": (
+            _paired(then=lambda x: (-x).exp().mean()),
+            _paired(then=lambda x: -(-x).exp().mean()),
+        ),
+        "averaged before the logarithm": _paired(then=lambda x: -(-x).exp().mean().log()),
+        "scores taken for chances": (
+            _by(lambda scores: scores),
+            lambda scores, words: -scores[:, :-1].gather(-1, words[:, 1:, None]).mean(),
+        ),
+        "softmax over the wrong axis": (
+            _by(lambda scores: soft(scores, dim=1)),
+            _by(lambda scores: soft(scores, dim=0)),
+        ),
+        "softmax twice": _by(lambda scores: soft(soft(scores))),
+        "naive exp overflow": _by(lambda s: naive(s) / naive(s).sum(-1, keepdim=True)),
+    },
+)
+
+# --- next_chances ---
+
+
+def _after_texts():
+    return [
+        Probe("4 words out of 5, temperature 2", (exact(4, 5, unit=4, period=23), 2.0)),
+        Probe(
+            "3 words out of 6, temperature 0.25", (exact(3, 6, step=7, period=19).double(), 0.25)
+        ),
+        Probe("scores near 500, temperature 0.5", (exact(3, 5, step=3, period=17) + 500, 0.5)),
+        *wide(rows_apart("n", "v"), "temperature"),
+    ]
+
+
+def _of(rows):
+    """The chances of other rows. rows: takes all scores."""
+    return lambda scores, temperature: soft(rows(scores) / temperature)
+
+
+def _last(what):
+    """what: takes the last row (v,) and the temperature."""
+    return lambda scores, temperature: what(scores[-1], temperature)
+
+
+CHANCES = Exercise(
+    "next_chances(scores, temperature) -> (v,)",
+    "weights",
+    attention.next_chances,
+    _after_texts,
+    mistakes={
+        "all positions in place of the last": _of(lambda scores: scores),
+        "first position in place of the last": _of(lambda scores: scores[0]),
+        "last but one position": _of(lambda scores: scores[:-1][-1]),
+        "mean of all positions": (
+            lambda scores, temperature: soft(scores / temperature).mean(dim=0),
+            _of(lambda scores: scores.mean(dim=0)),
+        ),
+        "last word of the vocabulary": (
+            _of(lambda scores: scores[:, -1]),
+            lambda scores, temperature: soft(scores / temperature)[:, -1],
+        ),
+        "argmax in place of chances": (
+            _last(lambda row, temperature: row.argmax()),
+            _last(lambda row, temperature: (row == row.max()).to(row.dtype)),
+        ),
+        "multiplied by the temperature": _last(lambda row, temperature: soft(row * temperature)),
+        "temperature ignored": _last(lambda row, temperature: soft(row)),
+        "divided after softmax": _last(lambda row, temperature: soft(row) / temperature),
+        "divided by the root of the temperature": _last(
+            lambda row, temperature: soft(row / temperature**0.5)
+        ),
+        "softmax over the wrong axis": lambda scores, temperature: soft(
+            scores / temperature, dim=0
+        )[-1],
+        "softmax twice": (
+            _last(lambda row, temperature: soft(soft(row / temperature))),
+            _last(lambda row, temperature: soft(soft(row) / temperature)),
+        ),
+        "scores taken for chances": (
+            _last(lambda row, temperature: row / temperature),
+            _last(lambda row, temperature: row),
+        ),
+        "log_softmax": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
+        "not divided by the sum": _last(
+            lambda row, temperature: ((row - row.max()) / temperature).exp()
+        ),
+        "naive exp overflow": _last(
+            lambda row, temperature: naive(row / temperature) / naive(row / temperature).sum()
+        ),
+    },
+)
