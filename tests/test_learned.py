@@ -1,4 +1,4 @@
-"""Lessons 10 and 11: the recorded training is the one that the code gives, and can be used
+"""Lessons 11 and 12: the recorded training is the one that the code gives, and can be used
 instead; a student's own code changes the answers of a trained model."""
 
 import contextlib

@@ -27,7 +27,7 @@ SENTENCE = "the red man took the blue hat and washed it"
 
 
 def lessons_own(steps):
-    """The names of lesson 11 up to its training, which is cut to so many steps."""
+    """The names of lesson 12 up to its training, which is cut to so many steps."""
     names, wanted = {"__name__": "__main__"}, r"^import sys|^class |^language|def (train|apart|at_)"
     for cell in code_cells(LESSON)[:9]:
         if re.search(wanted, cell.source, re.M):

@@ -1,7 +1,7 @@
 """Claims whose answers are known without a trial, over five seeds; and false alarms.
 
 python tests/trial_figures.py prints a table of models made by hand and of the course's, which
-stands in the notes of lesson 11, and how many of 200 random claims about untrained models are
+stands in the notes of lesson 12, and how many of 200 random claims about untrained models are
 called read. It ends with an error if a claim is judged otherwise, if the table is not that of the
 lesson, or if more than 2 % of the random claims are called read.
 """
@@ -24,7 +24,7 @@ from helpers.models.subject import Case, Subject
 from helpers.models.trial import BY_SEED, Claim, trial
 
 SEEDS = range(5)
-(LESSON,) = NOTEBOOKS.glob("11_*.ipynb")
+(LESSON,) = NOTEBOOKS.glob("12_*.ipynb")
 ALARMS, MOST = 200, 0.02
 SENTENCE = "the red girl took the blue hat and examined it"
 N, SINK, A, B, COPY, LAST = 6, 0, 1, 2, 3, 5  # words, and places in them
@@ -222,7 +222,7 @@ def table():
 if __name__ == "__main__":
     lines, wrong = table()
     if "\n".join(lines) not in "\n".join(cell.source for cell in markdown_cells(LESSON)):
-        wrong.append("the table in the notes of lesson 11 is another one.")
+        wrong.append("the table in the notes of lesson 12 is another one.")
     alarms = false_alarms()
     print(f"{alarms} of {ALARMS} random claims about untrained models are called read")
     if alarms > MOST * ALARMS:

@@ -237,7 +237,7 @@ def without_head(W_out, head, num_heads):
     return W_out.masked_fill((rows == head)[:, None], 0.0)
 
 
-# Lesson 10
+# Lesson 11
 def weight_between(weights, queries, keys):
     """The weight with which one token of each sentence looks at another one.
 
@@ -276,7 +276,7 @@ def erase(weights, queries, keys):
     return changed / changed.sum(dim=-1, keepdim=True)
 
 
-# Lesson 11
+# Lesson 12
 def uniform_causal(n):
     """Weights of attention that looks at all allowed tokens alike: the baseline.
 
@@ -301,7 +301,7 @@ def look_back(words):
     return torch.where(earlier_copies, after, -1).amax(dim=-1)
 
 
-# Lesson 12
+# Lesson 14
 def merge_blocks(maxima, sums, blends):
     """Context vector of one query, from what was collected of each block of keys by itself.
 
@@ -333,7 +333,7 @@ def attend_in_blocks(query, keys, values, block_size):
     return blend / total
 
 
-# Lesson 13
+# Lesson 15
 def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     """Bytes of the keys and values that a model keeps of the tokens it has seen.
 

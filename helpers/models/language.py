@@ -1,4 +1,4 @@
-"""The small language of lessons 10 and 11: its words and sentences, and a reader of typed ones."""
+"""The small language of lessons 11 to 13: its words and sentences, and a reader of typed ones."""
 
 from dataclasses import dataclass
 

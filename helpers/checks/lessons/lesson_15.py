@@ -1,4 +1,4 @@
-"""Lesson 13: writing with a cache."""
+"""Lesson 15: writing with a cache."""
 
 import torch
 
