@@ -177,7 +177,8 @@ def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
 @each_lesson
 def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
     verdicts = [value for value in replay(path)[1] if hasattr(value, "passed")]
-    assert len(verdicts) >= 3 - (path.stem[:2] in ("12", "14"))  # two long ones each
+    fewer = {"12": 2, "13": 1, "14": 2}  # long ones; lesson 13 is a trial from end to end
+    assert len(verdicts) >= fewer.get(path.stem[:2], 3)
     for (name, code), verdict in zip(exercises(path), verdicts, strict=True):
         if name in BROKEN:
             assert (verdict.passed, verdict.mistakes) == (False, BROKEN[name])
@@ -360,8 +361,11 @@ NUMBERS = {
         even weights ■■■■■■■■■■■■■■■■■■■■ right 0.5
         even, with networks ■■■■■■■■■■■■■■■■■■■■ right 1.00""",
     "12_what_weights_explain": """
-        seed 4, row of the second colour even: right 0.6|HiddenWithZero right 1.0
-        seed 4, row of the pronoun even: right 1.0|seed 1, row of the pronoun even: right 0.5
+        seed 4, second colour: its row even, right 0.6; its row alone is enough: True
+        seed 1, pronoun: its row even, right 0.5; its row alone is enough: True
+        seed 1, layer 2: noun 0.0, its colour 0.6: 1.0 if it stands first, 0.2 if second
+        HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
+        SoftmaxTwice, 1500 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         layers: 1, right 0.3|layers: 2, right 1.0
         layer 1 even: right 0.3 layer 2 even: right 0.3""",
 }

@@ -9,8 +9,9 @@ from dataclasses import replace
 import own_subject
 import pytest
 import torch
+from learned_figures import SECOND as LESSON
 from replay import code_cells, run
-from trial_figures import KINDS, LAST, LESSON, READER, A, B, ByHand, by_hand, false_alarms, own
+from trial_figures import KINDS, LAST, READER, A, B, ByHand, by_hand, false_alarms, own
 
 from helpers import InputError
 from helpers.models import judge, small

@@ -301,6 +301,21 @@ def look_back(words):
     return torch.where(earlier_copies, after, -1).amax(dim=-1)
 
 
+# Lesson 13
+def interchange(weights, values, others, query, key):
+    """Patching: contexts where one query reads one key as it is in another sentence.
+
+    weights: (n, n).  values, others: (n, d), of this sentence and of the other one.  query, key:
+    positions, 0 to n - 1.
+    Returns (n, d): weights @ values but for the row of the query, where the value of the key is
+    that of others. Raises IndexError if there is no such position.
+    Source: Vig et al. 2020, Meng et al. 2022.
+    """
+    contexts = weights @ values
+    contexts[query] += weights[query, key] * (others[key] - values[key])
+    return contexts
+
+
 # Lesson 14
 def merge_blocks(maxima, sums, blends):
     """Context vector of one query, from what was collected of each block of keys by itself.
