@@ -101,7 +101,7 @@ def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app)
     page, address, *_ = browser
     open_notebook(page, address, "notebooks/01_dot_products.ipynb", app=app)
     cells = nbformat.read(NOTEBOOKS / "01_dot_products.ipynb", as_version=4).cells
-    answer, picture = map([cell.id for cell in cells].index, ("l01-09", "l01-20"))
+    answer, picture = map([cell.id for cell in cells].index, ("l01-68", "l01-20"))
     scroll_to(page, answer)
     expect(page.get_by_text("21.1351")).to_have_count(0)
     code = scroll_to(page, picture).locator(".jp-InputPlaceholder")

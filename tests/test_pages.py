@@ -55,7 +55,7 @@ BOXES = """() => [...document.querySelectorAll('[data-box], .text .highlight, .e
         cells: box.matches('.scroll'), bar: box.offsetHeight - box.clientHeight,
     }))"""
 EDGES = """() => [...document.querySelectorAll("h1, button.present")]
-    .map((node) => node.getBoundingClientRect().left)"""
+    .filter((node) => node.checkVisibility()).map((node) => node.getBoundingClientRect().left)"""
 SMALL = """() => [...document.querySelectorAll(
     'a[href], button, summary, input, select, td[tabindex]')]
     .filter((node) => node.checkVisibility() && !node.closest('p a, .skip'))

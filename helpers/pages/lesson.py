@@ -26,13 +26,13 @@ from .record import MIME, in_columns
 HERE = Path(__file__).parent
 TITLE = "Attention, one step at a time"
 ABOUT = (
-    "From one dot product to a head that learns which noun “it” means: you predict, you move a "
-    "picture, you see every number change."
+    "From one dot product to a model that writes: you predict, you move a picture, you see every "
+    "number change."
 )
-COVER = "l10-24"  # the cell whose view stands on the first page, and what to do with it
+COVER = "l01-60"  # the cell whose view stands on the first page, and what to do with it
 QUESTION = (
-    "You decide where <em>it</em> looks, and a trained model says which colour it has. Drag the "
-    "number of the hat down to 0: what does the model say now?"
+    "A small model writes stories. The arc shows where it looks before it writes the word after "
+    "<em>she</em>. Give Anna another thing, or make all weights even: what does it write now?"
 )
 COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
 COURSE += "README.md", "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"

@@ -94,7 +94,7 @@ class Recording {
       const { kind } = this.controls[matrix], shown = this.asked[matrix];
       const isBack = rowsThatDiffer(shown, wanted[matrix]).some((i) => !rows[matrix].includes(i));
       if (isBack) return `On this page one ${{ cells: "row", plane: "point", amounts: "number" }[kind]} can be changed at a time: the others are back at their start.`;
-      if (kind !== "cells") return `Not recorded. The nearest recorded place is shown: (${[shown[rows[matrix][0]]].flat().map((x) => x.toFixed(2)).join(", ")}).`;
+      if (kind !== "cells") return ""; // it goes from step to step, as the note says
     }
     if (other.length > 3) return "On this page one control can be moved at a time: the others are back at their start.";
     return `Not recorded. Shown instead: ${other.map((k) => this.spoken(k)).join(", ")}.`;

@@ -21,8 +21,6 @@ MIME = "application/vnd.attention.recording+json"
 MOST = 2000  # states with all combinations
 PLACES = 1200  # of all vectors in a plane
 # Said beside a control: what a reader moves next puts back what was moved before.
-BACK = "here one at a time: the others go back"
-ALONE = {"plane": f"drag a point; {BACK}", "amounts": f"drag a number in the picture; {BACK}"}
 AGAIN = 25  # states that are computed once more
 
 
@@ -98,9 +96,6 @@ class Recorder:
         self.full = {spec["name"]: _values(spec) for spec in self.controls}
         self.start = tuple(self.full[spec["name"]].index(spec["value"]) for spec in self.controls)
         self.alone = math.prod(map(len, self.full.values())) > MOST
-        for spec in self.controls:
-            if spec["kind"] in ALONE and (self.alone or len(spec["value"]) > 1):
-                spec["hint"] = ALONE[spec["kind"]]
 
     def record(self):
         states = self.states()

@@ -16,6 +16,7 @@ THICK = 14  # pixels of an arc of weight 1
 THIN = 0.005  # an arc of less is not drawn
 HIGH, LOW = 112, 64  # pixels of the arcs above the words and below them
 ROW = 22  # pixels of a line of text
+CLOSE = 16  # words; the words of a longer sentence stand closer together
 
 
 @dataclass
@@ -91,7 +92,8 @@ class Arcs(View):
         return [self._sentence(), *([self._bars()] if self.answers else [])]
 
     def _sentence(self):
-        room = [8 * max(wide(word), 4) + 14 for word in self.keys]
+        gap = 14 if len(self.keys) <= CLOSE else 8
+        room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
         at = [end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
         foot, weights = HIGH + 2, self._weights
         under = foot + 2 * ROW + 10  # where the arcs of the layer below begin

@@ -247,14 +247,14 @@ class Blend(View):
         plane.name(contexts[self.row], "context", "ink strong")
         for j, point in enumerate(values):
             self._point(plane, "values", j, point)
-        plane.dot(contexts[self.row], "ink", 13)
         if self.pull is not None:
             (hand,), more = plane.at(self._hand()), {}
             sketch.line([dot, hand], "query", 2)
             if "pull" in self.drags:
                 label = f"pull: {', '.join(map(self.number, self.pull))}"
                 more = dict(drags=(self.drags["pull"], 0, SIDE / 2, SIDE / 2), label=label)
-            sketch.line([hand], "query", 16, **more)
+            sketch.line([hand], "query", 21, **more)
+        plane.dot(contexts[self.row], "ink", 13)  # also over the hand
         plane.place_names()
         return sketch
 

@@ -5,7 +5,7 @@ const STEP = 900; // ms for each step of a play
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
   plane: "drag a point, or move it with the arrow keys",
-  amounts: "drag it, or use the arrow keys; Enter: off",
+  amounts: "drag it, or use the arrow keys; Enter turns it off and on",
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
@@ -24,7 +24,7 @@ function onPages(input, go) {
 function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
   if (control.kind in HINTS) { // it is in the picture
-    const words = make("span", { id: control.kind === "cells" ? hint : "", textContent: control.hint ?? HINTS[control.kind] });
+    const words = make("span", { id: control.kind === "cells" ? hint : "", textContent: HINTS[control.kind] });
     return { row: make("div", { className: `control ${control.kind}` }, make("span", { textContent: name }), words) };
   }
   const makeOne = { choice: makeChoice, text: makeText, switch: makeSwitch }[control.kind] ?? makeSlider;

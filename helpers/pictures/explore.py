@@ -24,7 +24,9 @@ from .sketch import roles_css
 from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
-NUMBERS = 16  # rows or columns with numbers in the cells; more are colours, numbers on focus
+NUMBERS = (
+    16  # rows or columns of a table with numbers in the cells; more are colours, numbers on focus
+)
 
 # Controls that are dragged, and a picture in which they are.
 GRIPS = {
@@ -37,7 +39,7 @@ STILL = """<div class="explore-still"><style>
 .jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
 .jp-OutputArea-child:not(:has(.explore)):has(+ .jp-OutputArea-child .explore-still) {{
   display: none; }}
-</style>{}<p><em>A saved picture. Run &gt; Run All Cells brings it to life.</em></p></div>"""
+</style><p><em>A saved picture. Run &gt; Run All Cells brings it to life.</em></p>{}</div>"""
 
 HELP = (
     "Point at a number, or go to it with Tab and the arrow keys, to see how it came about. In a "
@@ -326,12 +328,13 @@ def _panels(views):
 def _panel(title, view, **small):
     n, m = view.matrix.shape
     rows, columns, cells = view.tokens, view.keys, []
-    if not small and max(n, m) <= NUMBERS:
+    parts = [] if small else view.sketch()
+    if parts or not small and max(n, m) <= NUMBERS:
         rows, columns, table = view.table()
         cells = sum(table, [])
     colours = np.full((len(rows), len(columns)), NONE, np.uint8)  # sums have none
     colours[:n, :m] = view.colours()
-    if parts := [] if small else view.sketch():
+    if parts:
         small = {"parts": [vars(part) for part in parts], "alt": view.alt()}
     return {
         "title": title,

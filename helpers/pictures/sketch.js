@@ -79,6 +79,7 @@ function makePart({ look, sets, drags }) {
   listen("pointerdown", (mark, event, k) => {
     if (!mark.drags) return;
     event.preventDefault();
+    box.classList.add("by-hand"); // without the frame that says where the keys are
     made[k].group().focus();
     box.setPointerCapture(event.pointerId);
     taken = { what: mark.drags, x: event.clientX, y: event.clientY, value: drags.value(mark.drags), size: shape.getScreenCTM().a };
@@ -91,6 +92,7 @@ function makePart({ look, sets, drags }) {
     const step = strides[event.key];
     if (!step && !isPress(event)) return;
     event.preventDefault();
+    box.classList.remove("by-hand");
     if (mark.drags) return step ? drags.step(mark.drags, [step[1], -step[0]]) : drags.turn(mark.drags);
     if (!step) return mark.sets && !event.repeat && sets.choose(mark.sets);
     const all = reachable(), to = all.indexOf(k) + Math.sign(step[0] + step[1]);
@@ -126,6 +128,7 @@ function makePart({ look, sets, drags }) {
     [wide, high] = [Math.max(wide, size[0]), Math.max(high, size[1])];
     set(shape, { viewBox: `0 0 ${wide} ${high}` });
     box.style.setProperty("--wide", `${wide}px`);
+    box.style.setProperty("--ratio", wide / high);
     marks = now.map((mark) => (mark.sets && !sets.may(mark.sets) ? { ...mark, sets: undefined } : mark));
     while (made.length < marks.length) made.push(makeMark());
     made.length = marks.length;

@@ -171,7 +171,8 @@ class Strip(View):
         sketch.line(
             [(EDGE, top), (right, top), (right, low), (EDGE, low), (EDGE, top)], "rest", 1.5
         )
-        sketch.text(EDGE + WIDE / 2, top + THICK / 2, self._obstacle(), "ink strong")
+        said = self._obstacle() or ("" if self.cut else "not cut yet")
+        sketch.text(EDGE + WIDE / 2, top + THICK / 2, said, "ink strong")
 
     def numbers(self):
         """The lines of the numbers as text: scores, exps and weights, and the markers."""

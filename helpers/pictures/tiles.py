@@ -175,7 +175,7 @@ class Tiles(View):
         if self.place != NO_GUESS:
             x, y = in_head(*np.unravel_index(names.index(self.place) - 1, self.split.shape))
             sketch.line(_square(x, y, SIZE), "ink", 3)
-            if self.step != "heads":
+            if self.step in STEPS[:2]:
                 sketch.text(x + SIZE / 2, y + SIZE / 2, f"{self.asked}?", "ink strong")
         return [sketch]
 

@@ -1,0 +1,123 @@
+"""The language of the stories: what they are about, and what of them nobody can know."""
+
+from math import log
+
+LENGTH = 48  # words; a story that is longer is cut
+NAMES = {"she": ["Anna", "Nora", "Sara"], "he": ["Jack", "Tom", "Ben"]}
+OBJECT = {"she": "her", "he": "him"}
+ACTS = {
+    "apple": "eats", "ball": "throws", "bike": "rides", "book": "reads",
+    "drum": "plays", "hat": "wears", "kite": "flies", "letter": "opens",
+}  # fmt: skip
+SOUNDS = {"bird": "sings", "cat": "purrs", "dog": "barks", "duck": "quacks", "horse": "neighs"}
+PLACES = ["barn", "garden", "house", "kitchen", "park", "yard"]
+WORDS = [
+    *NAMES["she"], *NAMES["he"], *NAMES, *OBJECT.values(), "it", *ACTS, *SOUNDS, *PLACES,
+    *ACTS.values(), *SOUNDS.values(), "has", "takes", "is", "goes", "comes", "waits", "finds",
+    "follows", "a", "an", "the", "in", "to", "with", "today", "soon", ".",
+]  # fmt: skip
+RECALLS = "act", "sound", "where", "who"
+
+
+class Story:
+    """A woman and a man, each with a thing in a place, and an animal; then what they do.
+
+    draws: random.Random.
+    words: LENGTH str.  recalls: {position of a word: which of RECALLS}, of the words that the text
+    before them decides.  surprise: of each word, -log of its chance for somebody who knows the
+    language.  at: {pronoun: position of the word that decides what follows it}, the thing that she
+    or he has, and the animal.
+    """
+
+    def __init__(self, draws):
+        self._draws, self._facts = draws, {}
+        self.words, self.recalls, self.surprise, self.at = [], {}, [0.0], {}
+        self._say(self._pick(["", "today"]))
+        owners, things, places = [*NAMES], [*ACTS], [*PLACES]
+        for part in self._shuffled(["owner", "owner", "animal"]):
+            if part == "owner":
+                self._owner(self._taken(owners), things, places)
+            else:
+                self._say("a")
+                self.at["it"] = len(self.words)
+                self._say(self._pick([*SOUNDS]))
+                self._say(self._pick(["comes", "waits"]), ".")
+        self._animal = self.words[self.at["it"]]
+        left = {"finds": [*NAMES], "follows": [*NAMES]}
+        for part in self._shuffled([*self.at, "animal", "animal", "animal"]):
+            self._say(self._pick(["", "soon"]))
+            if part == "animal":
+                self._deed(left)
+            else:
+                self._say(part)
+                kind, verbs = ("sound", SOUNDS) if part == "it" else ("act", ACTS)
+                noun = self.words[self.at[part]]
+                self._recall(kind, verbs[noun])
+                self._say(*(["the", noun] if kind == "act" else []))
+            self._say(".")
+        self.words, self.surprise = self.words[:LENGTH], self.surprise[:LENGTH]
+        self.recalls = {at: kind for at, kind in self.recalls.items() if at < LENGTH}
+
+    def _deed(self, left):
+        """The animal finds her in the park, or follows her to Ben."""
+        self._say("the", self._animal)
+        verb = self._pick([verb for verb, people in left.items() if people])
+        self._say(verb)
+        who = self._taken(left[verb])
+        self._say(OBJECT[who])
+        if verb == "finds":
+            self._say("in", "the")
+            self._recall("where", self._facts[who][1])
+        else:
+            self._say("to")
+            self._recall("who", self._facts["he" if who == "she" else "she"][0])
+
+    def _owner(self, who, things, places):
+        name = self._pick(NAMES[who])
+        verb = self._pick(["has", "takes", "is", "goes"])
+        near = "in" if verb in ("has", "is") else "to"
+        self._say(name, verb)
+        if verb in ("has", "takes"):  # Anna has a kite in the park
+            self._thing(who, things)
+            self._say(near, "the")
+            place = self._taken(places)
+            self._say(place, ".")
+        else:  # Anna is in the park with a kite
+            self._say(near, "the")
+            place = self._taken(places)
+            self._say(place, "with")
+            self._thing(who, things)
+            self._say(".")
+        self._facts[who] = name, place
+
+    def _thing(self, who, things):
+        thing = self._taken(things)
+        self._say("an" if thing == "apple" else "a")
+        self.at[who] = len(self.words)
+        self._say(thing)
+
+    def _shuffled(self, parts):
+        """The parts in any order, each drawn when the one before it has been said."""
+        while parts:
+            part = self._pick(sorted({*parts}))
+            parts.remove(part)
+            yield part
+
+    def _taken(self, among):
+        one = self._pick(among)
+        among.remove(one)
+        return one
+
+    def _pick(self, among):
+        """One of them, each as likely: its surprise is that of the next word, which shows it."""
+        self.surprise[-1] += log(len(among))
+        return self._draws.choice(among)
+
+    def _recall(self, kind, word):
+        self.recalls[len(self.words)] = kind
+        self._say(word)
+
+    def _say(self, *words):
+        for word in filter(None, words):
+            self.words.append(word)
+            self.surprise.append(0.0)

@@ -1,0 +1,171 @@
+"""The figures of the story model, over five seeds.
+
+python tests/story_figures.py prints them: first of the kept state, then of each seed.
+python tests/story_figures.py record trains one seed, prints what it writes, and keeps it in
+data/stories.npz.
+"""
+
+import random
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import torch
+
+from helpers.attention import exchange, uniform_causal
+from helpers.models.stories import (
+    HEADS,
+    LAYERS,
+    NUMBER,
+    Storyteller,
+    even,
+    load_stories,
+    save_stories,
+    story_loss,
+    train,
+)  # fmt: skip
+from helpers.models.tales import ACTS, RECALLS, Story
+
+SEEDS, KEPT = range(5), 2
+ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+OTHER = {"she": "he", "he": "she"}
+
+
+class Measured:
+    """Stories that no training has drawn, and what a model does with them."""
+
+    def __init__(self, count=300, seed="new"):
+        draws = random.Random(seed)
+        self.stories = [Story(draws) for _ in range(count)]
+        self.words = torch.tensor([[NUMBER[w] for w in s.words] for s in self.stories])
+        # (story, position before it, kind) of each word that is known
+        self.asked = [
+            (b, at - 1, kind)
+            for b, story in enumerate(self.stories)
+            for at, kind in story.recalls.items()
+        ]
+
+    def floor(self):
+        """The loss of who knows the language: what is left is what nobody can know."""
+        return sum(sum(s.surprise[1:]) for s in self.stories) / self.words[:, 1:].numel()
+
+    @torch.inference_mode()
+    def right(self, model, change=None):
+        """{kind of recall: share of right words}."""
+        best = model.look(self.words, change)[0].argmax(dim=-1)
+        found = defaultdict(list)
+        for b, at, kind in self.asked:
+            found[kind].append(bool(best[b, at] == self.words[b, at + 1]))
+        return {kind: sum(found[kind]) / len(found[kind]) for kind in RECALLS}
+
+    def acts(self):
+        """The b, where she or he stands, the own thing, that of the other: each (m,)."""
+        rows = []
+        for b, at, kind in self.asked:
+            if kind == "act":
+                places, who = self.stories[b].at, self.stories[b].words[at]
+                rows.append((b, at, places[who], places[OTHER[who]]))
+        return torch.tensor(rows).T
+
+    @torch.inference_mode()
+    def turned(self, model, heads):
+        """In these (layer, head), she and he give the other's thing the weight of their own.
+        Returns the shares of answers that fit their own thing, and that fit the other's."""
+        rows, at, own, others = self.acts()
+
+        def change(layer, weights, values):
+            weights = weights.clone()
+            for head in (head for k, head in heads if k == layer):
+                weights[:, head] = exchange(weights[:, head], at, own, others)
+            return weights, values
+
+        words, sentences = self.words[rows], torch.arange(len(rows))
+        best = model.look(words, change)[0].argmax(dim=-1)[sentences, at]
+        acts = {NUMBER[noun]: NUMBER[act] for noun, act in ACTS.items()}
+        return [
+            sum(acts[noun] == one for noun, one in zip(nouns, best.tolist(), strict=True)) / len(at)
+            for nouns in (words[sentences, own].tolist(), words[sentences, others].tolist())
+        ]
+
+    @torch.inference_mode()
+    def looks(self, model):
+        """{(layer, head): mean weight of she and he at their own thing, at the other's, and of it
+        at the animal}."""
+        rows, at, own, others = self.acts()
+        its = [(b, at, self.stories[b].at["it"]) for b, at, kind in self.asked if kind == "sound"]
+        used = model.look(self.words)[1]
+        return {
+            (layer, head): [
+                used[layer][b, head, query, key].mean().item()
+                for b, query, key in ((rows, at, own), (rows, at, others), torch.tensor(its).T)
+            ]
+            for layer, head in ALL_HEADS
+        }
+
+
+def without(heads):
+    """The change that makes these (layer, head) even."""
+
+    def change(layer, weights, values):
+        weights = weights.clone()
+        for head in (head for k, head in heads if k == layer):
+            weights[:, head] = uniform_causal(weights.shape[-1])
+        return weights, values
+
+    return change
+
+
+def line(name, shares):
+    """One line: a name, and shares with two decimals."""
+    print(f"  {name:34}", *(f"{share:.2f}" for share in shares))
+
+
+def print_figures(model, measured):
+    """Everything that is claimed about one trained model."""
+    with torch.inference_mode():
+        loss = story_loss(model, measured.words).item()
+    print(f"  loss {loss:.3f}, floor {measured.floor():.3f}")
+    print("  right recalls:", *RECALLS)
+    line("trained", measured.right(model).values())
+    line("all weights even", measured.right(model, even).values())
+    for layer in range(LAYERS):
+        heads = [head for head in ALL_HEADS if head[0] == layer]
+        line(f"layer {layer + 1} even", measured.right(model, without(heads)).values())
+    print("  head: she at her thing, the other's, it at the animal | recalls with it alone even",
+          "| acts with its two weights exchanged: own, other's")  # fmt: skip
+    looks = measured.looks(model)
+    for head in ALL_HEADS:
+        one = [looks[head], measured.right(model, without([head])).values()]
+        one.append(measured.turned(model, [head]))
+        shown = " | ".join(" ".join(f"{x:.2f}" for x in part) for part in one)
+        print(f"  layer {head[0] + 1} head {head[1] + 1}:  {shown}")
+    last = [head for head in ALL_HEADS if head[0] == LAYERS - 1]
+    line("exchanged in the whole last layer", measured.turned(model, last))
+
+
+def print_seed(seed, measured):
+    """The figures of one training."""
+    torch.manual_seed(seed)
+    model = Storyteller()
+    print(f"seed {seed}")
+    line("before training", measured.right(model).values())
+    start = time.process_time()
+    train(model, seed)
+    print(f"  {time.process_time() - start:.0f} s of one core")
+    print_figures(model, measured)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    if sys.argv[1:] == ["record"]:
+        torch.manual_seed(KEPT)
+        save_stories(train(Storyteller(), KEPT))
+    else:
+        measured = Measured()
+        print("the kept state")
+        print_figures(load_stories(), measured)
+        for seed in SEEDS:
+            print_seed(seed, measured)
