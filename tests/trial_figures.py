@@ -26,7 +26,7 @@ from helpers.models.trial import BY_SEED, Claim, trial
 SEEDS = range(5)
 (LESSON,) = NOTEBOOKS.glob("13_*.ipynb")
 ALARMS, MOST = 200, 0.02
-SENTENCE = "the red girl took the blue hat and examined it"
+SENTENCE = "the purple girl took the blue hat and examined it"
 N, SINK, A, B, COPY, LAST = 6, 0, 1, 2, 3, 5  # words, and places in them
 
 
