@@ -61,7 +61,7 @@ def test_a_noun_that_is_never_meant_stands_in_sentences_all_the_same():
 
 
 def test_what_is_typed_is_what_is_drawn():
-    read = small.read(" The RED man took the blue hat, and examined it. ")
+    read = small.read(" The PURPLE man took the blue hat, and examined it. ")
     assert small.write(read) == "the,purple man,took,the,blue hat,and,examined,it".split(",")
 
 

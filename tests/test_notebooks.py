@@ -177,8 +177,7 @@ def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
 @each_lesson
 def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
     verdicts = [value for value in replay(path)[1] if hasattr(value, "passed")]
-    fewer = {"12": 2, "13": 1, "14": 2}  # long ones; lesson 13 is a trial from end to end
-    assert len(verdicts) >= fewer.get(path.stem[:2], 3)
+    assert len(verdicts) >= {"12": 2, "13": 1, "14": 2}.get(path.stem[:2], 3)  # long ones
     for (name, code), verdict in zip(exercises(path), verdicts, strict=True):
         if name in BROKEN:
             assert (verdict.passed, verdict.mistakes) == (False, BROKEN[name])
