@@ -16,7 +16,7 @@ THICK = 14  # pixels of an arc of weight 1
 THIN = 0.005  # an arc of less is not drawn
 HIGH, LOW = 112, 64  # pixels of the arcs above the words and below them
 ROW = 22  # pixels of a line of text
-CLOSE = 16  # words; the words of a longer sentence stand closer together
+CLOSE = 16  # words; those of a longer sentence stand closer together, below lower arcs
 
 
 @dataclass
@@ -92,10 +92,10 @@ class Arcs(View):
         return [self._sentence(), *([self._bars()] if self.answers else [])]
 
     def _sentence(self):
-        gap = 14 if len(self.keys) <= CLOSE else 8
+        gap, high = (14, HIGH) if len(self.keys) <= CLOSE else (8, 100)
         room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
         at = [end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
-        foot, weights = HIGH + 2, self._weights
+        foot, weights = high + 2, self._weights
         under = foot + 2 * ROW + 10  # where the arcs of the layer below begin
         low = 0 if self.below is None else LOW
         sketch = Sketch(sum(room), under + low + 4)
@@ -107,7 +107,7 @@ class Arcs(View):
                 _arc(sketch, at[i], at[j], weight, role, under, -low, faint)
         for j, weight in enumerate(weights):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
-            _arc(sketch, at[self.query], at[j], weight, "key", foot, HIGH, **cell)
+            _arc(sketch, at[self.query], at[j], weight, "key", foot, high, **cell)
         for j, word in enumerate(self.keys):
             role = "query strong" if j == self.query else "ink"
             if j == most != self.query and is_most:
@@ -117,7 +117,7 @@ class Arcs(View):
             number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
             more = dict(cell=(0, j), label=f"{word}: {number}")
             if self.drags:
-                more["drags"] = (self.drags, j, None, HIGH)
+                more["drags"] = (self.drags, j, None, high)
             sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
         # so that colour is not the only sign; last, since each mark keeps its place in the order
         if self.below is not None:

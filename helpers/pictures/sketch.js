@@ -75,6 +75,7 @@ function makePart({ look, sets, drags }) {
   const lookAt = ({ cell }) => { if (cell) look(...cell); };
   listen("pointerover", lookAt);
   listen("focusin", (mark, _, k) => { if (!mark.drags) hold(k); lookAt(mark); });
+  listen("focusout", () => box.classList.remove("by-hand"));
   listen("click", (mark) => { lookAt(mark); if (mark.sets) sets.choose(mark.sets); });
   listen("pointerdown", (mark, event, k) => {
     if (!mark.drags) return;
