@@ -1,7 +1,7 @@
 """What attention costs, measured: python tests/bench_attention.py [memory]
 
-Writes data/attention_times.csv, which lessons 12 and 13 draw, and data/attention_memory.csv,
-which lesson 12 draws, and prints them; with the word memory only the second, in a few seconds.
+Writes data/attention_times.csv, which lessons 14 and 15 draw, and data/attention_memory.csv,
+which lesson 14 draws, and prints them; with the word memory only the second, in a few seconds.
 One thread, 4 heads of 32 numbers, causal, forward. The shortest of ten calls, and of memory what
 the process took more at its peak than before, each in a process of its own (not on Windows,
 which does not say). Then the time to write words one by one with one module, recomputing

@@ -33,7 +33,7 @@ OLD = {
 IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
 PAGES = ("test_pages.py", "test_present.py", "test_recordings.py", "test_engines.py")
-LONG = (*PAGES, "test_live.py", "test_alive.py", "test_classroom.py", "11_what_weights_explain")
+LONG = (*PAGES, "test_live.py", "test_alive.py", "test_classroom.py", "12_what_weights_explain")
 LONG += ("test_release.py", "test_notebooks.py", ".ipynb", "test_search.py", "test_mistakes.py")
 # Files whose tests share nothing but what is the same for a parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_search.py", "test_mistakes.py", "test_learned.py")

@@ -31,7 +31,7 @@ def lessons():
 
 
 # Lessons that have every kind of control, of picture and of verdict.
-FIVE = "02", "03", "04", "06", "11"
+FIVE = "02", "03", "04", "06", "12"
 
 
 def in_browsers():

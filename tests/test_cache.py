@@ -1,4 +1,4 @@
-"""Writing with a cache: what lesson 13 says of published models, of masks and of its counts."""
+"""Writing with a cache: what lesson 15 says of published models, of masks and of its counts."""
 
 import re
 
@@ -10,12 +10,12 @@ from replay import code_cells, committed, replay
 from helpers import attention
 from helpers.models import cost
 
-LESSON = NOTEBOOKS / "13_writing_with_a_cache.ipynb"
+LESSON = NOTEBOOKS / "15_writing_with_a_cache.ipynb"
 
 
 @pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
 def own(request):
-    """What the lesson defines. All tests have its name in their ids, for pytest -k 13."""
+    """What the lesson defines. All tests have its name in their ids, for pytest -k 15."""
     return replay(request.param)[0]
 
 

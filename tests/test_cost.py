@@ -1,4 +1,4 @@
-"""What attention costs: recorded times and memory, their pictures, and what lesson 12 says."""
+"""What attention costs: recorded times and memory, their pictures, and what lesson 14 says."""
 
 import re
 
@@ -11,12 +11,12 @@ from replay import code_cells, committed, replay
 from helpers.models import cost
 from helpers.pictures.view import softmax_in_full
 
-LESSON = NOTEBOOKS / "12_cost_of_attention.ipynb"
+LESSON = NOTEBOOKS / "14_cost_of_attention.ipynb"
 
 
 @pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
 def own(request):
-    """What the lesson defines. All tests have its name in their ids, for pytest -k 12."""
+    """What the lesson defines. All tests have its name in their ids, for pytest -k 14."""
     return replay(request.param)[0]
 
 

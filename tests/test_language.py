@@ -61,16 +61,16 @@ def test_a_noun_that_is_never_meant_stands_in_sentences_all_the_same():
 
 
 def test_what_is_typed_is_what_is_drawn():
-    read = small.read(" The RED man took the blue hat, and examined it. ")
-    assert small.write(read) == "the,red man,took,the,blue hat,and,examined,it".split(",")
+    read = small.read(" The PURPLE man took the blue hat, and examined it. ")
+    assert small.write(read) == "the,purple man,took,the,blue hat,and,examined,it".split(",")
 
 
 @pytest.mark.parametrize(
     "text, said",
     [
         ("the dog took it", "'dog' is no word of the small language. It has: the, and"),
-        ("the red took it", "after the colour 'red' a noun is expected, not 'took'"),
-        ("the red man took the hat", "the last word is the question: him, her, it"),
+        ("the purple took it", "after the colour 'purple' a noun is expected, not 'took'"),
+        ("the purple man took the hat", "the last word is the question: him, her, it"),
         ("", "the last word is the question"),
         ("the " * 30 + "it", "after at most 29 words"),
         ("x" * 1000, f"'{'x' * 30}' is no word"),

@@ -1,4 +1,4 @@
-"""Lessons 10 and 11: the recorded training is the one that the code gives, and can be used
+"""Lessons 11 and 12: the recorded training is the one that the code gives, and can be used
 instead; a student's own code changes the answers of a trained model."""
 
 import contextlib
@@ -45,9 +45,10 @@ def test_a_class_can_load_the_training_in_place_of_training(path):
     assert len(names["history"]) == 12
 
 
+OWN = "right 1.00, the other colour 0.00\n"
 CHANGED = [  # a function of the student's, what its cell prints without it, and with it
-    (LESSON, "my_exchange", "her -> green\nright 1.0\n", "her -> grey\nright 0.0\n"),
-    (LESSON, "my_erase", "her -> green\nright 1.0\n", "her -> grey\nright 0.1\n"),
+    (LESSON, "my_exchange", f"green\n{OWN}", "grey\nright 0.00, the other colour 1.00\n"),
+    (LESSON, "my_erase", f"green\n{OWN}", "grey\nright 0.06, the other colour 0.61\n"),
 ]
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 import own_subject
 import pytest
 import torch
+from learned_figures import SECOND as LESSON
 from replay import code_cells, run
-from trial_figures import KINDS, LAST, LESSON, READER, A, B, ByHand, by_hand, false_alarms, own
+from trial_figures import KINDS, LAST, READER, A, B, ByHand, by_hand, false_alarms, own
 
 from helpers import InputError
 from helpers.models import judge, small
@@ -20,14 +21,14 @@ from helpers.models.subject import Case, Subject
 from helpers.models.trial import BY_SEED, Claim, trial
 
 PRONOUN = Claim("pronouns", 1, "pronoun", "its noun", seeds=(0,))
-SENTENCE = "the red man took the blue hat and washed it"
+SENTENCE = "the purple man took the blue hat and washed it"
 
 
 # --- the course's models and their sentences ---
 
 
 def lessons_own(steps):
-    """The names of lesson 11 up to its training, which is cut to so many steps."""
+    """The names of lesson 12 up to its training, which is cut to so many steps."""
     names, wanted = {"__name__": "__main__"}, r"^import sys|^class |^language|def (train|apart|at_)"
     for cell in code_cells(LESSON)[:9]:
         if re.search(wanted, cell.source, re.M):
@@ -124,7 +125,7 @@ def test_the_course_s_model_is_judged_as_it_is_known(claim, outcome):
 
 
 def test_a_claim_may_depend_on_the_seed():
-    text = "the red girl took the blue hat and examined it"
+    text = "the purple girl took the blue hat and examined it"
     claim = Claim("two layers", 1, "blue", "girl", instead="other noun", sentence=text)
     card = trial(replace(claim, seeds=(1, 4)))
     assert card.outcome == BY_SEED
@@ -338,10 +339,10 @@ def test_a_model_of_ones_own_is_tried():
         (dict(head=2), "there is no head 2 in layer 1; it has 1"),
         (dict(head="first"), "head is 'first'; a whole number from 1 on is expected, or \"all\""),
         (dict(looks="cat"), "'cat' is not in a sentence of this model; it has its noun"),
-        (dict(at="cat", sentence=SENTENCE), "'cat' is not in “the red man took the blue hat"),
+        (dict(at="cat", sentence=SENTENCE), "'cat' is not in “the purple man took the blue hat"),
         (dict(at="the", sentence=SENTENCE), "'the' stands 2 times there"),
         (dict(sentence="the cat sat"), "'cat' is no word of the small language"),
-        (dict(sentence="the red man took it"), "a person and a thing, each with a colour"),
+        (dict(sentence="the purple man took it"), "a person and a thing, each with a colour"),
         (dict(model="copying", sentence="abcabca"), "leave out sentence"),
         (dict(answer="wrong"), "the answer is 'wrong'; 'right' is expected"),
         (dict(seeds=()), "seeds of models are expected"),

@@ -264,7 +264,7 @@ def next_chances(scores, temperature):
     return softmax(scores[-1], temperature)
 
 
-# Lesson 10
+# Lesson 11
 def weight_between(weights, queries, keys):
     """The weight with which one token of each sentence looks at another one.
 
@@ -303,7 +303,7 @@ def erase(weights, queries, keys):
     return changed / changed.sum(dim=-1, keepdim=True)
 
 
-# Lesson 11
+# Lesson 12
 def uniform_causal(n):
     """Weights of attention that looks at all allowed tokens alike: the baseline.
 
@@ -328,7 +328,22 @@ def look_back(words):
     return torch.where(earlier_copies, after, -1).amax(dim=-1)
 
 
-# Lesson 12
+# Lesson 13
+def interchange(weights, values, others, query, key):
+    """Patching: contexts where one query reads one key as it is in another sentence.
+
+    weights: (n, n).  values, others: (n, d), of this sentence and of the other one.  query, key:
+    positions, 0 to n - 1.
+    Returns (n, d): weights @ values but for the row of the query, where the value of the key is
+    that of others. Raises IndexError if there is no such position.
+    Source: Vig et al. 2020, Meng et al. 2022.
+    """
+    contexts = weights @ values
+    contexts[query] += weights[query, key] * (others[key] - values[key])
+    return contexts
+
+
+# Lesson 14
 def merge_blocks(maxima, sums, blends):
     """Context vector of one query, from what was collected of each block of keys by itself.
 
@@ -360,7 +375,7 @@ def attend_in_blocks(query, keys, values, block_size):
     return blend / total
 
 
-# Lesson 13
+# Lesson 15
 def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     """Bytes of the keys and values that a model keeps of the tokens it has seen.
 

@@ -1,4 +1,4 @@
-"""The small language of lessons 10 and 11: its words and sentences, and a reader of typed ones."""
+"""The small language of lessons 11 to 13: its words and sentences, and a reader of typed ones."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from ..errors import InputError
 FILE = DATA / "language.csv"
 PRONOUNS = ("him", "her", "it")
 MOST = 30  # words of a typed sentence
-# Where the two nouns of a sentence stand: the red man took the blue hat and washed it.
+# Where the two nouns of a sentence stand: the purple man took the blue hat and washed it.
 FIRST, SECOND, LENGTH = 1, 4, 8
 
 
@@ -32,7 +32,7 @@ class Sentences:
 
 
 class Language:
-    """The words of sentences such as "the red man took the blue hat and washed it".
+    """The words of sentences such as "the purple man took the blue hat and washed it".
 
     kinds: {kind: list of words}, as in data/language.csv.
     words: all of them; the number of a word is its place there. The colours come first, so that
@@ -89,11 +89,11 @@ class Language:
         )  # fmt: skip
 
     def write(self, words):
-        """The words of one sentence, (n, 2), as a list of n str such as "red man"."""
+        """The words of one sentence, (n, 2), as a list of n str such as "purple man"."""
         return [f"{self.words[c]} {self.words[w]}".strip() for w, c in words.tolist()]
 
     def read(self, text):
-        """read("the red man took the hat and washed it"): the words of a typed sentence, (n, 2).
+        """read("the purple man took the hat and washed it"): the words of a typed sentence, (n, 2).
 
         Raises InputError if a word is unknown, a colour has no noun after it, or the last
         word is no pronoun.
@@ -117,12 +117,12 @@ class Language:
         if colour or not typed or typed[-1] not in PRONOUNS or len(typed) > MOST:
             raise InputError(
                 f"the last word is the question: {', '.join(PRONOUNS)} is expected there, after "
-                f"at most {MOST - 1} words, as in: the red man took the blue hat and washed it"
+                f"at most {MOST - 1} words, as in: the purple man took the blue hat and washed it"
             )
         return torch.tensor(words)
 
     def sentence(self, text):
-        """sentence("the red man took the blue hat and washed it"): the Sentences that is typed.
+        """sentence("the purple man took the blue hat and washed it"): the Sentences that is typed.
 
         Raises InputError, as read does, and where it is of another form than those of sentences.
         """
@@ -135,7 +135,7 @@ class Language:
         if len(words) != LENGTH or not one_each or coloured != [FIRST, SECOND]:
             raise InputError(
                 "a person and a thing, each with a colour, are expected, and a pronoun for one of "
-                "them, as in: the red man took the blue hat and washed it"
+                "them, as in: the purple man took the blue hat and washed it"
             )
         its, other = (FIRST, SECOND) if fits[0] else (SECOND, FIRST)
         its, other = torch.tensor([its]), torch.tensor([other])

@@ -1,4 +1,4 @@
-"""The models of lessons 10 and 11 by name, and their sentences, each with another content.
+"""The models of lessons 11 and 12 by name, and their sentences, each with another content.
 
 A task knows how to train its model from a seed, draws sentences of one form, and names what stands
 where in them: claims are about these names, because "its noun" is now the second word, now the
@@ -23,7 +23,7 @@ SHORTEST = 7  # letters of a string that is asked
 
 
 class Small(nn.Module):
-    """Layers of attention that add their contexts to the words: the models of lessons 10 and 11.
+    """Layers of attention that add their contexts to the words: the models of lessons 11 and 12.
 
     answers, vocabulary: how many there are.  length: the longest sentence, 0 for a model that
     does not know positions.  heads: of each layer; they share its 24 numbers.
@@ -97,7 +97,7 @@ class Task:
 
 
 def train(build, draw, seed, steps, rate):
-    """A model of lessons 10 and 11: Adam, at a rate that falls to 0. Other random draws of this
+    """A model of lessons 11 and 12: Adam, at a rate that falls to 0. Other random draws of this
     process go on as if nothing had been trained."""
     with (
         torch.random.fork_rng(devices=[]),
@@ -115,7 +115,7 @@ def train(build, draw, seed, steps, rate):
 
 
 class Pronouns(Task):
-    """Lesson 10: which colour has the noun that the pronoun stands for? One layer."""
+    """Lesson 11: which colour has the noun that the pronoun stands for? One layer."""
 
     steps, rate, length, layers = 200, 0.005, 0, 1
     contents = "other colour", "other noun"
@@ -181,7 +181,7 @@ class Pronouns(Task):
 
 
 class TwoLayers(Pronouns):
-    """Lesson 11: the same question, but each colour is a word of its own. Two layers."""
+    """Lesson 12: the same question, but each colour is a word of its own. Two layers."""
 
     steps, rate, length, layers = 400, 0.01, 10, 2
 
@@ -201,7 +201,7 @@ class TwoLayers(Pronouns):
 
 
 class Copying(Task):
-    """Lesson 11: what followed this letter last time? Two layers that do not see the future."""
+    """Lesson 12: what followed this letter last time? Two layers that do not see the future."""
 
     steps, rate = 400, 0.01
     answers = list("abcdefghijklmnop")

@@ -1,4 +1,4 @@
-"""What lessons 10 and 11 need for a training: Adam, a bar that grows, the recorded training."""
+"""What lessons 11 and 12 need for a training: Adam, a bar that grows, the recorded training."""
 
 from dataclasses import dataclass
 
@@ -59,7 +59,7 @@ class Snapshot:
 
 
 def load_training():
-    """The training of lesson 10 as it was recorded: a list of Snapshot, first to last."""
+    """The training of lesson 11 as it was recorded: a list of Snapshot, first to last."""
     with rows_of(FILE, "step, loss, parameter and numbers", ", or train instead.") as rows:
         snapshots = {}
         for step, loss, name, *numbers in rows:

@@ -89,7 +89,7 @@ def _whole(x, low):
 def trial(claim, models=None):
     """trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")): a Card.
 
-    models: {seed: model}, as they were trained in lesson 11; by default the course's, which are
+    models: {seed: model}, as they were trained in lesson 12; by default the course's, which are
     trained for it, each once. Of a model that is not the course's: a subject (see subject.py),
     with cases(claim), an iterable of Case.
     Raises InputError if the claim does not fit the model or its sentences, or the model is broken.
@@ -129,7 +129,7 @@ def _expect_fit(model, case, answers, seed):
         fits = False
     if not fits:
         raise InputError(
-            f"the model of seed {seed} is of another kind: as in lesson 11, model(words, change) "
+            f"the model of seed {seed} is of another kind: as in lesson 12, model(words, change) "
             "-> (scores, weights) is expected, for the words and answers of the claim's model."
         )
 

@@ -1,200 +1,272 @@
-"""Lesson 10: learned attention."""
+"""Lesson 10: the block of a model, its loss, and the next word."""
 
 import torch
+from torch.nn import functional as F
 
 from ... import attention
-from ..catalogue.softmax import divided
+from ..catalogue.softmax import naive, soft
 from ..exercise import Exercise, Probe
-from ..probes import places, shares, wide
+from ..probes import exact, matrix, places, rows_apart, wide
 
-# --- weight_between, exchange and erase ---
-
-ALL = slice(None)
+# --- block ---
 
 
-def _sentences(weights):
-    """The numbers of the sentences, (b,)."""
-    return torch.arange(len(weights))
+def _normed(factor, shift):
+    return lambda x: factor * F.layer_norm(x, x.shape[-1:]) + shift
 
 
-def _batch(n, dtype=torch.float32, **positions):
-    """A probe of weights (b, n, n), and these positions of words in the b sentences."""
-    b = len(next(iter(positions.values())))
-    weights = torch.rand(b, n, n, generator=torch.Generator().manual_seed(b), dtype=dtype)
-    said = ", ".join(f"{name} {' '.join(map(str, at))}" for name, at in positions.items())
-    return Probe(
-        f"{b} {'sentence' if b == 1 else 'sentences'} of {n} words ({said})",
-        (divided(weights), *map(torch.tensor, positions.values())),
-    )
+def _mean_so_far(x):
+    """Causal attention with even weights; its values are the words turned by one place."""
+    return attention.uniform_causal(x.shape[-2]).to(x) @ x.roll(1, dims=-1) + 0.125
 
 
-def _read(place, then=lambda found: found):
-    """What stands at another place. place: takes the numbers of the sentences, the queries and
-    the keys, (b,) each, returns an index.  then: what is made of it."""
-    return lambda weights, queries, keys: then(weights[place(_sentences(weights), queries, keys)])
-
-
-BETWEEN = Exercise(
-    "weight_between(weights, queries, keys) -> (b,)",
-    "scores",
-    attention.weight_between,
-    # No word stands at the same position in two sentences, none at the end, where one more raises.
-    lambda: [
-        _batch(6, queries=[4, 3, 2], keys=[1, 2, 0]),
-        _batch(5, torch.float64, queries=[3, 1], keys=[0, 3]),
-        _batch(4, queries=[2], keys=[1]),
-        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2))),
-    ],
-    mistakes={
-        "query and key exchanged": _read(lambda k, i, j: (k, j, i)),
-        "every sentence with every pair": (
-            _read(lambda k, i, j: (ALL, i, j)),
-            _read(lambda k, i, j: (ALL, j, i)),
-        ),
-        "positions of the first sentence for all": _read(lambda k, i, j: (k, i[0], j[0])),
-        "always the first sentence": _read(lambda k, i, j: (0, i, j)),
-        "one number for all sentences": (
-            _read(lambda k, i, j: (k, i, j), torch.mean),
-            _read(lambda k, i, j: (k, i, j), torch.sum),
-        ),
-        "the whole row": _read(lambda k, i, j: (k, i)),
-        "1-based position": (
-            _read(lambda k, i, j: (k, i - 1, j - 1)),
-            _read(lambda k, i, j: (k, i + 1, j + 1)),
-        ),
-        "the last word as the query": _read(lambda k, i, j: (k, -1, j)),
-        "the largest weight": _read(lambda k, i, j: (k, i), lambda row: row.amax(-1)),
-        "one word taken twice": (
-            _read(lambda k, i, j: (k, i, i)),
-            _read(lambda k, i, j: (k, j, j)),
-        ),
-        "softmax twice": lambda weights, *at: attention.weight_between(weights.softmax(-1), *at),
-    },
+# norm_1, attention, norm_2 and feed_forward: of any width, and no two do the same.
+PARTS = (
+    _normed(1, 0.25),
+    _mean_so_far,
+    _normed(1.5, -0.375),
+    lambda x: (0.75 * x + 0.5).relu() - x.flip(-1) / 4,
 )
 
 
-def _write(new):
-    """Other numbers at the two places. new: takes the two weights that stand there, returns two."""
-
-    def code(weights, queries, first, second):
-        changed, k = weights.clone(), _sentences(weights)
-        old = weights[k, queries, first], weights[k, queries, second]
-        changed[k, queries, first], changed[k, queries, second] = new(*old)
-        return changed
-
-    return code
+def _batches():
+    batches = exact(1, 4, 6), exact(2, 5, 3, step=7, unit=4, period=17).double()
+    parts = (lambda sizes, step, part=part: part for part in PARTS)
+    return [
+        Probe("one text of 4 words", (batches[0], *PARTS)),
+        Probe("2 texts of 5 words", (batches[1], *PARTS)),
+        *wide(matrix("b", "n", "d"), *parts),
+    ]
 
 
-def _swap(places):
-    """What stands at two other places is exchanged. places: takes the numbers of the sentences,
-    the queries and the two positions, (b,) each, returns two indices."""
+def _halves(*pairs):
+    """Both halves of a block, in these ways, each a function of x, its norm and its part."""
 
-    def code(weights, *positions):
-        changed = weights.clone()
-        one, other = places(_sentences(weights), *positions)
-        changed[one], changed[other] = weights[other], weights[one]
-        return changed
+    def code(first, second):
+        return lambda x, norm_1, attend, norm_2, feed: second(
+            first(x, norm_1, attend), norm_2, feed
+        )
 
-    return code
+    return tuple(code(*pair) for pair in pairs)
 
 
-def _swap_at(change):
-    """The right exchange at other positions. change: takes the three, returns three."""
-    return lambda weights, *positions: attention.exchange(weights, *change(*positions))
+def _wrong(half):
+    """One half or both in this way."""
+    return _halves((half, half), (half, _kept), (_kept, half))
 
 
-EXCHANGE = Exercise(
-    "exchange(weights, queries, first, second) -> (b, n, n)",
+def _kept(x, norm, part):
+    return x + part(norm(x))
+
+
+def _lost(x, norm, part):
+    return part(norm(x))
+
+
+def _of_parts(order):
+    """The right block of other parts. order: takes the four, returns four."""
+    return lambda x, *parts: attention.block(x, *order(*parts))
+
+
+BLOCK = Exercise(
+    "block(x, norm_1, attention, norm_2, feed_forward) -> (b, n, d)",
     "scores",
-    attention.exchange,
-    # In the second probe the query gives one of the two weights to itself.
-    lambda: [
-        _batch(6, queries=[4, 3, 2], first=[1, 4, 0], second=[2, 0, 3]),
-        _batch(5, torch.float64, queries=[3, 1], first=[0, 3], second=[2, 1]),
-        _batch(4, queries=[2], first=[0], second=[1]),
-        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(3))),
-    ],
+    attention.block,
+    _batches,
     mistakes={
-        "both weights are the same now": (
-            _write(lambda one, other: (other, other)),
-            _write(lambda one, other: (one, one)),
+        "nothing added to the words": _halves((_lost, _lost)),
+        "words lost at attention": _halves((_lost, _kept)),
+        "words lost at the network": _halves((_kept, _lost)),
+        "normed words kept": _wrong(lambda x, norm, part: norm(x) + part(norm(x))),
+        "norm after adding": _wrong(lambda x, norm, part: norm(x + part(x))),
+        "norm of what a part returns": _wrong(lambda x, norm, part: x + norm(part(x))),
+        "norm forgotten": _wrong(lambda x, norm, part: x + part(x)),
+        "network sees the block's input": lambda x, norm_1, attend, norm_2, feed: (
+            x + attend(norm_1(x)) + feed(norm_2(x))
         ),
-        "nothing exchanged": _write(lambda one, other: (one, other)),
-        "exchanged in every row": _swap(lambda k, i, one, other: ((k, ALL, one), (k, ALL, other))),
-        "two rows exchanged": _swap(lambda k, i, one, other: ((k, one), (k, other))),
-        "in the column of the query": _swap(lambda k, i, one, other: ((k, one, i), (k, other, i))),
-        "only the first sentence": lambda weights, *at: torch.cat(
-            [attention.exchange(weights, *at)[:1], weights[1:]]
+        "network without what it is added to": tuple(
+            lambda x, norm_1, attend, norm_2, feed, first=first: (
+                x + feed(norm_2(first(x, norm_1, attend)))
+            )
+            for first in (_lost, _kept)
         ),
-        "positions of the first sentence for all": _swap_at(
-            lambda i, one, other: (i[0], one[0], other[0])
+        "one norm for both parts": (
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_1, attend, norm_1, feed)),
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_2, attend, norm_2, feed)),
         ),
-        "every sentence with every pair": _swap(
-            lambda k, i, one, other: ((ALL, i, one), (ALL, i, other))
+        "norms the other way round": _of_parts(
+            lambda norm_1, attend, norm_2, feed: (norm_2, attend, norm_1, feed)
         ),
-        "always the last row": _swap_at(lambda i, one, other: (-1, one, other)),
-        "1-based position": (
-            _swap_at(lambda i, one, other: (i - 1, one - 1, other - 1)),
-            _swap_at(lambda i, one, other: (i + 1, one + 1, other + 1)),
-            _swap_at(lambda i, one, other: (i + 1, one, other)),
+        "network before attention": (
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_2, feed, norm_1, attend)),
+            _of_parts(lambda norm_1, attend, norm_2, feed: (norm_1, feed, norm_2, attend)),
         ),
-        "only the row of the query": lambda weights, i, *keys: attention.exchange(
-            weights, i, *keys
-        )[_sentences(weights), i],
-        "batch lost": lambda *args: attention.exchange(*args)[0],
+        "network left out": _halves(*((first, lambda x, *_: x) for first in (_kept, _lost))),
+        "attention left out": _halves((lambda x, *_: x, _kept)),
     },
 )
 
-
-def _erased(at, then=divided):
-    """Weights that are 0 somewhere else. at: takes the numbers of the sentences, the queries and
-    the keys, (b,) each, returns an index.  then: what is made of all weights."""
-
-    def code(weights, queries, keys):
-        changed = weights.clone()
-        changed[at(_sentences(weights), queries, keys)] = 0
-        return then(changed)
-
-    return code
+# --- next_word_loss ---
 
 
-def _here(k, i, j):
-    return k, i, j
+def _texts():
+    """Scores in no order: of rows that rise alike, all ways to pair words have the same mean."""
+
+    def probe(label, words, v, up=0.0):
+        draws, words = torch.Generator().manual_seed(1), torch.tensor(words)
+        scores = torch.randint(-16, 17, (*words.shape, v), generator=draws) / 8 + up
+        return Probe(label, (scores, words))
+
+    return [
+        probe("2 texts of 4 words out of 5", [[0, 2, 4, 1], [3, 0, 1, 4]], 5),
+        probe("3 texts of 3 words out of 7", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
+        probe("2 texts, scores near 1000", [[1, 3, 0, 2], [4, 2, 2, 0]], 5, 1000.0),
+        *wide(_of_each(rows_apart("n", "v")), _of_each(places("n", "v")), n=2),
+    ]
 
 
-def _softmax_of_the_row(weights, queries, keys):
-    changed, k = weights.clone(), _sentences(weights)
-    changed[k, queries, keys] = 0
-    changed[k, queries] = changed[k, queries].softmax(-1)
-    return changed
+def _of_each(one):
+    """The same for each text of a batch, with other numbers."""
+    return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
 
 
-ERASE = Exercise(
-    "erase(weights, queries, keys) -> (b, n, n)",
+def _losses(scores, words, chances_of=soft):
+    """scores (b, n, v) of the words (b, n), after any shift -> (b, n)."""
+    return -chances_of(scores).gather(-1, words[..., None])[..., 0].log()
+
+
+ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
+
+
+def _paired(row=BUT_LAST, word=BUT_FIRST, then=torch.mean):
+    """The losses of pairs. row, word: slices of the positions.  then: what is made of them."""
+    return lambda scores, words: then(_losses(scores[:, row], words[:, word]))
+
+
+def _by(chances_of):
+    """Chances made in another way."""
+    return lambda scores, words: _losses(scores[:, :-1], words[:, 1:], chances_of).mean()
+
+
+def _unshaped(scores, words):
+    b, n, v = scores.shape
+    return F.cross_entropy(scores[:, :-1].reshape(b, v, n - 1), words[:, 1:])
+
+
+LOSS = Exercise(
+    "next_word_loss(scores, words) -> a number",
+    "scores",
+    attention.next_word_loss,
+    _texts,
+    mistakes={
+        "each word predicts itself": (
+            _paired(ALL, ALL),
+            _paired(BUT_LAST, BUT_LAST),
+            _paired(BUT_FIRST, BUT_FIRST),
+        ),
+        "each word predicts the one before it": _paired(BUT_FIRST, BUT_LAST),
+        "the last word predicts the first": lambda scores, words: _losses(
+            scores, words.roll(-1, dims=1)
+        ).mean(),
+        "shifted from text to text": lambda scores, words: _losses(scores[:-1], words[1:]).mean(),
+        "one loss for each word": (_paired(then=lambda x: x), _paired(then=torch.flatten)),
+        "one loss for each text": _paired(then=lambda x: x.mean(dim=1)),
+        "losses added up": (
+            _paired(then=torch.sum),
+            _paired(then=lambda x: x.sum(dim=1).mean()),
+            _paired(then=lambda x: x.sum(dim=0).mean()),
+        ),
+        "divided by all words": _paired(then=lambda x: x.sum() / len(x) / (x.shape[1] + 1)),
+        "only the last prediction": _paired(then=lambda x: x[:, -1].mean()),
+        "only the first text": _paired(then=lambda x: x[0].mean()),
+        "reshaped in place of transposed": _unshaped,
+        "minus forgotten": _paired(then=lambda x: -x.mean()),
+        "no logarithm": (
+            _paired(then=lambda x: (-x).exp().mean()),
+            _paired(then=lambda x: -(-x).exp().mean()),
+        ),
+        "averaged before the logarithm": _paired(then=lambda x: -(-x).exp().mean().log()),
+        "scores taken for chances": (
+            _by(lambda scores: scores),
+            lambda scores, words: -scores[:, :-1].gather(-1, words[:, 1:, None]).mean(),
+        ),
+        "softmax over the wrong axis": (
+            _by(lambda scores: soft(scores, dim=1)),
+            _by(lambda scores: soft(scores, dim=0)),
+        ),
+        "softmax twice": _by(lambda scores: soft(soft(scores))),
+        "naive exp overflow": _by(lambda s: naive(s) / naive(s).sum(-1, keepdim=True)),
+    },
+)
+
+# --- next_chances ---
+
+
+def _after_texts():
+    return [
+        Probe("4 words out of 5, temperature 2", (exact(4, 5, unit=4, period=23), 2.0)),
+        Probe(
+            "3 words out of 6, temperature 0.25", (exact(3, 6, step=7, period=19).double(), 0.25)
+        ),
+        Probe("scores near 500, temperature 0.5", (exact(3, 5, step=3, period=17) + 500, 0.5)),
+        *wide(rows_apart("n", "v"), "temperature"),
+    ]
+
+
+def _of(rows):
+    """The chances of other rows. rows: takes all scores."""
+    return lambda scores, temperature: soft(rows(scores) / temperature)
+
+
+def _last(what):
+    """what: takes the last row (v,) and the temperature."""
+    return lambda scores, temperature: what(scores[-1], temperature)
+
+
+CHANCES = Exercise(
+    "next_chances(scores, temperature) -> (v,)",
     "weights",
-    attention.erase,
-    lambda: [
-        _batch(6, queries=[4, 3, 2], keys=[1, 4, 0]),
-        _batch(5, torch.float64, queries=[3, 1], keys=[0, 2]),
-        _batch(4, queries=[2], keys=[1]),
-        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2)), n=3),
-    ],
+    attention.next_chances,
+    _after_texts,
     mistakes={
-        "not divided by the sum": _erased(_here, lambda changed: changed),
-        "softmax twice": _softmax_of_the_row,
-        "taken away in every row": _erased(lambda k, i, j: (k, ALL, j)),
-        "every sentence with every pair": _erased(lambda k, i, j: (ALL, i, j)),
-        "query and key exchanged": _erased(lambda k, i, j: (k, j, i)),
-        "always the last row": _erased(lambda k, i, j: (k, -1, j)),
-        "divided by the sum of the whole matrix": _erased(
-            _here, lambda changed: divided(changed, dim=(1, 2))
+        "all positions in place of the last": _of(lambda scores: scores),
+        "first position in place of the last": _of(lambda scores: scores[0]),
+        "last but one position": _of(lambda scores: scores[:-1][-1]),
+        "mean of all positions": (
+            lambda scores, temperature: soft(scores / temperature).mean(dim=0),
+            _of(lambda scores: scores.mean(dim=0)),
         ),
-        "only the row of the query": lambda weights, i, j: attention.erase(weights, i, j)[
-            _sentences(weights), i
-        ],
-        "only the first sentence": lambda weights, *at: torch.cat(
-            [attention.erase(weights, *at)[:1], weights[1:]]
+        "last word of the vocabulary": (
+            _of(lambda scores: scores[:, -1]),
+            lambda scores, temperature: soft(scores / temperature)[:, -1],
         ),
-        "positions of the first sentence for all": _erased(lambda k, i, j: (k, i[0], j[0])),
+        "argmax in place of chances": (
+            _last(lambda row, temperature: row.argmax()),
+            _last(lambda row, temperature: (row == row.max()).to(row.dtype)),
+        ),
+        "multiplied by the temperature": _last(lambda row, temperature: soft(row * temperature)),
+        "temperature ignored": _last(lambda row, temperature: soft(row)),
+        "divided after softmax": _last(lambda row, temperature: soft(row) / temperature),
+        "divided by the root of the temperature": _last(
+            lambda row, temperature: soft(row / temperature**0.5)
+        ),
+        "softmax over the wrong axis": lambda scores, temperature: soft(
+            scores / temperature, dim=0
+        )[-1],
+        "softmax twice": (
+            _last(lambda row, temperature: soft(soft(row / temperature))),
+            _last(lambda row, temperature: soft(soft(row) / temperature)),
+        ),
+        "scores taken for chances": (
+            _last(lambda row, temperature: row / temperature),
+            _last(lambda row, temperature: row),
+        ),
+        "log_softmax": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
+        "not divided by the sum": _last(
+            lambda row, temperature: ((row - row.max()) / temperature).exp()
+        ),
+        "naive exp overflow": _last(
+            lambda row, temperature: naive(row / temperature) / naive(row / temperature).sum()
+        ),
     },
 )

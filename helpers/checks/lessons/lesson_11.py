@@ -1,137 +1,200 @@
-"""Lesson 11: what weights explain."""
+"""Lesson 11: learned attention."""
 
 import torch
 
 from ... import attention
 from ..catalogue.softmax import divided
-from ..counterfactual import FillsInPlace, ZeroTimesInfinityIsZero, low_is_lowest, plus_is_minus
-from ..exercise import Exercise, Probe, cured
-from ..probes import places, wide
+from ..exercise import Exercise, Probe
+from ..probes import places, shares, wide
 
-# --- uniform_causal ---
+# --- weight_between, exchange and erase ---
 
-
-def _looks(n, diagonal=0):
-    """(n, n): 1 where a word looks, else 0; up to the main diagonal or another one."""
-    return torch.ones(n, n).tril(diagonal)
+ALL = slice(None)
 
 
-def _by(count, diagonal=0):
-    """Where words look, divided by a count. count: takes the numbers of the rows, (n, 1), and n."""
-    return lambda n: _looks(n, diagonal) / count(torch.arange(n)[:, None], n)
+def _sentences(weights):
+    """The numbers of the sentences, (b,)."""
+    return torch.arange(len(weights))
 
 
-def _scores(n, hidden=-torch.inf):
-    """Equal scores, with this number for what comes later."""
-    return torch.zeros(n, n).masked_fill(_looks(n) == 0, hidden)
+def _batch(n, dtype=torch.float32, **positions):
+    """A probe of weights (b, n, n), and these positions of words in the b sentences."""
+    b = len(next(iter(positions.values())))
+    weights = torch.rand(b, n, n, generator=torch.Generator().manual_seed(b), dtype=dtype)
+    said = ", ".join(f"{name} {' '.join(map(str, at))}" for name, at in positions.items())
+    return Probe(
+        f"{b} {'sentence' if b == 1 else 'sentences'} of {n} words ({said})",
+        (divided(weights), *map(torch.tensor, positions.values())),
+    )
 
 
-def _fill_dropped(n):
-    scores = torch.zeros(n, n)
-    scores.masked_fill(_looks(n) == 0, -torch.inf)
-    return scores.softmax(-1)
+def _read(place, then=lambda found: found):
+    """What stands at another place. place: takes the numbers of the sentences, the queries and
+    the keys, (b,) each, returns an index.  then: what is made of it."""
+    return lambda weights, queries, keys: then(weights[place(_sentences(weights), queries, keys)])
 
 
-UNIFORM = Exercise(
-    "uniform_causal(n) -> (n, n)",
-    "weights",
-    attention.uniform_causal,
-    lambda: [Probe("6 words", (6,)), Probe("9 words", (9,)), Probe("1 word", (1,)), *wide("n")],
-    first_is_tensor=False,
+BETWEEN = Exercise(
+    "weight_between(weights, queries, keys) -> (b,)",
+    "scores",
+    attention.weight_between,
+    # No word stands at the same position in two sentences, none at the end, where one more raises.
+    lambda: [
+        _batch(6, queries=[4, 3, 2], keys=[1, 2, 0]),
+        _batch(5, torch.float64, queries=[3, 1], keys=[0, 3]),
+        _batch(4, queries=[2], keys=[1]),
+        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2))),
+    ],
     mistakes={
-        "masked_fill result dropped": cured(FillsInPlace, _fill_dropped),
-        "the future not hidden": lambda n: torch.full((n, n), 1 / n),
-        "divided by n": _by(lambda i, n: n),
-        "not divided": _looks,
-        "diagonal masked too": (
-            lambda n: divided(_looks(n, -1)),
-            _by(lambda i, n: i + 1, diagonal=-1),
+        "query and key exchanged": _read(lambda k, i, j: (k, j, i)),
+        "every sentence with every pair": (
+            _read(lambda k, i, j: (ALL, i, j)),
+            _read(lambda k, i, j: (ALL, j, i)),
         ),
-        "one step too generous": lambda n: divided(_looks(n, 1)),
-        "the past hidden instead": lambda n: divided(_looks(n).T),
-        "weights transposed": lambda n: attention.uniform_causal(n).T,
-        "keepdim forgotten": lambda n: _looks(n) / _looks(n).sum(-1),
-        "columns divided by their sums": lambda n: divided(_looks(n), dim=0),
-        "divided by the sum of the whole matrix": lambda n: divided(_looks(n), dim=(0, 1)),
-        "masked with 0": lambda n: _looks(n).softmax(-1),
-        "mask * -inf added": cured(
-            ZeroTimesInfinityIsZero,
-            lambda n: (torch.ones(n, n).triu(1) * -torch.inf).softmax(-1),
+        "positions of the first sentence for all": _read(lambda k, i, j: (k, i[0], j[0])),
+        "always the first sentence": _read(lambda k, i, j: (0, i, j)),
+        "one number for all sentences": (
+            _read(lambda k, i, j: (k, i, j), torch.mean),
+            _read(lambda k, i, j: (k, i, j), torch.sum),
         ),
-        "+inf": cured(plus_is_minus, lambda n: _scores(n, torch.inf).softmax(-1)),
-        "a number not low enough": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
-        "cut to whole numbers": lambda n: attention.uniform_causal(n).floor(),
+        "the whole row": _read(lambda k, i, j: (k, i)),
+        "1-based position": (
+            _read(lambda k, i, j: (k, i - 1, j - 1)),
+            _read(lambda k, i, j: (k, i + 1, j + 1)),
+        ),
+        "the last word as the query": _read(lambda k, i, j: (k, -1, j)),
+        "the largest weight": _read(lambda k, i, j: (k, i), lambda row: row.amax(-1)),
+        "one word taken twice": (
+            _read(lambda k, i, j: (k, i, i)),
+            _read(lambda k, i, j: (k, j, j)),
+        ),
+        "softmax twice": lambda weights, *at: attention.weight_between(weights.softmax(-1), *at),
     },
 )
 
 
-# --- look_back ---
+def _write(new):
+    """Other numbers at the two places. new: takes the two weights that stand there, returns two."""
 
-
-# One word three times; a word right after itself, and the number 0; no copies at all.
-TEXTS = [5, 2, 5, 5, 7, 2], [4, 0, 9, 4, 0, 0, 4, 8, 9], [3, 1, 0, 2], [6]
-# All alike for who has room for so many words only.
-FAR_APART = [3, *(3 + room for room in (32, 50, 64, 100, 128, 256, 1000, 1024, 10_000)), 3]
-
-
-def _looking(
-    where=lambda j, i: j < i,
-    chosen=-1,
-    found=lambda j, i, words: j + 1,
-    new=lambda i, n: -1,
-):
-    """look_back with something else, for word i of n. where: may position j have a copy?
-    chosen: which of the copies.  found: takes its position, i and all words.  new: what is
-    returned without a copy."""
-
-    def code(words):
-        words, positions = words.tolist(), []
-        for i, word in enumerate(words):
-            copies = [j for j, other in enumerate(words) if other == word and where(j, i)]
-            some = found(copies[chosen], i, words) if copies else new(i, len(words))
-            positions.append(some)
-        return torch.tensor(positions)
+    def code(weights, queries, first, second):
+        changed, k = weights.clone(), _sentences(weights)
+        old = weights[k, queries, first], weights[k, queries, second]
+        changed[k, queries, first], changed[k, queries, second] = new(*old)
+        return changed
 
     return code
 
 
-LOOK_BACK = Exercise(
-    "look_back(words) -> (n,)",
-    "positions",
-    attention.look_back,
+def _swap(places):
+    """What stands at two other places is exchanged. places: takes the numbers of the sentences,
+    the queries and the two positions, (b,) each, returns two indices."""
+
+    def code(weights, *positions):
+        changed = weights.clone()
+        one, other = places(_sentences(weights), *positions)
+        changed[one], changed[other] = weights[other], weights[one]
+        return changed
+
+    return code
+
+
+def _swap_at(change):
+    """The right exchange at other positions. change: takes the three, returns three."""
+    return lambda weights, *positions: attention.exchange(weights, *change(*positions))
+
+
+EXCHANGE = Exercise(
+    "exchange(weights, queries, first, second) -> (b, n, n)",
+    "scores",
+    attention.exchange,
+    # In the second probe the query gives one of the two weights to itself.
     lambda: [
-        *(Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
-        Probe(f"the words {FAR_APART}", (torch.tensor(FAR_APART),), if_right=True),
-        *wide(lambda sizes, step: (places("n", "d")(sizes, step) - 1) * sizes["far"] ** 5),
+        _batch(6, queries=[4, 3, 2], first=[1, 4, 0], second=[2, 0, 3]),
+        _batch(5, torch.float64, queries=[3, 1], first=[0, 3], second=[2, 1]),
+        _batch(4, queries=[2], first=[0], second=[1]),
+        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(3))),
     ],
     mistakes={
-        "the copy itself": (
-            _looking(found=lambda j, i, words: j),
-            _looking(found=lambda j, i, words: j, new=lambda i, n: 0),
-            _looking(found=lambda j, i, words: j, chosen=0),
+        "both weights are the same now": (
+            _write(lambda one, other: (other, other)),
+            _write(lambda one, other: (one, one)),
         ),
-        "the first copy instead of the last": (
-            _looking(chosen=0),
-            _looking(chosen=0, new=lambda i, n: 1),
+        "nothing exchanged": _write(lambda one, other: (one, other)),
+        "exchanged in every row": _swap(lambda k, i, one, other: ((k, ALL, one), (k, ALL, other))),
+        "two rows exchanged": _swap(lambda k, i, one, other: ((k, one), (k, other))),
+        "in the column of the query": _swap(lambda k, i, one, other: ((k, one, i), (k, other, i))),
+        "only the first sentence": lambda weights, *at: torch.cat(
+            [attention.exchange(weights, *at)[:1], weights[1:]]
         ),
-        "counts itself as a copy": _looking(where=lambda j, i: j <= i),
-        "looks at later copies too": (
-            _looking(where=lambda j, i: j != i),
-            _looking(where=lambda j, i: True),
+        "positions of the first sentence for all": _swap_at(
+            lambda i, one, other: (i[0], one[0], other[0])
         ),
-        "not -1 where a word is new": (
-            _looking(new=lambda i, n: 0),
-            _looking(new=lambda i, n: i),
-            _looking(new=lambda i, n: i + 1),
+        "every sentence with every pair": _swap(
+            lambda k, i, one, other: ((ALL, i, one), (ALL, i, other))
         ),
-        "the word instead of its position": _looking(found=lambda j, i, words: words[j + 1]),
-        "a distance instead of a position": (
-            _looking(found=lambda j, i, words: i - j - 1),
-            _looking(found=lambda j, i, words: i - j),
+        "always the last row": _swap_at(lambda i, one, other: (-1, one, other)),
+        "1-based position": (
+            _swap_at(lambda i, one, other: (i - 1, one - 1, other - 1)),
+            _swap_at(lambda i, one, other: (i + 1, one + 1, other + 1)),
+            _swap_at(lambda i, one, other: (i + 1, one, other)),
         ),
-        "only the word right before is compared": _looking(where=lambda j, i: j == i - 1),
-        "the word right before is left out": _looking(where=lambda j, i: j < i - 1),
-        "the copy at position 0 is missed": _looking(where=lambda j, i: 0 < j < i),
-        "no copy is ever found": _looking(where=lambda j, i: False),
+        "only the row of the query": lambda weights, i, *keys: attention.exchange(
+            weights, i, *keys
+        )[_sentences(weights), i],
+        "batch lost": lambda *args: attention.exchange(*args)[0],
+    },
+)
+
+
+def _erased(at, then=divided):
+    """Weights that are 0 somewhere else. at: takes the numbers of the sentences, the queries and
+    the keys, (b,) each, returns an index.  then: what is made of all weights."""
+
+    def code(weights, queries, keys):
+        changed = weights.clone()
+        changed[at(_sentences(weights), queries, keys)] = 0
+        return then(changed)
+
+    return code
+
+
+def _here(k, i, j):
+    return k, i, j
+
+
+def _softmax_of_the_row(weights, queries, keys):
+    changed, k = weights.clone(), _sentences(weights)
+    changed[k, queries, keys] = 0
+    changed[k, queries] = changed[k, queries].softmax(-1)
+    return changed
+
+
+ERASE = Exercise(
+    "erase(weights, queries, keys) -> (b, n, n)",
+    "weights",
+    attention.erase,
+    lambda: [
+        _batch(6, queries=[4, 3, 2], keys=[1, 4, 0]),
+        _batch(5, torch.float64, queries=[3, 1], keys=[0, 2]),
+        _batch(4, queries=[2], keys=[1]),
+        *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2)), n=3),
+    ],
+    mistakes={
+        "not divided by the sum": _erased(_here, lambda changed: changed),
+        "softmax twice": _softmax_of_the_row,
+        "taken away in every row": _erased(lambda k, i, j: (k, ALL, j)),
+        "every sentence with every pair": _erased(lambda k, i, j: (ALL, i, j)),
+        "query and key exchanged": _erased(lambda k, i, j: (k, j, i)),
+        "always the last row": _erased(lambda k, i, j: (k, -1, j)),
+        "divided by the sum of the whole matrix": _erased(
+            _here, lambda changed: divided(changed, dim=(1, 2))
+        ),
+        "only the row of the query": lambda weights, i, j: attention.erase(weights, i, j)[
+            _sentences(weights), i
+        ],
+        "only the first sentence": lambda weights, *at: torch.cat(
+            [attention.erase(weights, *at)[:1], weights[1:]]
+        ),
+        "positions of the first sentence for all": _erased(lambda k, i, j: (k, i[0], j[0])),
     },
 )

@@ -1,0 +1,242 @@
+"""Lesson 15: writing with a cache."""
+
+import torch
+
+from ... import attention
+from ..catalogue.mask import hide
+from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS
+from ..catalogue.whole import of_one_query
+from ..exercise import Exercise, Probe, told
+from ..pipeline import Stage
+from ..probes import exact, matrix, scoring, seeded, sentence, wide, words
+
+# --- cache_bytes ---
+
+SIZES = ("n", "layers", "num_kv_heads", "head_dim", "bytes_per_number", "batch")
+
+
+def _bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
+    """As a tensor of a whole number, so that it is shown as one."""
+    sizes = n, layers, num_kv_heads, head_dim, bytes_per_number, batch
+    return torch.tensor(attention.cache_bytes(*sizes))
+
+
+def _models():
+    """No two of the sizes have a factor in common, but for the bytes."""
+    return [
+        Probe("7 words, 3 layers, 5 heads of 11, 4 bytes, batch of 13", (7, 3, 5, 11, 4, 13)),
+        Probe("9 words, 5 layers, 1 head of 7, 2 bytes, batch of 1", (9, 5, 1, 7, 2, 1)),
+        *wide(*SIZES, n=200_000),  # more bytes than 32 bits can count
+    ]
+
+
+def times(factor):
+    """One factor too many. factor: a number, or the name of a size."""
+
+    def code(*sizes):
+        known = dict(zip(SIZES, sizes, strict=True))
+        return attention.cache_bytes(*sizes) * known.get(factor, factor)
+
+    return code
+
+
+def without(size):
+    """This size is missing."""
+    return lambda *sizes: attention.cache_bytes(*sizes) / sizes[SIZES.index(size)]
+
+
+CACHE = Exercise(
+    "cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch) -> int",
+    "positions",
+    _bytes,
+    _models,
+    mistakes={
+        "factor 2 forgotten": times(1 / 2),
+        "n squared": times("n"),
+        "one layer counted": without("layers"),
+        "heads forgotten": without("num_kv_heads"),
+        "numbers instead of bytes": without("bytes_per_number"),
+        "one text counted": without("batch"),
+        "bits instead of bytes": times(8),
+        "other units than bytes": tuple(times(1 / unit) for unit in (1024, 2**20, 2**30, 1e3, 1e6)),
+        "queries kept too": told(
+            times(3 / 2),
+            why="A query is used once, by its own word, and never again.",
+            advice="Count keys and values only: 2 *.",
+            source="jalammar/jalammar.github.io#36 (queries listed among what is kept)",
+        ),
+        "heads counted twice": times("num_kv_heads"),
+        "always 4 bytes": told(
+            lambda *sizes: times(4)(*sizes) / sizes[-2],
+            why="Numbers of float16 take 2 bytes.",
+            advice="Use bytes_per_number.",
+            source="float32 is the type that PyTorch makes, so 4 is written down",
+        ),
+    },
+    first_is_tensor=False,
+)
+
+
+# --- next_context ---
+
+
+def _new_word():
+    """query, key and value of the last word of the sentence, keys and values of the others."""
+    queries, keys, values = (sentence() @ W for W in seeded())
+    return queries[-1], keys[-1], values[-1], keys[:-1], values[:-1]
+
+
+def _wide_values():
+    shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((40, 3), 7), ((40, 5), 5)
+    return tuple(exact(*shape, step=step, unit=4).double() for shape, step in shapes)
+
+
+def _then_new(query, keys, values):
+    """The last of the words is the new one."""
+    return query, keys[-1], values[-1], keys[:-1], values[:-1]
+
+
+def _own_key(sizes, step):
+    """The query, longer: the word that asks has the largest score."""
+    return matrix("d_k")(sizes, 3) * sizes["far"] ** 1.5
+
+
+def _caches():
+    return [
+        Probe("step, with the 5 words before it", _new_word()),
+        Probe("a cache of 40 words, keys of 3 numbers, values of 5", _wide_values()),
+        Probe(
+            "a cache of 3 words with scores near 1000 and -1000",
+            _then_new(*scoring([1000.0, -1000.0, 998.5, 999.0])),
+        ),
+        Probe(
+            "the first word of a text: an empty cache, a score of -1000",
+            _then_new(*scoring([-1000.0])),
+        ),
+        *wide(matrix("d_k"), _own_key, matrix("d_v"), words("n", "d_k"), matrix("n", "d_v")),
+    ]
+
+
+def _with_new(query, key, value, keys, values):
+    return query, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+
+
+def _taking(change=lambda query, keys, values: (query, keys, values)):
+    """change: takes the right query, keys and values, the new word last; returns those taken."""
+
+    def project(state):
+        args = state.query, state.key, state.value, state.keys, state.values
+        query, keys, values = _with_new(*args)
+        return change(query[None], keys, values)
+
+    return project
+
+
+def _cut(rows, place):
+    """Without the row at this place; the new word stays where it is alone."""
+    place %= len(rows)
+    return torch.cat([rows[:place], rows[place + 1 :]]) if len(rows) > 1 else rows
+
+
+def _past_only(query, keys, values):
+    if len(keys) > 1:
+        return query, keys[:-1], values[:-1]
+    # Softmax of nothing is nothing, and a blend of nothing is 0.
+    return query, keys, 0 * values
+
+
+def _again(rows):
+    return torch.cat([rows, rows[-1:]])
+
+
+IN_CACHE = Stage(
+    _taking(),
+    {
+        "own key and value not added": _taking(_past_only),
+        "only the new word": _taking(lambda q, k, v: (q, k[-1:], v[-1:])),
+        "last word of the cache replaced": _taking(lambda q, k, v: (q, _cut(k, -2), _cut(v, -2))),
+        "oldest word dropped": _taking(lambda q, k, v: (q, _cut(k, 0), _cut(v, 0))),
+        "own key and value added twice": _taking(lambda q, k, v: (q, _again(k), _again(v))),
+        "keys and values in another order": (
+            _taking(lambda q, k, v: (q, k, v.roll(1, 0))),
+            _taking(lambda q, k, v: (q, k.roll(1, 0), v)),
+        ),
+        "query added as key": _taking(lambda q, k, v: (q, torch.cat([k[:-1], q]), v)),
+        "key used as query": _taking(lambda q, k, v: (k[-1:], k, v)),
+        "keys blended": _taking(lambda q, k, v: (q, k, k)),
+        "keys and values swapped": _taking(lambda q, k, v: (q, v, k)),
+    },
+)
+
+NEXT = Exercise(
+    "next_context(query, key, value, keys, values) -> (d_v,)",
+    "values",
+    attention.next_context,
+    _caches,
+    of_one_query("query key value keys values", IN_CACHE, SCORE_OF_KEYS, SCALE_BESIDE_VALUES),
+    variants={
+        "mask": {"is_causal with one query": hide(lambda s: torch.arange(s.scores.shape[-1]) > 0)},
+        "scale": {},
+    },
+    mistakes={
+        "concatenated along the numbers": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
+        "key not made a row": (
+            lambda q, k, v, K, V: torch.cat([K, k]),
+            lambda q, k, v, K, V: torch.cat([K, k], dim=-1),
+        ),
+    },
+)
+
+# --- cache_mask ---
+
+
+def _sees(cached, new, diagonal=0):
+    """(new, cached + new) of bool: the cache, and the new words up to the main diagonal or
+    another one."""
+    return torch.ones(new, cached + new, dtype=torch.bool).tril(cached + diagonal)
+
+
+def _blocks(cache, among_new):
+    """Side by side. cache: takes sizes, makes its columns.  among_new: those of the new words."""
+    return lambda cached, new: torch.cat([cache(new, cached), among_new(new, new)], dim=1).bool()
+
+
+def _past(rows, columns):
+    return torch.ones(rows, columns).tril()
+
+
+MASK = Exercise(
+    "cache_mask(cached, new) -> (new, cached + new)",
+    "positions",
+    lambda cached, new: attention.cache_mask(cached, new).int(),
+    lambda: [
+        Probe("4 words in the cache and 3 new ones", (4, 3)),
+        Probe("2 in the cache, 5 new", (2, 5)),
+        Probe("an empty cache, 4 new words", (0, 4)),
+        Probe("6 in the cache, 1 new", (6, 1)),
+        *wide("cached", "new"),
+    ],
+    first_is_tensor=False,
+    mistakes={
+        "aligned at the upper left": lambda cached, new: _past(new, cached + new),
+        "hidden and seen exchanged": lambda cached, new: ~_sees(cached, new),
+        "the future not hidden": lambda cached, new: torch.ones(new, cached + new),
+        "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
+        "one step too generous": lambda cached, new: _sees(cached, new, 1),
+        "the past hidden instead": (
+            _blocks(torch.ones, lambda *sizes: torch.ones(*sizes).triu()),
+            lambda cached, new: torch.ones(new, cached + new).triu(cached),
+        ),
+        "the cache hidden": _blocks(torch.zeros, _past),
+        "the cache left out": lambda cached, new: _past(new, new),
+        "the new words left out": _blocks(torch.ones, torch.zeros),
+        "the cache after the new words": lambda cached, new: torch.cat(
+            [_past(new, new), torch.ones(new, cached)], dim=1
+        ),
+        "rows for the cache too": lambda cached, new: _past(cached + new, cached + new),
+        "rows and columns exchanged": lambda cached, new: _sees(cached, new).T,
+        "numbers to add in place of a mask": lambda cached, new: torch.zeros(
+            new, cached + new
+        ).masked_fill(~_sees(cached, new), -torch.inf),
+    },
+)
