@@ -3,4 +3,5 @@ them, and the sentence that the lessons compute with."""
 
 from .data import load_journey  # noqa: F401
 from .functions import *  # noqa: F403
+from .looking import *  # noqa: F403
 from .modules import *  # noqa: F403
