@@ -4,5 +4,4 @@ them, and the sentence that the lessons compute with."""
 from .beyond import *  # noqa: F403
 from .data import load_journey  # noqa: F401
 from .functions import *  # noqa: F403
-from .looking import *  # noqa: F403
 from .modules import *  # noqa: F403
