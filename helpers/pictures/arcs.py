@@ -133,7 +133,8 @@ class Arcs(View):
         return sketch
 
     def _bars(self):
-        beside = 8 * max(map(wide, self.answers)) + 10
+        # room for words of seven letters, so that other answers move nothing
+        beside = 8 * max(7, *map(wide, self.answers)) + 10
         sketch = Sketch(beside + 100 + 44, ROW * (len(self.answers) + 1))
         sketch.text(beside + 50, ROW / 2, "answer", "rest")
         best = max(self.answers, key=self.answers.get)
