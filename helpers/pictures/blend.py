@@ -280,4 +280,4 @@ def _finite(what, numbers):
 
 def _part(weight):
     """A weight as a part of a length: from 0 to 1, whatever it is."""
-    return float(np.clip(np.nan_to_num(weight), 0, 1))
+    return min(1.0, max(0.0, float(weight)))  # 0 of nan

@@ -1,5 +1,8 @@
 """A plane in a drawing: a square with ticks, points that stand in it, and names that are read."""
 
+import math
+from functools import cache
+
 import numpy as np
 
 from .given import wide
@@ -57,17 +60,17 @@ class Plane:
 
     def place_names(self):
         """Each name to where it covers the fewest names and points; the first ones choose first."""
-        names, size = np.empty((0, 2)), np.empty((0, 2))  # placed so far: their corners and sizes
-        dots = np.reshape(self.spots, (-1, 2)) - 6
+        # what should not be covered: corners, sizes, and how much it costs; first the points
+        taken = [[*(spot - 6), 12, 12, 2] for spot in self.spots]
         low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE + 8, TOP + SIDE])
         for spot, text, role, more in self.names:
             own = np.array([(LETTER + ("strong" in role)) * wide(text), HIGH])
             corners = spot + _beside(*own)
             outside = ((corners < low) | (corners + own > high)).any(1)
-            cost = 1e5 * outside + 0.02 * np.linalg.norm(corners + own / 2 - spot, axis=1)
-            cost += 3 * _common(corners, own, names, size) + 2 * _common(corners, own, dots, 12)
+            far = np.hypot(*(corners + own / 2 - spot).T)
+            cost = 1e5 * outside + 0.02 * far + _covered(corners, own, taken)
             corner = corners[cost.argmin()]
-            names, size = np.vstack([names, corner]), np.vstack([size, own])
+            taken.append([*corner, *own, 3])
             near = np.clip(spot, corner, corner + own)
             # always, so that each mark keeps its place in the order
             tied = float(np.linalg.norm(near - spot) > FAR)
@@ -94,6 +97,7 @@ class Plane:
             self.sketch.line([(x, TOP), (x, low)], "rest", 1, opacity=0.5)
 
 
+@cache
 def _beside(width, height):
     """Where a name may stand beside its point, the best places first: its corners, from there."""
     places = []
@@ -105,11 +109,12 @@ def _beside(width, height):
     return np.array(places)
 
 
-def _common(corners, size, others, sizes):
-    """How much boxes at these corners (n, 2) have in common with all others (m, 2): (n,)."""
-    low = np.maximum(corners[:, None], others)
-    high = np.minimum(corners[:, None] + size, others + sizes)
-    return np.maximum(0, high - low).prod(-1).sum(-1)
+def _covered(corners, size, taken):
+    """What boxes of a size at these corners (n, 2) cover, as it costs: (n,)."""
+    x, y, width, height, cost = np.reshape(taken, (-1, 5)).T
+    across = np.minimum(corners[:, :1] + size[0], x + width) - np.maximum(corners[:, :1], x)
+    down = np.minimum(corners[:, 1:] + size[1], y + height) - np.maximum(corners[:, 1:], y)
+    return np.maximum(0, across) * np.maximum(0, down) @ cost
 
 
 def _ticks(low, high):
@@ -122,7 +127,7 @@ def _ticks(low, high):
 
 def hull(points):
     """The corners of the convex hull of points (n, 2), in order; of points on one line its ends."""
-    points = np.unique(np.reshape(points, (-1, 2)), axis=0)
+    points = sorted(set(map(tuple, np.reshape(points, (-1, 2)).tolist())))
     halves = []
     for way in (points, points[::-1]):
         half = []
@@ -138,8 +143,9 @@ def is_inside(point, corners):
     """Whether a point lies in a convex hull, or on its edge."""
     if len(corners) == 1:
         return bool(np.allclose(point, corners[0]))
-    pairs = zip(corners, np.roll(corners, -1, axis=0), strict=True)
-    return all(_turn(a, b, point) >= -1e-6 * (1 + np.abs(b - a).sum()) for a, b in pairs)
+    corners, point = np.reshape(corners, (-1, 2)).tolist(), np.reshape(point, 2).tolist()
+    pairs = zip(corners, corners[1:] + corners[:1], strict=True)
+    return all(_turn(a, b, point) >= -1e-6 * (1 + math.dist(a, b)) for a, b in pairs)
 
 
 def _turn(a, b, c):
