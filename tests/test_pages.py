@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import needed
-from execute import FIVE, lessons
+from execute import THREE, lessons
 from lab import ROOT, chromium
 from PIL import Image
 
@@ -111,8 +111,8 @@ def quiet(page):
 
 
 def files(pages):
-    """Of five lessons and the first page."""
-    return [path for path in every(pages) if path.name[:2] in FIVE or path.name == "index.html"]
+    """Of three lessons and the first page."""
+    return [path for path in every(pages) if path.name[:2] in THREE or path.name == "index.html"]
 
 
 def every(pages):

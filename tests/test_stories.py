@@ -79,6 +79,10 @@ def test_a_small_temperature_takes_the_likeliest_word_and_a_large_one_any(kept):
     best = [max(next_words(kept, START, temperature=T).values()) for T in (0.3, 1, 2)]
     assert best[0] > 0.9 > 0.6 > best[1] > 0.4 > best[2]
     assert sum(next_words(kept, START).values()) == pytest.approx(1, abs=1e-4)
+    likeliest = next(iter(next_words(kept, START)))
+    assert {write(kept, START, 1, temperature=0.01, seed=s) for s in range(5)} == {
+        f"{START} {likeliest}"
+    }
 
 
 @pytest.mark.parametrize(

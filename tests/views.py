@@ -49,7 +49,7 @@ class LiveView:
     def unmoved(self):
         """Since live.watch nothing moved, unless the picture is made to have another size."""
         moved = self.ask("moved")
-        assert self.title in RESIZED or moved == [], self.title
+        assert self.title in RESIZED or moved == [], f"{self.title}: {moved}"
 
     def right(self, cell=None):
         """It comes to show what Python computes for the values of its controls, which are
