@@ -64,8 +64,9 @@ def test_a_key_that_is_dragged_changes_the_ties_and_a_value_does_not():
     assert after["cells"][:4] != first["cells"][:4]
 
 
-def test_names_cover_no_other_name():
-    close = 0.3 + 0.02 * np.arange(16).reshape(8, 2) % 0.17
+@pytest.mark.parametrize("corner", [0.3, -0.1, 1.0])  # in the middle, and beside two corners
+def test_names_cover_no_other_name_and_stay_inside(corner):
+    close = corner + 0.02 * np.arange(16).reshape(8, 2) % 0.17
     plane = Plane([(0, 0), (1, 1)])
     for k, point in enumerate(close):
         plane.name(point, f"word {k}", "key")
@@ -73,6 +74,7 @@ def test_names_cover_no_other_name():
     at = np.array([mark["at"] for mark in plane.sketch.marks if mark.get("text", "")[:4] == "word"])
     for k, one in enumerate(at):
         assert all(abs(one - other)[0] > 42 or abs(one - other)[1] > 13 for other in at[:k])
+    assert (at > (24, 8)).all() and (at < np.array(plane.sketch.size) - (24, 8)).all()
 
 
 def test_the_hull_holds_all_points_and_has_none_to_spare():
