@@ -4,6 +4,8 @@ A mark is a text, a line, a curve or an area, in pixels from the top left; numbe
 decided in Python, so that sketch.js, the still picture and the recording of a page show the same.
 """
 
+from math import isfinite
+
 import numpy as np
 
 from ..errors import InputError
@@ -78,12 +80,12 @@ class Sketch:
         self.area([(x, y), (right, y), (right, low), (x, low)], role, **more)
 
     def _add(self, kind, points, role, **more):
-        at = np.asarray(points, float).ravel()
-        if not np.isfinite(at).all():
+        at = np.asarray(points, float).ravel().tolist()
+        if not all(map(isfinite, at)):
             raise InputError("a mark lies at nan or inf; it can be drawn at finite numbers only.")
         if len(self.marks) == MOST:
             raise InputError(f"the picture has more than {MOST} marks; draw a part of it.")
-        self.marks.append({"kind": kind, "role": role, "at": at.round(1).tolist(), **more})
+        self.marks.append({"kind": kind, "role": role, "at": [round(z, 1) for z in at], **more})
 
     def paint(self, axes):
         """Draw it with matplotlib, on axes as large as it is."""
