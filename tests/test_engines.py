@@ -23,8 +23,9 @@ from helpers.pages.record import _values
 
 LESSONS = {path.stem[:2]: path for path in lessons()}
 # with a query, a step, a temperature, an axis, a switch, and a switch in each cell
-ON_PAGES = ["02", "06", *["03"] * bool(os.environ.get("CI"))]
+ON_PAGES = ["02", "03", "06"]
 IN_LAB = "02"
+pytestmark = pytest.mark.skipif(not os.environ.get("CI"), reason="CI does it: two more engines")
 RIGHT = "\ue014"  # the key, as WebDriver calls it
 OURS = re.compile("blob:|anywidget|explore|jupyter-widgets")  # of what JupyterLab reports
 # Before any script of the page: what it reports, as a reader sees it in the console.
@@ -85,7 +86,7 @@ def engine(request, tmp_path_factory):
     start, is_there = ENGINES[request.param]
     if not is_there():
         reason = f"{request.param} was not found on this machine: see .ci/run"
-        if os.environ.get("CI") and sys.platform == "linux":
+        if sys.platform == "linux":
             pytest.fail(f"{reason}; CI must run the tests of all engines")
         pytest.skip(reason)
     with start(tmp_path_factory.mktemp(request.param)) as page:
@@ -193,7 +194,6 @@ def test_every_view_of_a_page_shows_what_python_computes(engine, watched, number
     nothing_is_wrong(engine)
 
 
-@pytest.mark.skipif(not os.environ.get("CI"), reason="CI does it: two starts of JupyterLab")
 def test_every_view_in_jupyterlab_shows_what_python_computes(engine, lab):
     open_notebook(engine, lab, f"notebooks/{LESSONS[IN_LAB].name}")
     engine.evaluate(f"() => {{ {WATCH} }}")
