@@ -1,16 +1,16 @@
-"""What the lessons use: the sentence, the still picture, the live picture, the checks.
+"""What the lessons import: the sentence, the still picture, the live picture, the checks.
 
 Six rooms:
-attention  the right definition of everything, in the order of the lessons, and the data they use
+attention  the correct definition of everything, in the order of the lessons, and their data
 pictures   a matrix as a still picture and as a live one, with controls
-checks     what check() does with an answer: its own __init__ has the map
+checks     what check() does with an answer: its own __init__ describes the files
 models     the small models of the lessons, the reader's own model, and the trial of a claim
 pages      makes the course's pages
 classroom  the teacher's command
 
-guard calls the reader's code so that it does no harm, session leaves the notebook as it was;
-errors has the error for bad input.
-Imports run one way: attention knows no other room; the checks need no picture.
+guard calls the reader's code safely, session restores the notebook afterwards, and errors has the
+error for bad input.
+Imports go one way: attention imports from no other room, and the checks need no picture.
 """
 
 import torch
@@ -51,6 +51,6 @@ __all__ = [
     "yours",
 ]
 
-# The course computes with small tensors: a second thread gains nothing there, and on a busy
-# machine, a class on one server, it makes everything wait.
+# The course computes with small tensors, where a second thread saves no time. On a busy machine,
+# such as one server for a class, it slows everything down.
 torch.set_num_threads(1)

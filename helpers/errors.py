@@ -1,10 +1,10 @@
-"""The error for bad input: one sentence, without a traceback through helpers."""
+"""The error for bad input, which is shown without a traceback through helpers."""
 
 
 class InputError(ValueError):
-    """What was wrong and what is expected, in one sentence.
+    """An error in what the reader passed: what was wrong, what is expected, what to do.
 
-    A notebook shows that sentence alone: a traceback through helpers would only hide it.
+    A notebook shows this message alone, because a traceback through helpers would hide it.
     """
 
     def _render_traceback_(self):

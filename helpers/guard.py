@@ -1,5 +1,5 @@
-"""Calls a function that the reader wrote so that it can do no harm: in a thread of its own, for a
-limited time, with what it prints kept apart. The live views and the checks call it like this."""
+"""Call a reader's function safely: in a separate thread, for a limited time, with what it prints
+captured. The live views and the checks use this."""
 
 import builtins
 import ctypes
@@ -20,30 +20,30 @@ import torch
 from .errors import InputError
 
 SECONDS = 10  # how long a reader's function may take before it is stopped
-KEPT = 2000  # characters of its printing, or of its error, that are kept
-DEPTH = 200  # of the innermost calls, where the reader's line is looked for
-STOPS = 20  # how often it is asked to end
-# code that is not the reader's own
+KEPT = 2000  # characters of its printed output, or of its error, that are kept
+DEPTH = 200  # innermost calls that are searched for the reader's line
+STOPS = 20  # attempts to stop it
+# code that the reader did not write
 OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
 
 
 @dataclass
 class Outcome:
-    """What came of a call: value, or error (an exception; TimeoutError if it was
-    stopped), and what it printed."""
+    """The result of a call: its value or error (an exception; TimeoutError if it was stopped), and
+    its printed output."""
 
     value: object = None
     error: BaseException | None = None
     printed: str = ""
 
     def complaint(self):
-        """The error as a sentence, with the line of the reader's own code."""
+        """Return the error as a sentence, with the line of the reader's code that raised it."""
         try:
             text = str(self.error)[:KEPT].strip()
-        except Exception:  # an exception of the reader's own may fail even at this
+        except Exception:  # an exception class that the reader wrote may fail even here
             text = ""
         if isinstance(self.error, TimeoutError) and self.error.__traceback__ is None:
-            return text  # our own: it was never raised
+            return text  # made by this file: it was never raised
         if not isinstance(self.error, InputError):
             text = f"{type(self.error).__name__}: {text}".removesuffix(": ")
         for frame in reversed(traceback.extract_tb(self.error.__traceback__, limit=-DEPTH)):
@@ -53,14 +53,14 @@ class Outcome:
         return text
 
 
-_buffers = {}  # thread: what the reader's function prints in it
-_routers = deque(maxlen=1000)  # kept a while: print() crashes if its stdout is freed meanwhile
+_buffers = {}  # thread -> what the reader's function prints in it
+_routers = deque(maxlen=1000)  # kept for a while: print() crashes if its stdout is freed
 _lock = threading.Lock()
 
 
 class _Router(io.TextIOBase):
-    """stdout or stderr while readers' functions run: what each prints goes to its own buffer,
-    and what a cell prints meanwhile where it always went."""
+    """stdout or stderr while readers' functions run: what a function prints goes to its own buffer,
+    and what a cell prints meanwhile goes where it always goes."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -82,27 +82,27 @@ def _end(*_):
 
 
 def _no_input():
-    raise RuntimeError("nobody can type here: take the value as an argument instead of input()")
+    raise RuntimeError("input() does not work here: take the value as an argument instead")
 
 
-# What a reader's function gets in place of these: they end the process (as exit() of IPython
-# does by ask_exit), wait for somebody who is not asked, or take away what stops a recursion
-# before the memory of the stack is used up.
+# What a reader's function gets instead of these. They would end the process (as exit() of IPython
+# does by ask_exit), wait for someone who sees no prompt, or remove the limit that stops a
+# recursion before the memory of the stack is used up.
 INSTEAD = {
     (os, "_exit"): _end,
     (os, "abort"): _end,
     (builtins, "input"): _no_input,
     (sys, "setrecursionlimit"): lambda: None,
 }
-_genuine = {}  # what is replaced while readers' functions run
+_genuine = {}  # the functions that are replaced while readers' functions run
 
 
 def _for_others(instead, genuine):
-    """instead for readers' functions, genuine for everybody else."""
+    """Return a function that runs instead() for readers' functions, genuine() for all others."""
     process = os.getpid()
 
     def function(*args, **kwargs):
-        # a child made by fork is nobody's kernel, and has to end
+        # a child made by fork is no kernel, and has to end
         mine = threading.current_thread() in _buffers and os.getpid() == process
         return instead() if mine else genuine(*args, **kwargs)
 
@@ -110,19 +110,19 @@ def _for_others(instead, genuine):
 
 
 def get_ipython():
-    """The shell, or None. Not imported for this: where there is a shell, it is there already."""
+    """Return the shell, or None. Where there is a shell, IPython has been imported already."""
     ipython = sys.modules.get("IPython")
     return ipython and ipython.get_ipython()
 
 
 def _listen(thread, buffer):
-    """Take what this thread will print into the buffer, and keep it from ending the process."""
+    """Collect what this thread prints in the buffer, and keep it from ending the process."""
     shell = get_ipython()
     asked = {(shell, "ask_exit"): _end} if hasattr(shell, "ask_exit") else {}
     with _lock:
         _buffers[thread] = buffer
-        # A new router each time: whoever captures output meanwhile (as %%capture does)
-        # may put this one back later, and it must still know its own stream then.
+        # A new router each time: code that captures output meanwhile (as %%capture does)
+        # may restore this one later, and then it still needs its stream.
         for name in ("stdout", "stderr"):
             if not isinstance(getattr(sys, name), _Router):
                 _routers.append(_Router(getattr(sys, name)))
@@ -136,11 +136,11 @@ def _listen(thread, buffer):
 
 
 def _forget(thread, late):
-    """Give everything back, unless others need it. late: its function may still run."""
+    """Restore everything, unless other calls need it.  late: its function may still run."""
     with _lock:
         if not (late and thread.is_alive()):
             _buffers.pop(thread, None)
-        # one that was left behind keeps its buffer until it ends, or it would print elsewhere
+        # a thread that was left behind keeps its buffer until it ends, or it would print elsewhere
         for ended in [t for t in _buffers if t.ident and not t.is_alive()]:
             del _buffers[ended]
         if _buffers:
@@ -155,26 +155,25 @@ def _forget(thread, late):
 
 
 def call(fn, /, *args, seconds=None, after=None, **kwargs):
-    """call(fn, 2, b=3) calls a reader's function; whatever that does, it returns an Outcome.
+    """Call a reader's function, call(fn, 2, b=3), and return an Outcome whatever it does.
 
-    seconds: after so long it is stopped and the error is a TimeoutError; SECONDS by default.
-    after: called as soon as it has ended or the time is over.
-    It runs in a thread of its own, because a live view computes outside the main thread, where
-    signals do not reach. What ends the process (exit(), os._exit, os.abort) ends the call only.
-    What it prints, errors too, is in Outcome.printed; input() raises.
+    seconds: the time limit, after which it is stopped with a TimeoutError; SECONDS by default.
+    after: called as soon as the function has ended or the time is over.
+    The function runs in a separate thread, because a live view computes outside the main thread,
+    where signals do not arrive. What ends the process (exit(), os._exit, os.abort) ends only the
+    call. What it prints, errors too, is in Outcome.printed; input() raises.
 
-    What cannot be stopped is left behind: a call into C that waits, such as time.sleep, a function
-    that catches every exception again and again, and threads that it started. What holds the
-    kernel until it ends, time limit and all: one long step of the interpreter, such as
-    7 ** (7 ** 9), a regular expression that tries everything, or a sum over itertools.count();
-    only a restart ends it earlier. What ends the kernel all the same: a signal (os.kill), a crash
-    in C, and using up the memory.
+    Some code cannot be stopped and is left behind: a call into C that waits, such as time.sleep, a
+    function that catches every exception again and again, and threads that it started. One long
+    step of the interpreter blocks the kernel until it ends, beyond the time limit: 7 ** (7 ** 9), a
+    regular expression that tries everything, or a sum over itertools.count(). Only a restart ends
+    it earlier. A signal (os.kill), a crash in C and using up the memory still end the kernel.
     """
     return _call(lambda: fn(*args, **kwargs), seconds, after)
 
 
 class Worker:
-    """A thread for one call after another: to start one can take 4 ms on a busy machine."""
+    """A thread that is used for many calls: to start one can take 4 ms on a busy machine."""
 
     def __init__(self):
         self._renew()
@@ -184,7 +183,7 @@ class Worker:
         self.thread = threading.Thread(target=self._work, args=[self._next], daemon=True)
 
     def call(self, fn):
-        """call(fn) in this thread."""
+        """Call fn in this thread, and return an Outcome."""
         return _call(fn, worker=self)
 
     def do(self, work):
@@ -193,7 +192,7 @@ class Worker:
             self.thread.start()
 
     def end(self):
-        """The thread ends after what it does now; what comes next has another one."""
+        """End the thread after its current call; the next call gets a new one."""
         self._next.put(None)
         self._renew()
 
@@ -201,13 +200,13 @@ class Worker:
     def _work(jobs):
         while (work := jobs.get()) is not None:
             work()
-            work = None  # what it holds is not kept until the next one comes
+            work = None  # or its objects would be kept until the next call
 
 
 def _call(fn, seconds=None, after=None, worker=None):
-    """call(fn), in the thread of a worker; by default in one for this call alone."""
+    """Call fn in the thread of a worker, by default in a new one for this call."""
     after = after or (lambda: None)
-    if threading.current_thread() in _buffers:  # inside of a call, which listens, and stops it
+    if threading.current_thread() in _buffers:  # inside a call, which captures and stops it
         try:
             return Outcome(value=fn())
         except Exception as error:
@@ -216,7 +215,7 @@ def _call(fn, seconds=None, after=None, worker=None):
             after()
     outcome, printed = Outcome(), io.StringIO()
     seconds = SECONDS if seconds is None else seconds
-    with_grad = torch.is_grad_enabled()  # a setting of the thread: hand it on
+    with_grad = torch.is_grad_enabled()  # a setting of this thread, which the new one needs
 
     def work():
         try:
@@ -224,12 +223,12 @@ def _call(fn, seconds=None, after=None, worker=None):
                 outcome.value = fn()
         except BaseException as error:  # also SystemExit: exit() must not end the class
             outcome.error = error
-            with suppress(BaseException):  # its words are the reader's code too
+            with suppress(BaseException):  # its message may be computed by the reader's code too
                 str(error), type(error).__name__
         finally:
             running.release()
 
-    # A lock, and not join(): fn may take away what that needs.
+    # A lock, and not join(): fn may break what join() needs.
     running = threading.Lock()
     running.acquire()
     used = worker or Worker()
@@ -254,8 +253,8 @@ def _call(fn, seconds=None, after=None, worker=None):
 
 
 def _stop(thread):
-    """End it by an exception thrown into it."""
-    for _ in range(STOPS):  # a loop may catch it: insist for a while
+    """End a thread by an exception raised in it."""
+    for _ in range(STOPS):  # a loop may catch it: try again for a while
         if not thread.is_alive():
             return
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
@@ -265,8 +264,8 @@ def _stop(thread):
 
 
 class _Stop(SystemExit):
-    """SystemExit, which an `except Exception` in a loop does not swallow, and which ends a
-    thread without a word. Whoever swallows it (`except:`) meets another one in his next line."""
+    """SystemExit, which an `except Exception` in a loop does not catch, and which ends a thread
+    without a message. Code that catches it (`except:`) gets another one on its next line."""
 
     def __init__(self):
         frame = sys._getframe(1)

@@ -1,4 +1,4 @@
-"""Leaves the student's session as it was: a check may be run at any time, any number of times."""
+"""Restore the student's session, so that a check may be run at any time, any number of times."""
 
 import random
 import sys
@@ -16,17 +16,17 @@ from . import guard
 
 @contextmanager
 def untouched(named):
-    """Leave what student code changes outside of itself as it was: the notebook's variables that
-    it names (of these the contents of lists, dicts, sets, tensors, arrays and modules), random
-    numbers, warnings, and the settings of torch below. What objects of the student's own classes
-    hold, default arguments and the process (os, sys) are not put back.
+    """Restore what student code changes outside itself: the notebook's variables that it names
+    (with the contents of lists, dicts, sets, tensors, arrays and modules), random numbers,
+    warnings, and the settings of torch below. Not restored: default arguments, the
+    process (os, sys), and what objects of the student's own classes hold.
 
-    named: pairs of global variables, a dict, and names in it.
+    named: pairs of global variables (a dict) and names in it.
 
-    Inside, random numbers and the default type are the same in every check, and torch.empty gives
-    NaN instead of whatever the memory held. Yields guard.call.
+    Inside, random numbers and the default type are the same in every check, and torch.empty returns
+    NaN instead of the old contents of the memory. Yields guard.call.
     """
-    with ExitStack() as stack:  # undone from the last to the first
+    with ExitStack() as stack:  # undone in reverse order
         for space, names in named:
             stack.callback(remember(space, names))
         stack.callback(random.setstate, random.getstate())
@@ -35,13 +35,13 @@ def untouched(named):
         stack.enter_context(torch.random.fork_rng(devices=[]))
         stack.enter_context(torch._tensor_str.printoptions())
         stack.enter_context(warnings.catch_warnings())
-        if torch.get_default_device().type != "cpu":  # it costs time in every operation
+        if torch.get_default_device().type != "cpu":  # this costs time in every operation
             stack.enter_context(torch.device("cpu"))
         torch.set_default_dtype(torch.float32)
         torch.default_generator.manual_seed(0)
         random.seed(0)
         numpy.random.seed(0)
-        # use_deterministic_algorithms() imports the compiler: 1.4 seconds that nobody needs here.
+        # use_deterministic_algorithms() imports the compiler, which takes 1.4 seconds.
         torch.set_deterministic_debug_mode("warn")
         _set_fill(True)
         warnings.simplefilter("ignore")
@@ -58,7 +58,7 @@ def _call(after, fn, *args, seconds=None):
     return outcome
 
 
-# Whether torch.empty gives NaN.
+# Set whether torch.empty returns NaN.
 _set_fill = partial(setattr, torch.utils.deterministic, "fill_uninitialized_memory")
 # Pairs of get() and set(value).
 SETTINGS = (
@@ -79,20 +79,20 @@ def _set(values):
         set_(value)
 
 
-# --- what variables hold: `+=`, append and the like change it in place ---
+# --- the contents of variables: `+=`, append and the like change them in place ---
 
 
 def plain(tensor):
-    """Its numbers as a tensor of torch's own class, whatever a class of the student's does."""
+    """Return the numbers as a tensor of torch's own class, whatever a student's subclass does."""
     with torch._C.DisableTorchFunctionSubclass():
         return torch.Tensor.detach(tensor)
 
 
 def remember(space, names):
-    """Return a function that gives the variables of these names what they hold now, and takes
-    away those that are new. space: global variables, a dict."""
-    before, seen = dict(space), set()
-    kept = [_kept(before[name], seen) for name in names if name in before]
+    """Return a function that restores the variables of these names to their values of now, and
+    deletes new ones.  space: global variables, a dict."""
+    before, visited = dict(space), set()
+    kept = [_kept(before[name], visited) for name in names if name in before]
 
     def put_back():
         for name in space.keys() - before.keys():
@@ -104,32 +104,32 @@ def remember(space, names):
     return put_back
 
 
-def _kept(x, seen):
-    """Return what puts the contents of x back. seen: ids of what is looked after already."""
-    if id(x) in seen:
+def _kept(x, visited):
+    """Return a function that restores the contents of x.  visited: ids of objects already kept."""
+    if id(x) in visited:
         return list
-    seen.add(id(x))
+    visited.add(id(x))
     if isinstance(x, torch.Tensor) and x.layout is torch.strided and x.device.type != "meta":
         return _tensor(x)
     if isinstance(x, numpy.ndarray):
         numbers = x.copy()
         return lambda: x.__setitem__(..., numbers)
     if isinstance(x, nn.Module):
-        return _all([*x.parameters(), *x.buffers()], seen)
+        return _all([*x.parameters(), *x.buffers()], visited)
     if isinstance(x, list | deque | dict | set):
         before, fill = x.copy(), x.extend if isinstance(x, list | deque) else x.update
-        inside = _all(before.values() if isinstance(x, dict) else before, seen)
+        inside = _all(before.values() if isinstance(x, dict) else before, visited)
         return lambda: (x.clear(), fill(before), inside())
     return list
 
 
-def _all(parts, seen):
-    kept = [_kept(part, seen) for part in parts]
+def _all(parts, visited):
+    kept = [_kept(part, visited) for part in parts]
     return lambda: [put_back() for put_back in kept]
 
 
 def _tensor(x):
-    """Return what puts back the memory of a tensor, which its views share, and its shape."""
+    """Return a function that restores a tensor's shape, and its memory, which its views share."""
     was, needs_grad = plain(x), x.requires_grad
     memory = torch.empty(0, dtype=torch.uint8, device=x.device).set_(was.untyped_storage())
     numbers = memory.clone()

@@ -17,6 +17,7 @@ if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
 import pytest
+from execute import CI
 from lab import chromium, jupyterlab
 from nbval.plugin import IPyNbCell, IPyNbFile
 from optional import OPTIONAL, needs_transformers
@@ -44,9 +45,9 @@ class Scheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         test, _, parameters = nodeid.partition("[")
-        if "test_live.py" in test:  # a browser for half of the lessons
+        if "test_live.py" in test:  # a browser for half of the lessons, outside CI for all
             number = parameters[:2]
-            return f"live {number < '08' if number.isdigit() else 'extra'}"
+            return f"live {CI and (number < '08' if number.isdigit() else 'extra')}"
         if test.split("::")[0].endswith(PAGES):  # one worker builds the pages, for all of them
             return "pages"
         if parameters and test.split("::")[0].endswith(BY_PARAMETER):
@@ -76,7 +77,7 @@ def needed(page):
     """Without a browser (None) what needs its page is skipped, but not in CI."""
     if page is None:
         reason = "no Chromium, Chrome or Edge was found on this machine"
-        if os.environ.get("CI"):
+        if CI:
             pytest.fail(f"{reason}: CI must run the browser tests")
         pytest.skip(reason)
 

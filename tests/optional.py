@@ -1,13 +1,12 @@
 """The optional notebook, and what needs its package: skipped where that is missing, not in CI."""
 
 import importlib.util
-import os
 
 import pytest
-from execute import NOTEBOOKS
+from execute import CI, NOTEBOOKS
 
 OPTIONAL = NOTEBOOKS / "your_own_model.ipynb"
 needs_transformers = pytest.mark.skipif(
-    importlib.util.find_spec("transformers") is None and not os.environ.get("CI"),
+    importlib.util.find_spec("transformers") is None and not CI,
     reason="transformers is not installed; it is optional: notebooks/your_own_model.txt",
 )

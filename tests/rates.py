@@ -7,11 +7,14 @@ are accepted, how many wrong ones rejected, named and named wrongly. Ends with c
 not what it should be.
 """
 
+import ast
 import contextlib
 import io
+import re
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -52,6 +55,39 @@ def fault(answer, verdict):
     return "not named" if answer.names and not told else ""
 
 
+def followed(answer, verdict):
+    """Follow advice that is code, to the letter: does it lead to ✔, or to fewer or other mistakes?
+    None where the advice is in words."""
+    code = ast.unparse(ast.parse(answer.code))
+    found = re.fullmatch(
+        r"Write `([^`]+)` instead of `([^`]+)`\.|Leave out `([^`]+)`\.", verdict.said.advice
+    )
+    if not found or "…" in found[0]:
+        return None
+    new, old, line = found.groups()
+    lines = code.splitlines()
+    if line:
+        tries = [[x for x in lines if x.strip() != line]]
+        lines[:] = [x if x.strip() != line else re.match(" *", x)[0] + "pass" for x in lines]
+        tries.append(lines)
+    else:
+        tries = [
+            [*lines[:k], x[: m.start()] + new + x[m.end() :], *lines[k + 1 :]]
+            for k, x in enumerate(lines)
+            for m in re.finditer(re.escape(old), x)
+        ] + [code.replace(old, new).splitlines()]
+    return any(_is_better(replace(answer, code="\n".join(each)), verdict) for each in tries)
+
+
+def _is_better(answer, before):
+    try:
+        verdict, *_ = judged(answer)
+    except SyntaxError:
+        return False
+    other = verdict.mistakes and verdict.mistakes != before.mistakes
+    return bool(verdict) or bool(other) and len(verdict.mistakes) <= max(1, len(before.mistakes))
+
+
 def main(asked):
     torch.set_num_threads(1)
     count, times = Counter(), []
@@ -60,6 +96,9 @@ def main(asked):
             continue
         verdict, seconds, wrong = judged(answer)
         times.append(seconds)
+        if not verdict and (led := followed(answer, verdict)) is not None:
+            count.update(["advice", "advice that leads nowhere"][: 2 - led])
+            wrong = wrong or "" if led else "advice that leads nowhere"
         count.update([KINDS[answer.right], wrong, "named"][: 3 if verdict.mistakes else 2])
         if wrong or "--all" in asked:
             print(f"--- {answer.exercise}, {KINDS[answer.right]}: {answer.what}")
@@ -69,6 +108,8 @@ def main(asked):
     print(f"{count['wrong']} wrong answers, {count['wrong, and accepted']} accepted")
     print(f"{count['named']} named, {count['named wrongly']} of them wrongly;", end=" ")
     print(f"{count['not named']} more should have a name")
+    print(f"{count['advice']} times advice is code, which was followed to the letter;", end=" ")
+    print(f"{count['advice that leads nowhere']} times it led nowhere")
     print(
         f"{count['debatable']} debatable; a verdict takes {median(times):.3f} s in the median",
         end="",
@@ -79,6 +120,7 @@ def main(asked):
         "wrong, and accepted",
         "named wrongly",
         "not named",
+        "advice that leads nowhere",
     }
 
 

@@ -4,14 +4,13 @@ import ast
 import contextlib
 import functools
 import io
-import os
 import re
 import sys
 from unittest.mock import patch
 
 import nbformat
 import torch
-from execute import NOTEBOOKS
+from execute import CI, NOTEBOOKS
 
 from helpers.checks.verdict import forget
 
@@ -73,7 +72,7 @@ def quick(source):
 def trains(path):
     """Is it trained in this process as long as the lesson says? Some take ten seconds for that,
     which outside CI only their kernels spend."""
-    return path.name[:2] not in ("10", "12", "13") or bool(os.environ.get("CI"))
+    return CI or path.name[:2] not in ("06", "10", "12", "13")
 
 
 @functools.cache

@@ -8,28 +8,31 @@ data/stories.npz.
 import random
 import sys
 import time
-from collections import defaultdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import torch
+from replay import code_cells
 
-from helpers.attention import exchange, uniform_causal
+from helpers.attention import exchange
 from helpers.models.stories import (
     HEADS,
     LAYERS,
     NUMBER,
     Storyteller,
     even,
+    even_heads,
     load_stories,
+    recalled,
     save_stories,
     story_loss,
     train,
 )  # fmt: skip
 from helpers.models.tales import ACTS, RECALLS, Story
 
-SEEDS, KEPT = range(5), 2
+SEEDS, KEPT, COUNT = range(5), 2, 300
+LESSON_6 = Path(__file__).parent.parent / "notebooks" / "06_causal_attention.ipynb"
 ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 OTHER = {"she": "he", "he": "she"}
 
@@ -37,9 +40,9 @@ OTHER = {"she": "he", "he": "she"}
 class Measured:
     """Stories that no training has drawn, and what a model does with them."""
 
-    def __init__(self, count=300, seed="new"):
-        draws = random.Random(seed)
-        self.stories = [Story(draws) for _ in range(count)]
+    def __init__(self):
+        draws = random.Random("new")
+        self.stories = [Story(draws) for _ in range(COUNT)]
         self.words = torch.tensor([[NUMBER[w] for w in s.words] for s in self.stories])
         # (story, position before it, kind) of each word that is known
         self.asked = [
@@ -51,15 +54,6 @@ class Measured:
     def floor(self):
         """The loss of who knows the language: what is left is what nobody can know."""
         return sum(sum(s.surprise[1:]) for s in self.stories) / self.words[:, 1:].numel()
-
-    @torch.inference_mode()
-    def right(self, model, change=None):
-        """{kind of recall: share of right words}."""
-        best = model.look(self.words, change)[0].argmax(dim=-1)
-        found = defaultdict(list)
-        for b, at, kind in self.asked:
-            found[kind].append(bool(best[b, at] == self.words[b, at + 1]))
-        return {kind: sum(found[kind]) / len(found[kind]) for kind in RECALLS}
 
     def acts(self):
         """The b, where she or he stands, the own thing, that of the other: each (m,)."""
@@ -106,18 +100,6 @@ class Measured:
         }
 
 
-def without(heads):
-    """The change that makes these (layer, head) even."""
-
-    def change(layer, weights, values):
-        weights = weights.clone()
-        for head in (head for k, head in heads if k == layer):
-            weights[:, head] = uniform_causal(weights.shape[-1])
-        return weights, values
-
-    return change
-
-
 def line(name, shares):
     """One line: a name, and shares with two decimals."""
     print(f"  {name:34}", *(f"{share:.2f}" for share in shares))
@@ -129,16 +111,16 @@ def print_figures(model, measured):
         loss = story_loss(model, measured.words).item()
     print(f"  loss {loss:.3f}, floor {measured.floor():.3f}")
     print("  right recalls:", *RECALLS)
-    line("trained", measured.right(model).values())
-    line("all weights even", measured.right(model, even).values())
+    line("trained", recalled(model, None, COUNT).values())
+    line("all weights even", recalled(model, even, COUNT).values())
     for layer in range(LAYERS):
         heads = [head for head in ALL_HEADS if head[0] == layer]
-        line(f"layer {layer + 1} even", measured.right(model, without(heads)).values())
+        line(f"layer {layer + 1} even", recalled(model, even_heads(*heads), COUNT).values())
     print("  head: she at her thing, the other's, it at the animal | recalls with it alone even",
           "| acts with its two weights exchanged: own, other's")  # fmt: skip
     looks = measured.looks(model)
     for head in ALL_HEADS:
-        one = [looks[head], measured.right(model, without([head])).values()]
+        one = [looks[head], recalled(model, even_heads(head), COUNT).values()]
         one.append(measured.turned(model, [head]))
         shown = " | ".join(" ".join(f"{x:.2f}" for x in part) for part in one)
         print(f"  layer {head[0] + 1} head {head[1] + 1}:  {shown}")
@@ -151,11 +133,23 @@ def print_seed(seed, measured):
     torch.manual_seed(seed)
     model = Storyteller()
     print(f"seed {seed}")
-    line("before training", measured.right(model).values())
+    line("before training", recalled(model, None, COUNT).values())
     start = time.process_time()
     train(model, seed)
     print(f"  {time.process_time() - start:.0f} s of one core")
     print_figures(model, measured)
+
+
+def print_masks():
+    """What lesson 6 trains with and without a mask, by its own code."""
+    names = {}
+    for cell in code_cells(LESSON_6):
+        if "import sys" in cell.source or "class SeesAll" in cell.source:
+            exec(cell.source, names)
+    for seed in SEEDS:
+        for name in "SeesAll", "MultiHeadAttention":
+            print(f"lesson 6, seed {seed}, {name}", end=": ")
+            names["trained"](names[name], seed)
 
 
 if __name__ == "__main__":
@@ -169,3 +163,4 @@ if __name__ == "__main__":
         print_figures(load_stories(), measured)
         for seed in SEEDS:
             print_seed(seed, measured)
+        print_masks()

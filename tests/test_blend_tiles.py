@@ -28,14 +28,14 @@ def test_a_tie_is_as_wide_as_its_weight_and_leads_from_the_blend_to_its_value():
     texts = [mark["text"] for mark in marks(view, "text")]
     assert all(number in texts for number in ("0.10", "0.50", "0.40", "0.00"))
     assert view.text().endswith("man  0.10  0.50  0.40  0.00       0.50       0.40\nWhy.")
-    said = "inside the space between them the context of man, tied mostly to man (0.50) and took"
+    said = "inside the space between them is the context of man, tied mostly to man (0.50) and took"
     assert said in heatmap(view).alt
     assert view.explain(0, 4) == "0.10 × 0.00 + 0.50 × 1.00 + 0.40 × 0.00 + 0.00 × 0.20"
 
 
 def test_a_context_that_is_no_blend_is_seen_outside():
     view = Blend(LOOK, WORDS, values=VALUES, context=[2.0, 1.0])
-    assert not view.inside and "left the space" in view.caption and "and outside" in view.alt()
+    assert not view.inside and "left the space" in view.caption and "; outside" in view.alt()
     assert view.explain(0, 4).startswith("not 0.10")
 
 
@@ -91,7 +91,7 @@ def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
     for guess, (h, i, k) in zip(places[1:], np.ndindex(2, 3, 2), strict=True):
         number = int(heads[0, h, i, k])
         view = Tiles(NUMBERED, WORDS[:3], heads=heads, step="heads", guess={number: guess})
-        assert f"Tile {number} went to {guess}, as you said" in view.reached
+        assert f"Tile {number} went to {guess}, as you guessed" in view.reached
         tile = next(mark for mark in marks(view, "text") if mark["text"] == str(number))
         slot = next(mark for mark in marks(view, "area") if mark.get("label") == guess)
         assert tile["at"] == np.reshape(slot["at"], (4, 2)).mean(0).tolist()
@@ -106,14 +106,17 @@ def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
     "make, sentence",
     [
         (lambda: Blend(np.eye(3)[:2], WORDS, values=VALUES), r"\(n,\) or \(n, n\) is expected"),
-        (lambda: Blend(LOOK, WORDS), "a Blend needs values="),
+        (lambda: Blend(LOOK, WORDS), "Blend needs values="),
         (lambda: Blend(LOOK, WORDS, values=VALUES[:3]), r"values has the shape \(3, 2\); \(4, 2\)"),
         (lambda: Blend(LOOK, WORDS, values=VALUES, context=LOOK), r"\(4,\); \(2,\) is expected"),
         (lambda: Blend(LOOK, WORDS, values=VALUES, drags={"keys": "k"}), "with a window"),
         (lambda: Tiles(NUMBERED, heads=GOOD[:, :, :2]), r"\(num_heads, 3, head_dim\) is expected"),
-        (lambda: Tiles(NUMBERED, heads=0 * GOOD), "heads: each number of the words once"),
-        (lambda: Tiles(NUMBERED, heads=GOOD, step="merged"), "the last with merged="),
-        (lambda: Tiles(NUMBERED, heads=GOOD, guess={6: "there"}), "the guess is 'there'"),
+        (
+            lambda: Tiles(NUMBERED, heads=0 * GOOD),
+            "heads: each number of the words is expected once",
+        ),
+        (lambda: Tiles(NUMBERED, heads=GOOD, step="merged"), "and merged= for the last"),
+        (lambda: Tiles(NUMBERED, heads=GOOD, guess={6: "there"}), "guess is 'there'"),
         (lambda: Blend(LOOK, WORDS, values=VALUES, context=[np.nan, 0]), "the context has a nan"),
         (lambda: Blend(LOOK, WORDS, values=VALUES, beside=(LOOK, LOOK)), r"\(1, 2\) is expected"),
     ],

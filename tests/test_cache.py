@@ -1,11 +1,11 @@
-"""Writing with a cache: what lesson 15 says of published models, of masks and of its counts."""
+"""Writing with a cache: what lesson 15 writes, and what it says of models, masks and counts."""
 
 import re
 
 import pytest
 import torch
 from execute import NOTEBOOKS
-from replay import code_cells, committed, replay
+from replay import code_cells, committed, markdown_cells, replay
 
 from helpers import attention
 from helpers.models import cost
@@ -32,9 +32,38 @@ def test_the_lesson_prints_the_counts_of_the_course():
     text = " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
     assert "512 words: 44,870,400 scores or 131,328, 342 times as many" in text
     assert "is_causal: the first value True" in text
-    assert "lower right one: True, step: True" in text and "no mask one: False" in text
-    assert "cache 2.00 GiB, parameters 13 GiB" in text
-    assert "4,096 words: 14%" in text and "half at 24,704 words" in text
+    assert "recorded: 15 times as long" in text and "takes 1.3 times as long" in text
+    assert "lower right it: True, barks: True" in text and "no mask it: False" in text
+
+
+def test_the_share_that_grows_with_the_text_is_as_folded():
+    (fold,) = [c.source for c in markdown_cells(LESSON) if "how much of the work grows" in c.source]
+    own, network = 4 * 4096**2, 3 * 4096 * 11008
+    grows = 2 * 4096 * 4096
+    share, with_own = (x / (grows + own + network) for x in (grows, grows + own))
+    half, half_with_own = ((network + sign * own) // (2 * 4096) for sign in (1, -1))
+    assert f"{share:.0%} at 4,096 words, and half at {half:,}.".replace("%", " %") in fold
+    ours = f"{with_own:.0%} at 4,096 words, and half at {half_with_own:,}.".replace("%", " %")
+    assert f"attention has {ours}" in fold
+
+
+def test_with_caches_the_model_writes_what_it_writes_without_but_not_at_position_0(own):
+    prompt, slow = own["prompt"], own["slow"]
+    assert own["written"](slow) == (
+        "soon she flies the kite . soon he reads the book . soon the dog finds her in the park ."
+    )
+    (fast, scores, caches), (wrong, *_) = own["write"](prompt), own["write"](prompt, at_0=True)
+    assert torch.equal(fast, slow) and not torch.equal(wrong, slow)
+    assert "kite" not in own["written"](wrong)
+    torch.testing.assert_close(scores, own["slow_scores"], atol=1e-4, rtol=1e-5)
+    again = own["next_scores"](fast[:, :-1], [own["WithCache"](c.attention) for c in caches], 0)
+    torch.testing.assert_close(again, scores[-1], atol=1e-4, rtol=1e-5)
+    for cache, block in zip(caches, own["model"].blocks, strict=True):
+        assert cache.attention is block.attention
+        assert cache.keys.shape == cache.values.shape == (1, 4, fast.shape[1] - 1, 16)
+    fed = [prompt.shape[1], *[1] * 20]
+    assert (sum(fed), len(fed)) == (own["went_in"], len(scores))
+    assert own["again"] == sum(range(21, 42)) == 651
 
 
 def test_word_by_word_counts_every_score(own):

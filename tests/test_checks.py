@@ -26,10 +26,10 @@ def new_kernel():
 
 def test_one_advice_is_true_for_all_that_give_the_same_numbers():
     undivided = check("softmax", lambda s: (s - s.max()).exp()).message
-    assert "Divide these by their SUM" in " ".join(undivided.split())
+    assert "Divide these numbers by their SUM" in " ".join(undivided.split())
     columns = check("self_attention", lambda x: torch.softmax(x @ x.T, 0) @ x).message
-    assert "(a .T, dim=0, or keepdim=True missing)" in " ".join(columns.split())
-    assert "inputs @ inputs.T." in check("all_scores", lambda x: x @ x).message
+    assert "a .T, dim=0 or a missing keepdim=True does that" in " ".join(columns.split())
+    assert "Compare the words" in check("all_scores", lambda x: x.T @ x).message
 
 
 context = torch.zeros(3)
@@ -49,7 +49,7 @@ def test_a_cell_run_several_times_is_recognised(before):
     kept = context.clone()
     verdicts = [check("context_vector", in_a_global_tensor) for _ in range(2)]
     assert verdicts[0] == verdicts[1]
-    assert verdicts[0].mistakes == ("not started from zeros",)
+    assert verdicts[0].mistakes == ("total not started at zero",)
     assert torch.equal(context, kept)
 
 
@@ -57,7 +57,7 @@ def test_the_mistake_is_shown_with_both_numbers_and_what_to_try():
     verdict = check("softmax", lambda scores: torch.softmax(torch.softmax(scores, 0), 0))
     assert verdict.message.splitlines() == [
         "✘ softmax: softmax twice.",
-        "  The second softmax flattens the weights towards uniform.",
+        "  A second softmax makes the weights too even.",
         "  On the scores of journey, from entry [0]:",
         "    yours 0.1618 0.1787 0.1779",
         "    right 0.1385 0.2379 0.2333",
@@ -101,16 +101,36 @@ class TwoMatrices(torch.nn.Module):
         return torch.softmax(x @ self.W_query @ (x @ self.W_query).T, -1) @ (x @ self.W_value)
 
 
+def two_matrices(d_in, d_out, num_heads, qkv_bias):
+    return 2 * d_out * (d_in + qkv_bias) + d_out * d_out + d_out
+
+
+def larger_rows(x, *matrices):
+    return attention.qkv_attention(x, *matrices) * (2 + x[:, :1].tanh())
+
+
+def last_is_0(x, i):
+    return torch.cat([x[:-1] @ x[i], torch.zeros(1)])
+
+
 FACTS = [
-    ("scores", lambda x, i: x @ x[i] + 0.001, "numbers are wrong"),
+    ("head_parameters", two_matrices, "always too small by d_in * d_out, plus d_out if qkv_bias"),
+    ("qkv_attention", larger_rows, "each row is the right one times its own factor"),
+    ("linear", lambda x, w, b: x @ w.T + 2 * b, "every row is wrong by the same numbers"),
+    ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
+    ("scores", last_is_0, "Right: 0 to 4. Wrong: 5."),
+    ("all_scores", lambda x: x[:, None] * x, "Add up along dimension 2"),
+    ("all_scores", lambda x: x @ x[-1], "you returned only one part: index 5 of dimension 0"),
+    ("softmax", lambda s: torch.sofmax(s), "Did you mean `softmax`?"),
+    ("scores", lambda x, i: x @ x[i] + 0.01, "wrong by the same amount"),
     ("scores", lambda x, i: (x @ x[i])[:, None], "The numbers themselves are right."),
     ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),
     ("scores", lambda x, i: x @ x[i] / torch.zeros(1), "infinite"),
     ("scores", lambda x, i: x @ x[i] * torch.nan, "6 of 6 numbers are NaN"),
     ("scores", lambda x, i: x @ x[i] + torch.rand(1), "second call"),
     ("scores", lambda x, i: x[:6, :3] @ x[i, :3], "Right on the sentence"),
-    ("scores", lambda x, i: (x @ x[i]).sum(), "it returned one single number"),
-    ("scores", lambda x, i: (x @ x[i])[0].item(), "See whether `return` is inside the loop, or"),
+    ("scores", lambda x, i: (x @ x[i]).sum(), "it returned a single number"),
+    ("scores", lambda x, i: (x @ x[i])[0].item(), "Check whether `return` is inside a loop:"),
     ("scores", lambda x, i: [x[j] @ x[i] for j in range(6)], "in your function is a size"),
     ("softmax", lambda s: torch.softmax(s, 0) - 0.2, "negative weights"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600 instead of 1"),
@@ -124,15 +144,15 @@ FACTS = [
     ("softmax", lambda s: s.summ(), "'Tensor' object has no attribute 'summ' (line"),
     ("softmax", lambda s: s - s.max(dim=-1), "Add .values (or use amax)"),
     ("softmax", by_math_exp, "overflows above 709"),
-    ("softmax", lambda s: s + math.inf, "or an infinity that you wrote yourself"),
+    ("softmax", lambda s: s + math.inf, "or an inf that you wrote yourself"),
     ("softmax", on_a_size, "in your function is a size"),
     ("context_vector", lambda x, i: 1.5 * x.amax(0), "it ignores i"),
     ("self_attention", lambda x: x.amax(0).expand_as(x), "all rows are equal"),
-    ("context_of_others", lambda x, i: attention.context_of_others(x, i) - x[i], "outside"),
+    ("context_of_others", lambda x, i: attention.context_of_others(x, i) - x[i], "the range of"),
     ("causal_weights", ahead, "the future is visible"),
     ("causal_weights", lambda s, d_k: torch.zeros_like(s), "sums to 0.0000 instead"),
     ("SelfAttention", WithoutSelf, "Try: Write self. before each matrix in __init__"),
-    ("SelfAttention", TwoMatrices, "matrices to train: yours 2, right 3"),
+    ("SelfAttention", TwoMatrices, "matrices (d_in, d_out) to train: yours 2, right 3"),
     ("dropout", lambda w, p, training: w * torch.rand(w.shape), "not one for all"),
     ("dropout", lambda w, p, training: torch.zeros_like(w), "what is dropped: yours everything"),
 ]

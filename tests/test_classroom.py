@@ -144,14 +144,14 @@ def test_the_table_tells_the_best_attempt_and_of_equal_ones_the_last(ran):
 
 
 def test_a_stored_output_is_not_believed(ran):
-    assert "forger.ipynb: no check in it gave a verdict" in ran.out
+    assert "forger.ipynb: none of its checks gave a verdict" in ran.out
     assert "forger" not in ran.rows
 
 
 def test_every_file_that_was_not_run_is_listed(ran):
     assert r"\u0141uk.ipynb: its process ended" in ran.out
     assert "damaged.ipynb: damaged: it is not JSON" in ran.out
-    others = ran.lines[ran.lines.index("Files that are no notebooks") + 1 :]
+    others = ran.lines[ran.lines.index("Files that are not notebooks") + 1 :]
     expected = ["anna: beside.py", "clara/helpers: __init__.py", "emil.zip", "helpers: __init__.py"]
     assert others == [*(f"  {line}" for line in expected), ""]
 
@@ -196,7 +196,7 @@ def test_the_class_is_graded_whatever_one_submission_does(tmp_path):
     done = grade(folder, "--cell-seconds", 10)
     assert not folder.exists()
     assert [done.rows[name][0] for name in (*HOSTILE, "zoe")] == ["ok"] * 5
-    assert "installs/a.ipynb" not in done.out[: done.out.index("Look into these")]
+    assert "installs/a.ipynb" not in done.out[: done.out.index("Check these")]
     assert "waits/a.ipynb: cell [3] took longer than 10 seconds and was interrupted" in done.out
     assert "kills/a.ipynb: its process ended" in done.out
 
@@ -270,7 +270,7 @@ def test_a_link_is_named_and_not_followed(tmp_path):
         (folder / "clara").symlink_to(outside.parent, target_is_directory=True)
     except OSError:
         pytest.skip("no right to make links")
-    left_out = [f"{folder / n} is a link: it was not followed." for n in ("bert.ipynb", "clara")]
+    left_out = [f"{folder / n} is a link and was not followed." for n in ("bert.ipynb", "clara")]
     assert folders.find(folder) == ([("anna", inside)], left_out, [])
 
 
@@ -283,7 +283,7 @@ def test_a_folder_that_cannot_be_used_is_one_sentence_and_code_2(tmp_path, capsy
         ([tmp_path / "absent"], "absent cannot be read: "),
         ([tmp_path / "empty"], "There is no notebook (.ipynb) to run in"),
         ([notebook(tmp_path / "a.ipynb")], "a.ipynb cannot be read: "),
-        ([folder, "--out", folder / ".." / "class" / "back"], "nothing is written into"),
+        ([folder, "--out", folder / ".." / "class" / "back"], "choose a folder outside it"),
         ([folder, "--out", tmp_path / "full"], "nothing is overwritten"),
         ([folder, "--cell-seconds", 0], "1 or more is expected"),
     ):

@@ -1,15 +1,13 @@
 """Nothing that a reader is to predict is in sight before its cell has run, and code that only
-loads or draws is out of the way. What pages fold is in test_pages.py."""
+loads or draws is out of the way. What pages fold is in test_pages.py, what JupyterLab
+does in test_live.py."""
 
-import os
 import re
 
 import nbformat
 import pytest
-from execute import NOTEBOOKS, clean
-from lab import open_notebook, run_all, scroll_to
+from execute import clean
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from playwright.sync_api import expect
 from replay import committed
 from test_notebooks import each_notebook
 
@@ -95,19 +93,3 @@ def test_an_answer_is_known_by_the_question_above_it(texts, answers):
 def test_code_is_out_of_the_way_if_it_only_loads_or_ends_in_a_picture(source, expected):
     assert way(new_code_cell(source)) == expected
     assert way(new_code_cell(source, metadata={"tags": ["aside"]})) == "aside"
-
-
-@pytest.mark.parametrize("app", ["lab/tree", *["notebooks"] * bool(os.environ.get("CI"))])
-def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app):
-    page, address, *_ = browser
-    open_notebook(page, address, "notebooks/01_dot_products.ipynb", app=app)
-    cells = nbformat.read(NOTEBOOKS / "01_dot_products.ipynb", as_version=4).cells
-    answer, picture = map([cell.id for cell in cells].index, ("l01-31", "l01-20"))
-    scroll_to(page, answer)
-    expect(page.get_by_text("tensor(0.7070) tensor(0.7070)")).to_have_count(0)
-    code = scroll_to(page, picture).locator(".jp-InputPlaceholder")
-    expect(code).to_be_visible()
-    run_all(page)
-    expect(code).to_be_visible()
-    expect(scroll_to(page, answer)).to_contain_text("tensor(0.7070) tensor(0.7070)")
-    expect(page.locator(".Toastify__toast")).to_have_count(0)

@@ -5,7 +5,6 @@ What a view should show Python says, in this process: compute() makes the whole 
 """
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -14,7 +13,7 @@ import nbformat
 import pytest
 from conftest import outside
 from engines import ENGINES
-from execute import lessons
+from execute import CI, lessons
 from lab import jupyterlab, open_notebook, run_all
 from replay import replay
 from views import LIVE, expected, in_full
@@ -25,7 +24,7 @@ LESSONS = {path.stem[:2]: path for path in lessons()}
 # with a query, a step, a temperature, an axis, a switch, and a switch in each cell
 ON_PAGES = ["02", "03", "06"]
 IN_LAB = "02"
-pytestmark = pytest.mark.skipif(not os.environ.get("CI"), reason="CI does it: two more engines")
+pytestmark = pytest.mark.skipif(not CI, reason="CI does it: two more engines")
 RIGHT = "\ue014"  # the key, as WebDriver calls it
 OURS = re.compile("blob:|anywidget|explore|jupyter-widgets")  # of what JupyterLab reports
 # Before any script of the page: what it reports, as a reader sees it in the console.

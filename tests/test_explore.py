@@ -107,7 +107,7 @@ def forever():
     "what, error",
     [
         (lambda: 1 / 0, "ZeroDivisionError: division by zero (line "),
-        (lambda: None, "it returned None: is `return` missing?"),
+        (lambda: None, "the function returned None; a matrix or a View is expected"),
         (lambda: View([[1, 2]], ["a", "b", "c"]), "tokens has 3 names; 1 are needed. (line "),
         (recurse, "RecursionError"),
         (lambda: View([[1]], digits="two"), "ValueError"),

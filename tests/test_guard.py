@@ -153,7 +153,7 @@ def test_nobody_is_asked_to_type_by_a_readers_function(monkeypatch):
     assert input("in a cell: ") == "typed"  # everybody else is asked
     go.set()
     thread.join()
-    assert "instead of input()" in outcomes[0].complaint()
+    assert "input() does not work" in outcomes[0].complaint()
     assert asked == ["in a cell: "]
     assert input is replaced
 

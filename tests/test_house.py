@@ -16,7 +16,9 @@ from helpers.pages.lesson import write_common
 ROOT = Path(__file__).parent.parent
 HELPERS = ROOT / "helpers"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LINES = {"helpers": 15_100, "helpers/checks": 6_800, "tests": 11_900}  # of Python: a little room
+PROSE = ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "notebooks/README.md"]
+PROSE += ["helpers/README.md", "helpers/classroom/README.md"]
+LINES = {"helpers": 15_520, "helpers/checks": 7_130, "tests": 12_060}  # of Python: a little room
 SHARED = "guard.py", "session.py", "errors.py"
 ROOMS = {  # each with those that it may import from
     "attention": (),
@@ -42,9 +44,22 @@ def test_every_dependency_is_pinned_exactly_and_there_is_one_list():
     assert "- -r requirements.txt" in environment and "==" not in environment
 
 
-def test_the_pictures_of_the_readme_have_words():
-    for alt, target in re.findall(r"!\[(.*?)\]\((.*?)\)", README):
-        assert len(alt) > 40 and (ROOT / target).is_file()
+def test_the_readme_is_short_and_starts_with_both_commands():
+    before, after = README.split("[Your own model]", 1)
+    assert len((before + after.partition("\n")[0]).split()) <= 600
+    assert before.index("-m pytest") < before.index("## Lessons")
+    assert re.findall(r"!\[.{40,}\]\((.*)\)", before) == [".github/lesson_1.gif"]
+    assert (ROOT / ".github/lesson_1.gif").stat().st_size < 500_000
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_what_a_page_links_to_is_there(name):
+    for link in re.findall(r"\]\((?!https:)(.*?)\)", (ROOT / name).read_text(encoding="utf-8")):
+        file, _, place = link.partition("#")
+        path = (ROOT / name).parent / file if file else ROOT / name
+        heads = re.findall(r"(?m)^#+ (.*)", path.read_text(encoding="utf-8", errors="replace"))
+        heads = [re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads]
+        assert not place or place in heads, link
 
 
 def imports_of(path):
@@ -116,8 +131,9 @@ def test_the_scripts_are_linted(tmp_path):
     assert "on 1 file" in done.stdout
 
 
-def test_the_example_of_the_readme_is_a_live_view_of_five_lines():
-    (code,) = re.findall(r"```python\n(from helpers import .*?)```", README, re.S)
+def test_the_example_of_the_pieces_is_a_live_view_of_five_lines():
+    pieces = (HELPERS / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(from helpers import .*?)```", pieces, re.S)
     assert len([line for line in code.splitlines() if line]) == 5
     picture = run(code, {}).compute({"T": 0.1})
     assert picture["error"] == "" and len(picture["panels"][0]["cells"]) == 36

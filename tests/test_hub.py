@@ -3,7 +3,6 @@ teacher's command."""
 
 import asyncio
 import importlib.util
-import os
 import sys
 import tempfile
 from contextlib import suppress
@@ -13,6 +12,7 @@ from urllib.parse import quote
 import psutil
 import pytest
 import yaml
+from execute import CI
 from hub import CONFIG, Hub, git
 from lab import ROOT
 from traitlets.config import PyFileConfigLoader
@@ -20,7 +20,7 @@ from traitlets.config import PyFileConfigLoader
 LESSON = "01_dot_products.ipynb"
 missing = [name for name in ("jupyterhub", "nbgitpuller") if not importlib.util.find_spec(name)]
 needs_hub = pytest.mark.skipif(
-    sys.platform != "linux" or (bool(missing) and not os.environ.get("CI")),
+    sys.platform != "linux" or (bool(missing) and not CI),
     reason=f"for Linux; missing is {missing or 'nothing'}: helpers/classroom/jupyterhub.txt",
 )
 

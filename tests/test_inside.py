@@ -9,6 +9,7 @@ import pytest
 import torch
 from own_models import TEXT, built, complaint, tiny
 
+from helpers.models import judge
 from helpers.models.inside import GAP, NEXT, OwnModel
 from helpers.models.training import Adam
 from helpers.models.trial import Claim, trial
@@ -76,9 +77,10 @@ def test_each_number_of_the_map_is_that_of_one_intervention(built, capsys):
     assert "■" * 20 in capsys.readouterr().out
 
 
-def by_hand(name, model, weights, times):
-    """The answers when the output of head 3 is put in by hand, at the input of the output matrix:
-    weights (n, n) times its values, which are computed here, times a number."""
+def by_hand(name, model, weights, times=1, asked=ASKED, new=None):
+    """(answers, values) when the output of head 3 is put in by hand, at the input of the output
+    matrix: weights (n, n) times its values, which are computed here, times a number.  new: a
+    (query, key, values): the query gets from this key the value of these."""
     place, out, values = CHANGED[name]
     attention, found = model.model.get_submodule(place), {}
 
@@ -88,7 +90,11 @@ def by_hand(name, model, weights, times):
     def put(_, args):
         (x,) = args
         x = x.clone()
-        x[0, :, 16:24] = times * weights @ values(attention, found["x"])[0]
+        found["values"] = own = values(attention, found["x"])[0]
+        x[0, :, 16:24] = times * weights @ own
+        if new:
+            query, key, others = new
+            x[0, query, 16:24] += weights[query, key] * (others[key] - own[key])
         return (x,)
 
     hooks = [
@@ -96,7 +102,8 @@ def by_hand(name, model, weights, times):
         attention.get_submodule(out).register_forward_pre_hook(put),
     ]
     try:
-        return model._said(model._forward(inputs := model._inputs(ASKED)[0]), inputs)
+        inputs = model._inputs(asked)[0]
+        return model._answer(model._forward(inputs), inputs), found["values"]
     finally:
         for hook in hooks:
             hook.remove()
@@ -114,18 +121,38 @@ def test_an_intervention_equals_hooks_written_by_hand(built, name):
         return weights, values
 
     mine, before = model.answers(ASKED, turn), model.answers(ASKED)
-    theirs = by_hand(name, model, weights.flip(0), 3)
+    theirs, _ = by_hand(name, model, weights.flip(0), 3)
     torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-5)
     assert (mine - before).abs().max() > 1e-3
-    same = by_hand(name, model, weights, 1)
+    same, _ = by_hand(name, model, weights)
     torch.testing.assert_close(same, before, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_a_trial_changes_equals_hooks_written_by_hand(built, name):
+    """Where it answers, head 3 looks one back: no weight, an even row, a value of another text."""
+    model, other = built(name), ASKED.replace("and", "cat").replace(" a ", " cat ")
+    weights = model.weights(ASKED)[1][2]
+    at = len(weights) - 1 if model.asks == NEXT else 6
+    edge, zero, even = judge.Edge(1, [2], at, at - 1), weights.clone(), weights.clone()
+    zero[at, at - 1], even[at] = 0, 1 / len(weights)
+    others = by_hand(name, model, model.weights(other)[1][2], asked=other)[1]
+    before, there = model.answers(ASKED), judge._run(model, other)[1]
+    for change, theirs in (
+        (judge._set_to_0(edge), by_hand(name, model, zero)),
+        (judge._made_even(edge), by_hand(name, model, even)),
+        (judge._interchanged(edge, there), by_hand(name, model, weights, new=(at, at - 1, others))),
+    ):
+        mine = model.answers(ASKED, change)
+        torch.testing.assert_close(mine, theirs[0], rtol=0, atol=1e-5)
+        assert (mine - before).abs().max() > 1e-4
 
 
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("deberta", "the weights of its attention are not seen in each layer; choose a decoder"),
-        ("granite_swa", "it answers otherwise when its own weights are put back; choose"),
+        ("deberta", "its attention weights cannot be read in every layer; choose a decoder"),
+        ("granite_swa", "its answers change when its own weights are put back; choose"),
     ],
 )
 def test_a_model_whose_weights_cannot_be_changed_says_why(built, name, said):
@@ -139,7 +166,7 @@ def test_a_model_of_texts_and_pictures_needs_both(tiny):
     of_pictures = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=32)
     config = hf.CLIPConfig(text_config=of_text, vision_config=of_pictures)
     text = complaint(OwnModel, "clip", hf.CLIPModel(config), tiny.tokenizer, "")
-    assert "clip cannot be shown: it does not run on a text, " in text and "choose a dec" in text
+    assert "clip cannot be shown: it does not run on a text (" in text and "choose a dec" in text
 
 
 def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
@@ -164,7 +191,7 @@ def test_a_weight_that_is_taken_out_is_divided_among_the_rest(tiny):
     best = new.argmax().item()
     assert f"After: {tiny._names([best])[0]} {new[best].exp():.2f}, " in second
     assert third.startswith(f"{(new.exp() - old.exp()).abs().sum() / 2:.2f} of the probability")
-    assert view.explain(4, 3).endswith(f"in the model itself it is {before[4, 3]:.2f}")
+    assert view.explain(4, 3).endswith(f"the model has {before[4, 3]:.2f} here")
     assert "keep has the shape (2, 2); (5, 5) is expected" in complaint(
         tiny.without, TEXT, 1, 1, keep[:2, :2]
     )
@@ -198,7 +225,7 @@ def test_one_piece_has_no_piece_before_it(tiny):
     look = tiny.look("hat")
     assert look.per_head(lambda weights: weights[0, 0]).matrix.min() == 1
     said = complaint(look.per_head, lambda weights: weights.diagonal(-1).mean())
-    assert "1 pieces has no such number; type a longer one" in said
+    assert "pieces: 1; type a longer text" in said
 
 
 FORM = "the man took the {dog cat fox hat one brown quick saw} it"
@@ -218,8 +245,8 @@ def test_a_claim_is_tried_on_the_sentences_that_it_names(tiny):
     for wrong, said in (
         (dict(sentence="the cat took it"), "needs words to choose from"),
         (dict(sentence=None), "needs words to choose from"),
-        (dict(answer="hat"), "the answer is 'likeliest'"),
-        (dict(sentence=FORM.replace("cat", "dogs")), "'dogs' is no piece of this text"),
+        (dict(answer="hat"), "answer='likeliest'"),
+        (dict(sentence=FORM.replace("cat", "dogs")), "'dogs' is not a piece of this text"),
         (dict(layer=4), "there is no layer 4 with attention; it has: 1, 2, 3"),
     ):
         assert said in complaint(trial, replace(claim, **wrong), tiny)

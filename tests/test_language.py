@@ -68,12 +68,12 @@ def test_what_is_typed_is_what_is_drawn():
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("the dog took it", "'dog' is no word of the small language. It has: the, and"),
-        ("the purple took it", "after the colour 'purple' a noun is expected, not 'took'"),
-        ("the purple man took the hat", "the last word is the question: him, her, it"),
-        ("", "the last word is the question"),
+        ("the dog took it", "'dog' is not a word of the small language. Its words: the, and"),
+        ("the purple took it", "a noun is expected after the colour 'purple', not 'took'"),
+        ("the purple man took the hat", "the last word asks the question: him, her, it"),
+        ("", "the last word asks the question"),
         ("the " * 30 + "it", "after at most 29 words"),
-        ("x" * 1000, f"'{'x' * 30}' is no word"),
+        ("x" * 1000, f"'{'x' * 30}' is not a word"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_with_what_is_expected(text, said):

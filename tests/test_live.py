@@ -3,13 +3,12 @@
 import importlib.util
 import io
 import json
-import os
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
-from execute import in_browsers
+from execute import CI, in_browsers, lessons
 from lab import in_kernel, open_notebook, run_all, scroll_to, write
 from PIL import Image
 from playwright.sync_api import expect
@@ -17,7 +16,7 @@ from replay import quick
 from views import IN_KERNEL, LIVE, LiveView
 
 LARGE = "large", "resized", "sixteen", "heads by hand"  # extra views, for no projector
-THEMES = ["JupyterLab Dark"] + ["JupyterLab Light"] * bool(os.environ.get("CI"))
+THEMES = "JupyterLab Dark", "JupyterLab Light"
 HIGH = 1300
 WIDE = 1280
 # the package reads this file with the encoding of the machine when it is imported
@@ -28,7 +27,7 @@ VIEWS = Path(__file__).with_name("extra_views.txt").read_text(encoding="utf-8")
 
 NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in in_browsers()}
 every_notebook = pytest.mark.parametrize("notebook", [*NOTEBOOKS], indirect=True)
-if os.environ.get("CI"):
+if CI:
     NOTEBOOKS["views_in_Notebook_7"] = "notebooks", None
 everywhere = pytest.mark.parametrize("notebook", NOTEBOOKS, indirect=True)
 each_theme = pytest.mark.parametrize("theme", THEMES, indirect=True)
@@ -41,6 +40,8 @@ SIZES = {
 }
 each_size = pytest.mark.parametrize("size", [*SIZES][:-1], indirect=True)
 extra_views = pytest.mark.parametrize("notebook", ["views"], indirect=True)
+# On pages, with the same script, test_pages.py and test_recordings.py do so everywhere.
+in_ci = pytest.mark.skipif(not CI, reason="CI does it: a minute in JupyterLab")
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,7 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
         assert kinds.count("mark") == view.find(".part:has(g[tabindex]:not(.drags))").count()
 
 
+@in_ci
 @extra_views
 def test_every_view_is_operated_with_the_mouse(views):
     for view in views:
@@ -253,6 +255,7 @@ def theme(views, request):
     )
 
 
+@in_ci
 @each_theme
 @extra_views
 def test_axe_finds_nothing(views, theme):
@@ -277,6 +280,7 @@ def test_axe_finds_nothing(views, theme):
         assert looked_at and found == [], f"{view.title}: {json.dumps(found, indent=1)}"
 
 
+@in_ci
 @each_theme
 @extra_views
 def test_the_focus_can_be_seen(views, theme):
@@ -325,3 +329,22 @@ def test_a_verdict_is_announced_with_its_numbers_in_a_table(views):
     assert verdict.locator("tr > th[scope=row]").all_text_contents() == ["yours", "right"]
     expect(verdict.locator("td")).to_have_count(6)
     assert not output.first.evaluate("e => e.scrollWidth > e.clientWidth + 1")
+
+
+# --- what a reader is to predict ---
+
+
+@pytest.mark.parametrize("app", ["lab/tree", *["notebooks"] * CI])
+def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app):
+    page, address, *_ = browser
+    open_notebook(page, address, "notebooks/01_dot_products.ipynb", app=app)
+    cells = nbformat.read(lessons()[0], as_version=4).cells
+    answer, picture = map([cell.id for cell in cells].index, ("l01-31", "l01-20"))
+    scroll_to(page, answer)
+    expect(page.get_by_text("tensor(0.7070) tensor(0.7070)")).to_have_count(0)
+    code = scroll_to(page, picture).locator(".jp-InputPlaceholder")
+    expect(code).to_be_visible()
+    run_all(page)
+    expect(code).to_be_visible()
+    expect(scroll_to(page, answer)).to_contain_text("tensor(0.7070) tensor(0.7070)")
+    expect(page.locator(".Toastify__toast")).to_have_count(0)

@@ -115,30 +115,36 @@ class TwoInputs(Right):
         ((dots, "softmax"), "the name of the exercise comes first"),
         ((dots,), "the name of the exercise comes first"),
         ((None, None), "the name of the exercise comes first"),
-        (("softmax",), "a function is expected, this is None"),
-        (("softmax", torch.ones(6)), "a function is expected, this is a Tensor"),
-        (("softmax", "softmax"), "a function is expected, this is a str"),
-        (("softmax", dict), "a function is expected, this is the class dict"),
-        (("softmax", lambda a, b: a), "your function takes (a, b). It is called with (scores)"),
+        (("softmax",), "check() expects a function, but this is None"),
+        (("softmax", torch.ones(6)), "check() expects a function, but this is a Tensor"),
+        (("softmax", "softmax"), "check() expects a function, but this is a str"),
+        (("softmax", dict), "check() expects a function, but this is the class dict"),
+        (
+            ("softmax", lambda a, b: a),
+            "your function takes (a, b). The check calls it with (scores)",
+        ),
         (("scores", None), "Write def my_scores(inputs, i): and pass its name"),
         (("softmax", dict), "Write def my_softmax(scores): and pass its name"),
         (("scores", lambda: 1), "write def my_scores(inputs, i):"),
         (("scores", dots), "write def dots(inputs, i):"),
-        (("scores", lambda: 1), "your function takes (). It is called with (inputs, i)"),
-        (("scores", lambda inputs, *, i: 1), "It is called with (inputs, i)"),
-        (("softmax", Dots), "a function is expected, this is the class Dots"),
+        (("scores", lambda: 1), "your function takes (). The check calls it with (inputs, i)"),
+        (("scores", lambda inputs, *, i: 1), "The check calls it with (inputs, i)"),
+        (("softmax", Dots), "check() expects a function, but this is the class Dots"),
         (("SelfAttention", Dots(1, 1)), "this is an object of the class Dots"),
         (("SelfAttention", Dots(1, 1)), 'without calling it: check("SelfAttention", Dots)'),
-        (("SelfAttention", dots), "a class is expected, this is a function"),
-        (("SelfAttention", lambda d_in, d_out: 1), "a class is expected, this is a function"),
-        (("SelfAttention",), "a class is expected, this is None"),
-        (("SelfAttention", torch.ones(6)), "a class is expected, this is a Tensor"),
+        (("SelfAttention", dots), "check() expects a class, but this is a function"),
+        (
+            ("SelfAttention", lambda d_in, d_out: 1),
+            "check() expects a class, but this is a function",
+        ),
+        (("SelfAttention",), "check() expects a class, but this is None"),
+        (("SelfAttention", torch.ones(6)), "check() expects a class, but this is a Tensor"),
         (("SelfAttention", dict), "your class dict is not an nn.Module"),
         (("SelfAttention", Foreign), "Write class Foreign(nn.Module): and call super()"),
         (("SelfAttention", attention.CausalAttention), "takes (d_in, d_out, context_length, d"),
         (("CausalAttention", Dots), "write def __init__(self, d_in, d_out, context_length):"),
-        (("CausalAttention", attention.CausalAttention), "It is called with (d_in, d_out"),
-        (("SelfAttention", TwoInputs), "the forward of your class takes (self, x, mask)"),
+        (("CausalAttention", attention.CausalAttention), "The check calls it with (d_in, d_out"),
+        (("SelfAttention", TwoInputs), "forward in your class takes (self, x, mask)"),
         (("SelfAtention", Dots), "Did you mean 'SelfAttention'?"),
         (("softmax", torch.softmax), 'softmax() missing 1 required positional arguments: "dim"'),
     ],
@@ -219,43 +225,43 @@ def mine(scores):
 @pytest.mark.parametrize(
     "exercise, code, old, new, words",
     [
-        ("scores", LOOP, "] += inputs", "] = inputs", "= keeps the last round only, += adds up"),
-        ("scores", LOOP, "    return", "        return", "Write `return out` under the loop"),
+        ("scores", LOOP, "] += inputs", "] = inputs", "= keeps only the last round; += adds up"),
+        ("scores", LOOP, "    return", "        return", "Write `return out` after the loop"),
         ("scores", LOOP, "return out", "print(out)", "End with `return out`"),
         ("scores", LOOP, "return out", "out", "nothing is returned"),
         ("scores", LIST, "):\n    out = []", ", out=[]):", "once, by `def`"),
         ("scores", LIST.replace("out", "kept"), "    kept = []\n", "", "Write `kept = []` as"),
         ("all_scores", STACK, "torch.stack", "torch.tensor", "torch.tensor does not join"),
-        ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "without its () is not called"),
-        ("scores", LOOP, "range(len(inputs))", "range(6)", "Write inputs.shape[0] for 6"),
-        ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "the count is one off"),
-        ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "counts to another end"),
-        ("scores", LOOP, "inputs, i):", "x, i):", "Write x for inputs"),
+        ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "is not called without its ()"),
+        ("scores", LOOP, "range(len(inputs))", "range(6)", "Write inputs.shape[0] instead of 6"),
+        ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "the count is off by one"),
+        ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "ends at the wrong number"),
+        ("scores", LOOP, "inputs, i):", "x, i):", "Write x instead of inputs"),
         ("scores", LOOP, "inputs[i, k]", "query[k]", "query is a name from a cell above"),
-        ("scores", LOOP, "(inputs, i)", "(i, inputs)", "i and inputs are exchanged"),
+        ("scores", LOOP, "(inputs, i)", "(i, inputs)", "arguments are in a different order"),
         ("scores", LOOP, "out[j]", "out[i]", "Write `out[j]"),
         (
             "scores",
             LOOP,
             "(inputs))\n    for",
             "(inputs), dtype=int)\n    for",
-            "`dtype=int` is too much",
+            "`dtype=int` is not needed",
         ),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
-        ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** for ^"),
+        ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** instead of ^"),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
-        ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` for `math.exp`"),
+        ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` instead of `math.exp`"),
         (
             "softmax",
             ROWS,
             ".sum(dim=-1, keepdim=True)",
             ".sum",
-            "Write `exps.sum()` for `exps.sum`",
+            "Write `exps.sum()` instead of `exps.sum`",
         ),
         ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
-        ("causal_weights", MASKED, "** 0.5", "^ 0.5", "^ is no power in Python. With one"),
+        ("causal_weights", MASKED, "** 0.5", "^ 0.5", "^ is not a power in Python. With one"),
         ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
-        ("scores", SUM, "dim=1", "", "sum goes over another dimension"),
+        ("scores", SUM, "dim=1", "", "sum needs a dimension here"),
         ("SelfAttention", CLASS, "__init__(self", "_init_(self", "__init__ is spelled _init_"),
         ("SelfAttention", CLASS, "forward", "foward", "forward is spelled foward"),
         ("SelfAttention", CLASS, "x @ self.", "x @ ", "self. is missing in forward"),
@@ -265,7 +271,7 @@ def mine(scores):
             CLASS,
             "rand(d_in, d_out)",
             "rand(3, 2)",
-            "Write d_out for 2, d_in for 3",
+            "Write d_out instead of 2, d_in instead of 3",
         ),
     ],
 )
@@ -284,12 +290,16 @@ def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
         ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "values of k change nothing."),
         ("scores", "def mine(x, k): return x[:6, 0] ** 3 + k", "Work out one of these numbers"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
-        ("scores", "def mine(x, k): return x.T @ x[k][:2]", "in that line x is (6, 3)"),
-        ("scores", "def mine(x, k): return x ^ x[k]", "Write ** for ^"),
-        ("scores", "def mine(x, k): return (x or k) + x", "Write | for or"),
+        (
+            "scores",
+            "def mine(x, k): return x.T @ x[k][:2]",
+            "x.T is (3, 6), x[k][:2] is",
+        ),
+        ("scores", "def mine(x, k): return x ^ x[k]", "Write ** instead of ^"),
+        ("scores", "def mine(x, k): return (x or k) + x", "Write | instead of or"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
-        ("scores", "def mine(x, k): return x[len(x)]", "The last index there is 5"),
-        ("scores", "def mine(x, k): return torch.zeros(len(x) / 2) + 1", "Write // for /"),
+        ("scores", "def mine(x, k): return x[len(x)]", "the last one allowed is 5"),
+        ("scores", "def mine(x, k): return torch.zeros(len(x) / 2) + 1", "Write // instead of /"),
     ],
 )
 def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):
@@ -297,3 +307,34 @@ def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):
     said = " ".join(verdict.message.split())
     assert (verdict.passed, verdict.mistakes) == (False, ())
     assert words in said and "With one small change" not in said
+
+
+# --- a mistake that comes again, and what a right answer is told ---
+
+
+def said_to(exercise, *codes):
+    """Return what is said to each of these answers, one after another."""
+    before = "import torch\nfrom helpers.attention import split_heads\n"
+    return [check(exercise, Answer(exercise, None, "", (), before, c).run()).said for c in codes]
+
+
+def test_when_a_mistake_comes_again_the_advice_is_the_line_to_write():
+    first = "def my(scores):\n    return torch.softmax(scores, dim=0)"
+    other = "def my(scores):\n    w = torch.softmax(scores, dim=0)\n    return w"
+    hint, again, code, once_more = said_to("attention_weights", first, first, other, first)
+    assert hint.advice == again.advice == once_more.advice != code.advice  # cells run again
+    new, old = "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)"
+    assert code.advice == f"Write `{new}` instead of `{old}`."
+
+
+@pytest.mark.parametrize(
+    "exercise, code, beside",
+    [
+        ("softmax", "def my(s): return torch.softmax(s, 0)", "can you write it without torch"),
+        ("softmax_with_temperature", "def my(s, t): return torch.softmax(s / t, 0)", ""),
+        ("split_heads", "def my(x, h): return split_heads(x, h)", "But split_heads does the work"),
+    ],
+)
+def test_what_does_the_work_in_place_of_the_reader_is_named_beside_the_tick(exercise, code, beside):
+    (said,) = said_to(exercise, code)
+    assert said.head.startswith("✔") and beside in said.after and bool(beside) == bool(said.after)

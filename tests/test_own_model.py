@@ -13,6 +13,7 @@ from optional import OPTIONAL
 from own_models import TEXT, complaint, saved, tiny
 from replay import code_cells, markdown_cells
 
+from helpers.attention import look_back
 from helpers.models import own_model
 
 ROOT = Path(__file__).parent.parent
@@ -40,7 +41,7 @@ def test_without_transformers_it_says_how_to_install_it(monkeypatch):
     text = complaint(own_model.load_model)
     command = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
     assert command in text and r".venv\Scripts\python" in text
-    assert command in markdown_cells(OPTIONAL)[0].source
+    assert command in markdown_cells(OPTIONAL)[1].source
 
 
 def test_its_package_is_pinned_exactly():
@@ -78,12 +79,16 @@ def test_a_head_is_shown_with_up_to_fifteen_beside_it(saved):
     view = look.view(layer=2, head=19)
     assert (view.head, len(view.heads), view.scale) == (2, 4, (0, 1))
     torch.testing.assert_close(torch.tensor(view.matrix).float(), look.layers[1][18])
-    which = "Layer 2 of 2, head 19 of 20 (beside it heads 17 to 20); 5 pieces. Model: decoder."
+    which = "Layer 2 of 2, head 19 of 20 (next to it heads 17 to 20); 5 pieces. Model: decoder."
     assert which in view.caption
     column = int(view.matrix[4].argmax())
     said = view.explain(4, column)
-    assert f"from “hat” to “{view.keys[column]}”" in said and said.endswith("largest of its row")
-    assert view.explain(4, int(view.matrix[4].argmin())).endswith("4 in its row are larger")
+    assert f"from “hat” to “{view.keys[column]}”" in said and said.endswith(
+        "the largest in this row"
+    )
+    assert view.explain(4, int(view.matrix[4].argmin())).endswith(
+        "4 weights in this row are larger"
+    )
 
 
 def test_one_number_per_head_stands_beside_that_of_even_weights(tiny, saved):
@@ -112,21 +117,29 @@ def test_the_tiny_model_shows_what_the_notebook_says(tiny):
     assert (look.rows[8], look.rows[4]) == ("it", "hat")
     best = look.per_head(lambda weights: weights[8, 4]).caption
     assert best.startswith("Largest: 0.15 in layer 3, head 1.")
-    assert "looks most at *hat* in layer 3, head 1: with 0.15" in prose
+    assert "gives *hat* the most weight in layer 3, head 1: 0.15" in prose
     for pieces, even in ((9, "0.23"), (20, "0.14"), (40, "0.08")):
         view = tiny.look("hat " * pieces).per_head(lambda weights: weights.diagonal(-1).mean())
         assert f"Even weights would give {even}." in view.caption
     assert "0.23 for 9 pieces, 0.14 for 20, 0.08 for 40" in prose
+    for words, number, even in (text, "0.77", "0.25"), (f"{text} {text}", "0.13", "0.09"):
+        rows = tiny.look(words).rows
+        back = look_back(torch.tensor([rows.index(one) for one in rows]))
+        at = torch.where(back >= 0)[0]
+        pairs = at, back[at]
+        view = tiny.look(words).per_head(lambda weights, pairs=pairs: weights[pairs].mean())
+        assert f"Largest: {number}" in view.caption and f"give {even}." in view.caption
+        assert f"{number}, against {even}" in prose
 
 
 def test_a_text_that_is_too_long_is_cut_and_the_caption_says_so(tiny, saved):
     look = tiny.look("hat " * 100)
     assert len(look.rows) == 64
-    said = "Only the first 64 of 100 pieces: the model takes no more."
+    said = "Only the first 64 of 100 pieces are used: the model reads no more."
     assert said in look.view().caption and said in look.per_head(torch.mean).caption
     assert "Only" not in tiny.look("hat " * 64).view().caption
     look = own_model.load_model(saved("grouped")).look("hat " * 600)
-    assert len(look.rows) == 512 and "512 of 600 pieces: no more can be drawn" in look.note
+    assert len(look.rows) == 512 and "512 of 600 pieces" in look.note
 
 
 def test_a_row_has_the_name_of_its_piece(tiny):
@@ -136,14 +149,14 @@ def test_a_row_has_the_name_of_its_piece(tiny):
 
 def test_what_is_no_text_is_said_in_one_sentence(tiny):
     for text in ("  \n", None):
-        assert "there is no text" in complaint(tiny.look, text)
+        assert "type at least one word" in complaint(tiny.look, text)
 
 
 @pytest.mark.parametrize(
     "kind, said",
     [
-        ("without attention", "cannot be shown: the weights of its attention are not seen"),
-        ("both", "it has an encoder and a decoder, which are not tried here; choose a decoder"),
+        ("without attention", "cannot be shown: its attention weights cannot be read"),
+        ("both", "it has an encoder and a decoder, which does not work here; choose a decoder"),
     ],
 )
 def test_a_model_with_nothing_to_show_says_why(saved, kind, said):
@@ -157,7 +170,7 @@ def test_a_model_with_nothing_to_show_says_why(saved, kind, said):
         ({"config.json": '{"model_type": "never heard of"}'}, "not recognize this architecture"),
         ({"config.json": POINTER}, "one of its files is damaged.*git lfs pull"),
         ({"config.json": '{"auto_map": {"AutoConfig": "a.B"}}'}, "contains custom code"),
-        ({"config.json": '{"model_type": "bert"}'}, "files of its tokenizer"),
+        ({"config.json": '{"model_type": "bert"}'}, "tokenizer.json"),
     ],
 )
 def test_a_folder_that_cannot_be_loaded_says_what_is_wrong(tiny, tmp_path, files, said):
@@ -173,7 +186,7 @@ def test_a_folder_without_tokenizer_or_with_half_of_the_weights_is_refused(saved
 
     model = hf.AutoModel.from_pretrained(saved("encoder"))
     model.save_pretrained(tmp_path)
-    assert "files of its tokenizer" in complaint(own_model.load_model, tmp_path)
+    assert "tokenizer.json" in complaint(own_model.load_model, tmp_path)
     own_model.load_model(saved("encoder")).tokenizer.save_pretrained(tmp_path)
     tensors = load_file(tmp_path / "model.safetensors")
     path = tmp_path / "model.safetensors"
@@ -181,15 +194,15 @@ def test_a_folder_without_tokenizer_or_with_half_of_the_weights_is_refused(saved
     save_file(kept, path, {"format": "pt"})
     assert own_model.load_model(tmp_path).layers == [1, 2], "the pooler is of no use here"
     save_file({n: x for n, x in kept.items() if "query" not in n}, path, {"format": "pt"})
-    assert "lack tensors of the model, such as" in complaint(own_model.load_model, tmp_path)
+    assert "its files lack tensors, such as" in complaint(own_model.load_model, tmp_path)
     path.unlink()
-    assert "its folder lacks a file" in complaint(own_model.load_model, tmp_path)
+    assert "config.json and the weights" in complaint(own_model.load_model, tmp_path)
 
 
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("someone/not-here", "not on this computer yet"),
+        ("someone/not-here", "not on this computer"),
         ("a/b/c", "there is no such folder, and the hub has no such model"),
         (5, "a name on the hub, a folder or None is expected"),
     ],

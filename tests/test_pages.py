@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import needed
-from execute import THREE, lessons
+from execute import CI, THREE, lessons
 from lab import ROOT, chromium
 from PIL import Image
 
@@ -111,7 +111,7 @@ def quiet(page):
 
 
 def files(pages):
-    """Of three lessons and the first page."""
+    """Of three lessons, outside CI two, and the first page."""
     return [path for path in every(pages) if path.name[:2] in THREE or path.name == "index.html"]
 
 
@@ -263,7 +263,7 @@ def test_an_exercise_is_a_puzzle_of_three_answers_with_what_the_check_says(page,
         section = re.search(f'<section class="code" id="{cell.id}">.*?</section>', text, re.S)[0]
         puzzle = section.split('<div class="puzzle">')[1]
         three = [*answers(checked_in(cell))]
-        for part, answer in zip(puzzle.split("Somebody wrote:")[1:], three, strict=True):
+        for part, answer in zip(puzzle.split("Someone wrote:")[1:], three, strict=True):
             code, said = part.split("</pre></div>", 1)
             assert words(code) == answer.code.split()
             said = re.sub("<ul.*?</ul>|<summary>.*?</summary>", "", said, flags=re.S)
@@ -274,7 +274,7 @@ def test_an_exercise_is_a_puzzle_of_three_answers_with_what_the_check_says(page,
 
 
 def test_a_name_is_chosen_by_mouse_or_key_and_is_answered_either_way(page, pages):
-    for which, begins in ("[data-right]", "Yes"), (":not([data-right])", "Not this one"):
+    for which, begins in ("[data-right]", "Yes"), (":not([data-right])", "No, "):
         show(page, pages / "02_softmax.html", PHONE, unfold=False)
         puzzle = page.locator(".puzzle").first
         assert not puzzle.locator("details[open]").count()
@@ -381,7 +381,7 @@ def test_the_first_page_invites_says_minutes_and_aims_and_has_the_notebooks(page
         assert 30 <= minutes <= 60 and lesson.locator("li").count() in (2, 3, 4)
     with zipfile.ZipFile(pages / "course.zip") as course:
         names = set(course.namelist())
-    sent = "README.md requirements.txt notebooks/*.ipynb helpers/**/*.* data/*"
+    sent = "*.md .github/*.* requirements.txt notebooks/*.* helpers/**/*.* data/*"
     for pattern in [*sent.split(), ".venv/etc/**/labconfig/*"]:
         for path in ROOT.glob(pattern):
             if path.is_file() and path.suffix != ".pyc":
@@ -391,10 +391,9 @@ def test_the_first_page_invites_says_minutes_and_aims_and_has_the_notebooks(page
 
 def test_pages_are_small(pages):
     common = [(pages / name).read_bytes() for name in ("course.css", "course.js")]
-    made = every(pages)
-    for path in made:
+    for path in every(pages):
         sent = sum(len(gzip.compress(part)) for part in [*common, path.read_bytes()])
         assert sent <= 400_000, path.name
     parts = [path for path in pages.rglob("*") if path.is_file() and path.name != "course.zip"]
-    share = (len(made) - 1) / len(lessons())  # of 6 MB: not all lessons may be made
-    assert sum(path.stat().st_size for path in parts) <= 6_000_000 * share
+    if CI:  # elsewhere not all lessons are made
+        assert sum(path.stat().st_size for path in parts) <= 6_000_000

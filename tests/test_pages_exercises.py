@@ -18,7 +18,7 @@ EACH = [pytest.param(name, id=f"{LESSON_OF[name]}-{name}") for name in CHECKED]
 @pytest.mark.parametrize("folder", [SHOWN, WRITTEN], ids=["shown", "written"])
 def test_every_file_of_answers_has_an_exercise(folder):
     there = {path.name.split(".")[0] for path in folder.iterdir()}
-    assert there == CHECKED.keys(), f"EXERCISE.txt in {folder}, as the README says"
+    assert there == CHECKED.keys(), f"EXERCISE.txt in {folder}, as CONTRIBUTING.md says"
 
 
 def test_an_exercise_is_found_in_every_cell_that_checks_one():

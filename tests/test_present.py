@@ -152,7 +152,7 @@ def test_a_view_answers_and_arrows_in_it_are_its_own(lesson):
     for _ in range(5):
         page.keyboard.press("ArrowLeft")
     expect(view.locator("output")).to_have_text("0.05")
-    expect(view.locator(".caption")).to_contain_text("have 1.000 together")
+    expect(view.locator(".caption")).to_contain_text("1.000")
     assert number(page) == step
     page.keyboard.press("PageDown")  # from a clicker, wherever the focus is
     assert number(page) != step
@@ -176,8 +176,9 @@ def test_it_leaves_where_it_was_and_a_reload_stays(lesson):
     button = page.get_by_role("button", name="Present (p)")
     button.focus()
     page.keyboard.press("Enter")
-    for _ in range(3):
-        page.get_by_role("button", name="Next").click()
+    for _ in range(6):  # a step that is higher than the screen is scrolled first
+        if not number(page).startswith("Step 4 of"):
+            page.get_by_role("button", name="Next").click()
     assert number(page).startswith("Step 4 of") and page.url.endswith("#present-4")
     page.reload()
     assert number(page).startswith("Step 4 of")

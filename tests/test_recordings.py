@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import needed
-from execute import METADATA, in_browsers
+from execute import CI, METADATA, in_browsers
 from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import expect
@@ -256,14 +256,6 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
 
 
 def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
-    open_page(page, pages / "06_causal_attention.html")
-    cells = page.locator(".explore td")
-    for j in range(1, 6):  # of the row of step, with its sum
-        cells.nth(5 * 7 + j).click()
-    assert cells.nth(5 * 7).text_content() == "1.00"
-    cells.nth(5 * 7).click()
-    assert cells.nth(5 * 7).text_content() == "nan"
-    assert page.locator(".instead").text_content() == ""
     open_page(page, pages / "04_queries_keys_values.html")
     box = page.locator(".live").nth(1)
     key, plane = box.locator("svg .drags"), box.locator("svg").first
@@ -289,8 +281,16 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
     # where only one of two is moved at a time, that is said beside them
     first = page.locator(".live").first
     assert first.get_by_text("one control can be moved at a time").count() == 1
-    if not (pages / "01_dot_products.html").exists():
+    if not CI:  # then these pages are not made
         return
+    open_page(page, pages / "06_causal_attention.html")
+    cells = page.locator(".explore td")
+    for j in range(1, 6):  # of the row of step, with its sum
+        cells.nth(5 * 7 + j).click()
+    assert cells.nth(5 * 7).text_content() == "1.00"
+    cells.nth(5 * 7).click()
+    assert cells.nth(5 * 7).text_content() == "nan"
+    assert page.locator(".instead").text_content() == ""
     open_page(page, pages / "01_dot_products.html")
     box = page.locator(".live").nth(3)
     tip, reached = box.locator("svg .drags"), box.locator(".reached")

@@ -102,16 +102,16 @@ def test_what_is_there_is_never_overwritten(tmp_path, capsys):
     mine.write_text("mine")
     for arguments in ([str(tmp_path)], [str(tmp_path), "--nbgrader"], [str(mine)]):
         assert main(["release", *arguments]) == 2
-        assert "no empty folder and no former release; nothing is" in capsys.readouterr().err
+        assert "not an empty folder or an earlier release; nothing is" in capsys.readouterr().err
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
     inside = ROOT / "data" / "copy"  # it would be copied into itself, without end
     assert main(["release", str(inside)]) == 2 and not inside.exists()
-    assert "lies in what is copied" in capsys.readouterr().err
+    assert "is inside a copied folder" in capsys.readouterr().err
 
 
 def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys):
     assert main(["release", str(tmp_path / "new"), "--lessons", "01", "1"]) == 2
-    said = "--lessons: there is no lesson '1'; expected are 01 to 15, such as 01 02.\n"
+    said = "--lessons: there is no lesson '1'; choose from 01 to 15, such as 01 02.\n"
     assert capsys.readouterr().err == said and not (tmp_path / "new").exists()
 
 

@@ -170,7 +170,7 @@ def changed_and_unscaled(inputs, W_query, W_key, W_value):
 @pytest.mark.parametrize(
     "exercise, code, names",
     [
-        ("SelfAttention", FrozenAndOverQueries, ("requires_grad=False left", OVER_QUERIES)),
+        ("SelfAttention", FrozenAndOverQueries, ("requires_grad=False left in", OVER_QUERIES)),
         ("qkv_attention", changed_and_unscaled, ("input changed in place", "no scaling")),
     ],
     ids=["04-class", "04-function"],

@@ -70,7 +70,7 @@ BROKEN = [
     ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     ("return answer(scores)", "RecursionError"),
     ("while True: pass", STOPPED),
-    ("return input('a number: ')", "instead of input()"),
+    ("return input('a number: ')", "input() does not work"),
     ("yield 1.0", "it returned a generator"),
     (lambda scores, T: scores, "your function takes (scores, T)"),
     (raises_unspeakable, "whose own message"),

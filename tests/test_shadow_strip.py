@@ -87,7 +87,7 @@ def test_the_strip_is_cut_by_the_weights_and_stands_still_when_all_scores_are_sh
     "shift, said, cell",
     [
         (88, "∞ / ∞ = nan: no part has a length", "inf"),
-        (86, "every weight is 0: there is no part", "1e38"),
+        (86, "every weight is 0: no part has a length", "1e38"),
         (-120, "0 / 0 = nan: no part has a length", "0.00"),
     ],
 )

@@ -55,10 +55,10 @@ def test_its_text_has_all_numbers_and_its_alternative_the_largest():
     "given, options, sentence",
     [
         (np.eye(4), {}, r"shape \(4, 4\); \(n,\) is expected"),
-        ([0.5, 1.5, 0, 0], {}, "weights from 0 to 1"),
-        ([0.5, -0.5, 0, 0], {}, "weights from 0 to 1"),
-        (LOOK, {"query": 4}, "query is 4; a word from 0 to 3"),
-        (LOOK, {"keys": 2}, "query= says which word looks"),
+        ([0.5, 1.5, 0, 0], {}, "weights has a number outside 0 to 1"),
+        ([0.5, -0.5, 0, 0], {}, "weights has a number outside 0 to 1"),
+        (LOOK, {"query": 4}, "query is 4; an index from 0 to 3"),
+        (LOOK, {"keys": 2}, "use query= to choose the word that looks"),
         (LOOK, {"below": np.eye(3)}, r"below has the shape \(3, 3\); \(4, 4\) is expected"),
         (LOOK, {"answers": {"red": 2}}, "shares from 0 to 1"),
         (LOOK, {"answers": ["red"]}, "shares from 0 to 1"),
@@ -90,7 +90,7 @@ def test_what_is_computed_kept_and_thrown_away_is_told_by_the_scores_of_now(now,
 
 @pytest.mark.parametrize("counts, now", [(np.eye(2, 3), np.eye(2)), (np.eye(3), np.eye(2))])
 def test_counts_and_scores_of_a_cache_are_square(counts, now):
-    with pytest.raises(InputError, match=r"twice \(n, n\) is expected"):
+    with pytest.raises(InputError, match=r"\(n, n\) is expected for both"):
         Cache(counts, now=now)
 
 
@@ -116,8 +116,8 @@ def test_what_is_repeated_is_framed_where_it_was_given_only(divisor, given, numb
     "options, sentence",
     [
         ({"divisor": [1, 1, 1]}, r"divisor has the shape \(3,\); \(2,\), \(2, 1\) or \(2, 2\)"),
-        ({"divisor": [[2], [1]]}, "the first matrix is not dividend / divisor"),
-        ({"dividend": [1, 1]}, r"dividend has \(2,\); twice \(n, m\) is expected"),
+        ({"divisor": [[2], [1]]}, "does not equal dividend / divisor"),
+        ({"dividend": [1, 1]}, r"dividend \(2,\); the same shape is expected"),
     ],
 )
 def test_what_is_no_division_is_refused_with_what_is_expected(options, sentence):

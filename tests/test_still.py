@@ -237,9 +237,9 @@ REFUSED = [
     (dict(weights=torch.zeros(500, 12, 12)), "too many for one picture"),
     (
         dict(weights={side: View([[1]], marked={side + k: [[0]] for k in "xy"}) for side in "ab"}),
-        "up to 3 words can mark cells; there are ax, ay, bx, by.",
+        "up to 3 words can mark cells; you gave ax, ay, bx, by.",
     ),
-    (dict(weights=View([[1]]), digits=3), "give its options to View"),
+    (dict(weights=View([[1]]), digits=3), "pass the options to View"),
 ]
 
 

@@ -5,12 +5,23 @@ import re
 
 import pytest
 import torch
-from story_figures import Measured, without
+from execute import NOTEBOOKS
+from replay import replay
+from story_figures import COUNT, Measured
 
 from helpers import InputError
 from helpers.attention import merge_heads, split_heads
 from helpers.models import stories
-from helpers.models.stories import Storyteller, even, load_stories, next_words, numbered, write
+from helpers.models.stories import (
+    Storyteller,
+    even,
+    even_heads,
+    load_stories,
+    next_words,
+    numbered,
+    recalled,
+    write,
+)
 from helpers.models.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
 
 START = "Anna has a kite in the park. Ben is in the yard with a book. a dog comes."
@@ -88,8 +99,8 @@ def test_a_small_temperature_takes_the_likeliest_word_and_a_large_one_any(kept):
 @pytest.mark.parametrize(
     "start, said",
     [
-        ("Anna has a kitten.", "'kitten' is no word .* Did you mean 'kite'.* Known words: Anna"),
-        ("Zebulon", "'Zebulon' is no word of the stories. Known words: Anna Nora"),
+        ("Anna has a kitten.", "'kitten' is not a word .* Did you mean 'kite'.* Known words: Anna"),
+        ("Zebulon", "'Zebulon' is not a word of the stories. Known words: Anna Nora"),
         (" ", "the start has 0 words; 1 to 48 are expected"),
         ("a " * 49, "the start has 49 words"),
     ],
@@ -112,7 +123,7 @@ def test_a_text_of_your_own_keeps_its_most_frequent_words(tmp_path):
     assert passages.shape == (50, LENGTH) and len(starts) > 3
     model = Storyteller(known=known)
     assert write(model, "the , the", words=4).startswith("the, the")
-    with pytest.raises(InputError, match="'snow' is no word of the text. Known words: "):
+    with pytest.raises(InputError, match="'snow' is not a word of the text. Known words: "):
         write(model, "snow")
 
 
@@ -136,8 +147,8 @@ def test_the_kept_model_recalls_and_with_even_weights_it_does_not(kept, measured
     with torch.inference_mode():
         loss = stories.story_loss(kept, measured.words).item()
     assert measured.floor() - 0.01 < loss < measured.floor() + 0.03
-    assert min(measured.right(kept).values()) > 0.95
-    assert max(measured.right(kept, even).values()) < 0.5
+    assert min(recalled(kept, None, COUNT).values()) > 0.95
+    assert max(recalled(kept, even, COUNT).values()) < 0.5
 
 
 def test_it_does_what_fits_the_noun_at_which_it_looks(kept, measured):
@@ -163,7 +174,7 @@ def test_a_change_is_used_where_it_is_made():
         scores, used = model.look(words)
         torch.testing.assert_close(scores, model(words))
         assert [w.shape for w in used] == [(1, 4, 21, 21)] * 2
-        changed, even_used = model.look(words, without([(1, 2)]))
+        changed, even_used = model.look(words, even_heads((1, 2)))
         first, last = model.blocks
         x = first(model.embedding(words) + model.positions.weight[: words.shape[1]])
         weights = used[1].clone()
@@ -175,6 +186,17 @@ def test_a_change_is_used_where_it_is_made():
         x = x + last.feed_forward(last.norm_2(x))
         torch.testing.assert_close(changed, model.out(model.norm(x)))
         torch.testing.assert_close(even_used[1], weights)
+
+
+def test_the_model_of_lesson_10_is_the_one_that_is_kept(kept):
+    lesson, words = (
+        replay(NOTEBOOKS / "10_a_block_that_writes.ipynb", quickly=True)[0],
+        numbered(START),
+    )
+    model = lesson["Model"](WORDS)
+    missing, unknown = model.load_state_dict(kept.state_dict(), strict=False)
+    assert not missing and not unknown
+    torch.testing.assert_close(model(words), kept(words))
 
 
 def test_a_damaged_file_says_how_to_restore_it(monkeypatch, tmp_path):

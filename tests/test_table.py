@@ -48,7 +48,7 @@ def test_numbers_stand_for_the_mistakes_the_most_common_first():
     assert rows["anna"] == ["x", "2", "1", "ok", "-"]
     assert rows["bert"] == ["x", "1", "x", "?", "-"]
     assert rows["clara"] == ["..", "x", "1", "-"]
-    first = lines.index("Mistakes, and how many made them") + 1
+    first = lines.index("Mistakes, and how many students made them") + 1
     assert lines[first : first + 3] == [
         "  1 = often: scores 2, all_scores 1",
         "  2 = a rare one: scores 1",
@@ -123,7 +123,7 @@ def test_answers_without_a_name_stand_together_until_a_teacher_names_them(told):
     told(f'{text}answers = ["{name}"]\n')
     after = check("softmax", by_size)
     assert (after.passed, after.mistakes) == (False, ("sizes",))
-    assert "same numbers as others that were given this name" in after.message
+    assert "same numbers as other answers that were given this name" in after.message
     # not what raises, is right, or gives other numbers
     for other in (raises, by_half, lambda scores: scores.softmax(0)):
         assert check("softmax", other).mistakes == ()

@@ -147,7 +147,7 @@ def test_the_text_holds_tokens_numbers_heads_and_caption():
 
 def test_the_alternative_says_how_many_heads_there_are():
     alone = "Query by Key, 2 by 3 numbers; the largest is 5.50 in row b, column z"
-    assert headed().alt() == f"{alone}; this is head 2 of 3 heads, shown small beside it."
+    assert headed().alt() == f"{alone}; this is head 2 of 3 heads, shown small next to it."
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (65, 3), (1, 600)])
@@ -211,8 +211,8 @@ def test_matrices_side_by_side_have_one_scale_and_views_their_own():
 @pytest.mark.parametrize(
     "matrices, sentence",
     [
-        ({"a": [[1]], 2: [[1, 2]]}, "one shape are expected, side by side; got a (1, 1), 2 (1, 2)"),
-        ({}, "one shape are expected, side by side; got {}"),
+        ({"a": [[1]], 2: [[1, 2]]}, "must have one shape; got a (1, 1), 2 (1, 2)"),
+        ({}, "must have one shape; got {}"),
     ],
 )
 def test_what_cannot_stand_side_by_side_is_refused(matrices, sentence):
@@ -284,24 +284,24 @@ def test_highlights_are_cells_rows_and_columns():
 
 # --- what it refuses ---
 
-NO_MATRIX = "real numbers are expected: torch, numpy or nested lists."
+NO_MATRIX = "real numbers are expected, as a tensor, a numpy array or nested lists."
 REFUSED = [
     *((dict(matrix=x), NO_MATRIX) for x in (None, "abc", [[1, None]], [[10**30]], [[1j]])),
     (dict(matrix=5), "one matrix is expected, (rows, columns); the shape is ()."),
-    (dict(matrix=torch.zeros(2, 3, 3)), "the shape is (2, 3, 3). Choose one"),
+    (dict(matrix=torch.zeros(2, 3, 3)), "the shape is (2, 3, 3). Choose a matrix"),
     (dict(matrix=[[1, 2], [3]]), "the rows of the matrix differ in length"),
     (dict(matrix=torch.zeros(0, 3)), "there is nothing to show: the shape is (0, 3), 0 tokens."),
     (dict(tokens=["a"]), "tokens has 1 names; 3 are needed"),
     *((dict(tokens=x), f"tokens is '{x}'; a list of 3 words") for x in ("abc", 5)),
     (dict(keys=["a"]), "keys has 1 names; 3 are needed"),
     *((dict(scale=x), "(low, high) is expected") for x in ((1, 0), (0, np.inf), (0, np.nan))),
-    (dict(shown=torch.ones(2, 2)), "shown has the shape (2, 2), the matrix (3, 3)"),
-    (dict(heads=torch.zeros(2, 2, 3)), "heads has the shape (2, 2, 3), not up"),
-    (dict(heads=torch.zeros(17, 3, 3)), "not up to 16 of (3, 3)"),
+    (dict(shown=torch.ones(2, 2)), "shown has the shape (2, 2); the matrix has (3, 3)"),
+    (dict(heads=torch.zeros(2, 2, 3)), "heads has the shape (2, 2, 3); up to 16"),
+    (dict(heads=torch.zeros(17, 3, 3)), "up to 16 heads of (3, 3)"),
     *((dict(heads=torch.zeros(2, 3, 3), head=k), f"head is {k}; one of 2") for k in (-1, 2)),
-    (dict(marked={"a": torch.zeros(2, 3)}), "a has the shape (2, 3), the matrix (3, 3)"),
+    (dict(marked={"a": torch.zeros(2, 3)}), "a has the shape (2, 3); the matrix has (3, 3)"),
     (dict(marked={k: torch.zeros(3, 3) for k in "abcd"}), "marked has 4 kinds; at most 3 fit"),
-    (dict(limits={"q": np.nan}), "limits are finite numbers."),
+    (dict(limits={"q": np.nan}), "limits has an infinity or nan; finite numbers are expected."),
 ]
 
 

@@ -108,7 +108,7 @@ def test_whatever_lies_there_is_a_line_and_ends_nothing(folder):
     lines = class_.look()
     assert lines[lines.index("Not shown") + 1 :] == [
         "  anna/a.ipynb: damaged: it is not JSON",
-        "  odd.ipynb: no exercise of the course is in it",
+        "  odd.ipynb: it has no exercise of the course",
         "",
     ]
     path.write_bytes(whole)

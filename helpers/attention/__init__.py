@@ -1,4 +1,4 @@
-"""The right definition of everything, in the order of the lessons: functions, modules built of
+"""The correct definition of everything, in the order of the lessons: functions, modules made from
 them, and the sentence that the lessons compute with."""
 
 from .beyond import *  # noqa: F403

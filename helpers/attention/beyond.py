@@ -1,4 +1,4 @@
-"""The functions of the lessons beyond the core, 11 to 15, as functions.py has those of the core."""
+"""The functions of lessons 11 to 15; functions.py has those of the lessons before."""
 
 import torch
 
@@ -8,9 +8,9 @@ from .functions import attention_weights, scaled_scores
 
 # Lesson 11
 def weight_between(weights, queries, keys):
-    """The weight with which one token of each sentence looks at another one.
+    """Return the weight that one token of each sentence gives a second one.
 
-    weights: (b, n, n).  queries, keys: (b,), the positions of the two, 0 to n - 1.
+    weights: (b, n, n).  queries, keys: (b,), the positions of the two tokens, 0 to n - 1.
     Returns (b,). Raises IndexError if there is no such position.
     """
     sentences = torch.arange(len(weights), device=weights.device)
@@ -18,10 +18,10 @@ def weight_between(weights, queries, keys):
 
 
 def exchange(weights, queries, first, second):
-    """An intervention: each query gives two keys the weight that it gave the other one.
+    """Intervene: swap the weights that each query gives two keys.
 
-    weights: (b, n, n).  queries, first, second: (b,), the positions of the three, 0 to n - 1.
-    Returns a copy (b, n, n) whose rows sum to what they did. Raises IndexError if there is no
+    weights: (b, n, n).  queries, first, second: (b,), positions of the query and its two keys, 0 to
+    n - 1.  Returns a copy (b, n, n) whose rows keep their sums. Raises IndexError if there is no
     such position.
     """
     sentences = torch.arange(len(weights), device=weights.device)
@@ -32,10 +32,10 @@ def exchange(weights, queries, first, second):
 
 
 def erase(weights, queries, keys):
-    """An intervention: each query gives one key no weight, and the others take it over.
+    """Intervene: take the weight of one key away from each query, and scale up the rest of its row.
 
-    weights: (b, n, n).  queries, keys: (b,), the positions of the two, 0 to n - 1.
-    Returns a copy (b, n, n) whose rows sum to 1; a row with no other weight is NaN. Raises
+    weights: (b, n, n).  queries, keys: (b,), their positions, 0 to n - 1.
+    Returns a copy (b, n, n) whose rows sum to 1; a row without any other weight is NaN. Raises
     IndexError if there is no such position.
     Source: Serrano and Smith 2019, section 3.
     """
@@ -47,7 +47,7 @@ def erase(weights, queries, keys):
 
 # Lesson 12
 def uniform_causal(n):
-    """Weights of attention that looks at all allowed tokens alike: the baseline.
+    """Return weights that are even over all allowed tokens: the baseline.
 
     n: number of tokens, at least 1.
     Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
@@ -58,11 +58,11 @@ def uniform_causal(n):
 
 
 def look_back(words):
-    """Where an induction head must look: the position after the last copy of each word.
+    """Return where an induction head must look: the position after the last copy of each word.
 
-    words: (n,), whole numbers, one for each different word; n >= 1.
+    words: (n,), whole numbers, equal for equal words; n >= 1.
     Returns (n,), whole numbers from -1 to n - 1: j + 1 for the last j < i with the same word
-    as at i, or -1 where there is none.
+    as at i, or -1 if there is none.
     Source: induction heads, Elhage et al. 2021 and Olsson et al. 2022.
     """
     earlier_copies = (words[:, None] == words).tril(diagonal=-1)
@@ -72,12 +72,12 @@ def look_back(words):
 
 # Lesson 13
 def interchange(weights, values, others, query, key):
-    """Patching: contexts where one query reads one key as it is in another sentence.
+    """Return contexts in which one query reads one key's value from a second sentence (patching).
 
-    weights: (n, n).  values, others: (n, d), of this sentence and of the other one.  query, key:
+    weights: (n, n).  values, others: (n, d), of this sentence and of the second one.  query, key:
     positions, 0 to n - 1.
-    Returns (n, d): weights @ values but for the row of the query, where the value of the key is
-    that of others. Raises IndexError if there is no such position.
+    Returns (n, d): weights @ values, except in the row of the query, which uses the value of the
+    key from others. Raises IndexError if there is no such position.
     Source: Vig et al. 2020, Meng et al. 2022.
     """
     contexts = weights @ values
@@ -87,10 +87,10 @@ def interchange(weights, values, others, query, key):
 
 # Lesson 14
 def merge_blocks(maxima, sums, blends):
-    """Context vector of one query, from what was collected of each block of keys by itself.
+    """Return the context vector of one query, from what was computed for each block of keys.
 
-    maxima: (m,), the largest score of each of m blocks, m >= 1.  sums: (m,), of the exps of its
-    scores minus that maximum.  blends: (m, d_v), the same exps @ values.  Returns (d_v,).
+    maxima: (m,), the largest score in each of m blocks, m >= 1.  sums: (m,), the sum of exp(score -
+    maximum) in each block.  blends: (m, d_v), these exps @ values.  Returns (d_v,).
     Source: Milakov and Gimelshein 2018, section 3.1.
     """
     factors = (maxima - maxima.max()).exp()
@@ -98,9 +98,9 @@ def merge_blocks(maxima, sums, blends):
 
 
 def attend_in_blocks(query, keys, values, block_size):
-    """Context vector of one query, from blocks of keys, without a whole row of scores.
+    """Return the context vector of one query, block by block, without a whole row of scores.
 
-    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys at a time, at
+    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys per block, at
     least 1.  Returns (d_v,).
     Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
     """
@@ -119,10 +119,10 @@ def attend_in_blocks(query, keys, values, block_size):
 
 # Lesson 15
 def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    """Bytes of the keys and values that a model keeps of the tokens it has seen.
+    """Return the bytes of all keys and values in the cache of a model.
 
     n: tokens of a text.  num_kv_heads: heads of keys and values in each layer; with grouped
-    queries fewer than there are heads.  bytes_per_number: 4 for float32, 2 for float16 and
+    queries fewer than the heads of queries.  bytes_per_number: 4 for float32, 2 for float16 and
     bfloat16.  batch: texts at a time.
     Returns an int.
     Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
@@ -135,17 +135,18 @@ def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
 
 
 def next_context(query, key, value, keys, values):
-    """Context vector of one new token, which sees all that came before it, and itself.
+    """Return the context vector of one new token, which sees all tokens before it, and itself.
 
     query, key: (d_k,) and value: (d_v,), of the new token.  keys: (n, d_k) and values:
-    (n, d_v), of those before it; n may be 0.  Returns (d_v,): the last row of causal attention.
+    (n, d_v), of the tokens before it; n may be 0.
+    Returns (d_v,): the last row of causal attention.
     """
     keys, values = torch.cat([keys, key[None]]), torch.cat([values, value[None]])
     return attention_weights(scaled_scores(query[None], keys))[0] @ values
 
 
 def cache_mask(cached, new):
-    """What new tokens see of those before them, which are in a cache, and of each other.
+    """Return which tokens each new token may attend to: the cached ones, and new ones up to itself.
 
     cached: tokens in the cache, at least 0.  new: at least 1.
     Returns (new, cached + new) of bool, True where a token may attend.

@@ -1,4 +1,4 @@
-"""Reads the files of data/: csv with comments; InputError if a file is missing or damaged."""
+"""Read the files of data/, csv with comments. InputError if a file is missing or damaged."""
 
 import csv
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ JOURNEY = DATA / "journey.csv"
 
 
 def load_journey():
-    """tokens, inputs = load_journey(): "Your journey starts with one step", with embeddings.
+    """Return tokens, inputs: the sentence "Your journey starts with one step", with embeddings.
 
     tokens: a list of 6 words.  inputs: a new float32 tensor (6, 3).
     Source: Raschka, Build a Large Language Model (From Scratch), section 3.3.1.
@@ -31,13 +31,13 @@ def load_journey():
 
 @contextmanager
 def rows_of(file, holds, or_else=""):
-    """with rows_of(FILE, "a kind and a word in each line") as rows: the rows of a csv file.
+    """Read a csv file: with rows_of(FILE, "a kind and a word in each line") as rows.
 
     rows: an iterator of lists of str; lines that start with # are comments.
-    holds: what should be there, to follow "should hold".  or_else: what helps besides
+    holds: what the file should hold, for the message.  or_else: what else helps, apart from
     restoring the file.
-    Raises InputError if the file cannot be read; also if the code inside, which makes something
-    of the rows, raises ValueError or LookupError.
+    Raises InputError if the file cannot be read, or if the code inside, which uses the rows,
+    raises ValueError or LookupError.
     """
     advice = f"Restore it with: git checkout data/{file.name}{or_else}"
     try:

@@ -1,4 +1,4 @@
-"""What cannot fit: sizes, shapes and rates that raise InputError."""
+"""Check sizes, shapes and rates, and raise InputError where they do not fit."""
 
 from ..errors import InputError
 
@@ -12,7 +12,8 @@ def expect_sizes(**sizes):
 def expect_rate(p):
     if not (isinstance(p, int | float) and 0 <= p < 1):
         raise InputError(
-            f"dropout is {p!r}; a number from 0 to below 1 is expected: 0.1 drops a tenth."
+            f"dropout is {p!r}; a number from 0 to below 1 is expected. 0.1 drops a tenth of the "
+            "weights."
         )
 
 
@@ -22,8 +23,8 @@ def expect_head_dim(d_out, num_heads):
         near = d_out - d_out % num_heads
         choices = " or ".join(str(d) for d in (near, near + num_heads) if d)
         raise InputError(
-            f"d_out = {d_out} is not divisible by num_heads = {num_heads}, and every head gets "
-            f"d_out / num_heads numbers. Choose d_out = {choices}, or another num_heads."
+            f"d_out = {d_out} is not divisible by num_heads = {num_heads}, but every head needs "
+            f"d_out / num_heads numbers. Choose d_out = {choices}, or a different num_heads."
         )
     return d_out // num_heads
 
@@ -32,5 +33,5 @@ def expect_width(inputs, d_in):
     if inputs.dim() < 2 or inputs.shape[-1] != d_in:
         raise InputError(
             f"the inputs have the shape {tuple(inputs.shape)}; (n, {d_in}) or (b, n, {d_in}) is "
-            f"expected, because the module was created with d_in = {d_in}."
+            f"expected, because the module was created with d_in = {d_in}. Change one of the two."
         )

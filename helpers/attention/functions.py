@@ -1,10 +1,9 @@
 """Attention as the lessons build it: one definition each, in the order of the lessons.
 
 n: number of tokens.  d, d_in: entries of an embedding.  b: number of sentences in a batch.
-Every function takes floating-point tensors, where it says nothing else, leaves its arguments
-as they are and returns the same floating-point type. A module takes inputs (..., n, d_in), and
-its outputs are (..., n, d_out), where it says nothing else. What cannot fit, such as a size below
-1 or inputs of another width, raises InputError.
+Unless stated otherwise, every function takes floating-point tensors, leaves its arguments
+unchanged and returns the same floating-point type. Arguments that cannot fit, such as a size below
+1 or inputs of a different width, raise InputError.
 Source of the formulas: Vaswani et al. 2017, section 3.2. Source of the classes, their
 arguments and the order in which they create their parameters (query, key, value, out_proj):
 Raschka, Build a Large Language Model (From Scratch), chapter 3.
@@ -18,7 +17,7 @@ from .fits import expect_head_dim, expect_rate, expect_sizes
 
 # Lesson 01
 def scores(inputs, i):
-    """Dot products of every token with token i.
+    """Return the dot products of every token with token i.
 
     inputs: (n, d).  i: index of the query, -n to n - 1.
     Returns (n,), any real numbers. Raises IndexError if there is no token i.
@@ -27,7 +26,7 @@ def scores(inputs, i):
 
 
 def all_scores(inputs):
-    """Dot products of every token with every token.
+    """Return the dot products of every token with every token.
 
     inputs: (n, d).  Returns (n, n): row = query, column = key; symmetric.
     """
@@ -35,7 +34,7 @@ def all_scores(inputs):
 
 
 def cosine_scores(inputs, i):
-    """Cosine similarity of every token with token i: dot products without the lengths.
+    """Return the cosine similarity of every token with token i: dot products without the lengths.
 
     inputs: (n, d), no row all zero.  i: index of the query.
     Returns (n,) in -1 to 1; 1 at i.
@@ -46,7 +45,7 @@ def cosine_scores(inputs, i):
 
 # Lesson 02
 def softmax(scores, temperature=1.0):
-    """Softmax of one row of scores, safe for scores of any size.
+    """Return the softmax of one row of scores; scores may be of any size.
 
     scores: (n,), finite.  temperature: > 0; small is sharp, large is even.
     Returns (n,): weights from 0 to 1 with sum 1.
@@ -55,7 +54,7 @@ def softmax(scores, temperature=1.0):
 
 
 def attention_weights(scores):
-    """Softmax of a score matrix, row by row, safe for scores of any size.
+    """Return the softmax of a matrix of scores, row by row; scores may be of any size.
 
     scores: (..., n), finite.  Returns (..., n): every row sums to 1.
     The largest score of a row is subtracted first: exp cannot overflow then.
@@ -66,7 +65,8 @@ def attention_weights(scores):
 
 # Lesson 03
 def context_vector(inputs, i):
-    """Context vector of token i in the simplified version: no weights to train, no scaling.
+    """Return the context vector of token i in simplified self-attention: nothing to train, no
+    scaling.
 
     inputs: (n, d).  i: index of the query.  Returns (d,), a weighted mean of the rows.
     """
@@ -74,7 +74,7 @@ def context_vector(inputs, i):
 
 
 def self_attention(inputs):
-    """All context vectors at once, simplified version.
+    """Return all context vectors at once, in simplified self-attention.
 
     inputs: (n, d).  Returns (n, d): row i is the context vector of token i.
     """
@@ -82,7 +82,7 @@ def self_attention(inputs):
 
 
 def context_of_others(inputs, i):
-    """Context vector of token i, blended from all tokens but itself.
+    """Return the context vector of token i, blended from all tokens except itself.
 
     inputs: (n, d) with n >= 2.  i: index of the query.  Returns (d,).
     A score of minus infinity becomes a weight of exactly 0.
@@ -94,7 +94,7 @@ def context_of_others(inputs, i):
 
 # Lesson 04
 def scaled_scores(queries, keys):
-    """Dot products of every query with every key, divided by the square root of d_k.
+    """Return the dot products of queries and keys, divided by the square root of d_k.
 
     queries: (..., n, d_k).  keys: (..., m, d_k); d_k is the size of a key.
     Returns (..., n, m): row = query, column = key.
@@ -103,7 +103,7 @@ def scaled_scores(queries, keys):
 
 
 def qkv_attention(inputs, W_query, W_key, W_value):
-    """Scaled dot-product attention with projections.
+    """Return the contexts of scaled dot-product attention with projections.
 
     inputs: (..., n, d_in).  W_query, W_key: (d_in, d_k).  W_value: (d_in, d_out).
     Returns (..., n, d_out): row i is the context vector of token i, a blend of values.
@@ -114,51 +114,50 @@ def qkv_attention(inputs, W_query, W_key, W_value):
 
 # Lesson 05
 def attention_loss(weights, wanted):
-    """How far weights are from what is wanted: the mean of minus the logarithm of one weight of
-    each row.
+    """Return the loss of weights: minus the logarithm of the wanted weight of each row, averaged.
 
-    weights: (n, m).  wanted: (n,), a column for each row.  Returns a number, 0 if all these
-    weights are 1.
+    weights: (n, m).  wanted: (n,), the column of the wanted weight in each row.  Returns a number,
+    0 if all wanted weights are 1.
     """
     return -weights[torch.arange(len(weights)), wanted].log().mean()
 
 
 # Lesson 06
 def next_word_losses(scores, words):
-    """The loss of each word but the last: word i predicts word i + 1.
+    """Return the loss of each word except the last: word i predicts word i + 1.
 
-    scores: (n, v), row i scores each of v known words as the one after word i.  words: (n,),
+    scores: (n, v); row i scores each of v known words as the one after word i.  words: (n,),
     whole numbers from 0 to v - 1, n >= 1.
-    Returns (n - 1,): -log of the chance, softmax over row i, of word i + 1.
+    Returns (n - 1,): -log of the probability, softmax over row i, of word i + 1.
     """
     return -scores[:-1].log_softmax(-1)[range(len(words) - 1), words[1:]]
 
 
 def causal_mask(n):
-    """What a token must not see: (n, n) of bool, True above the diagonal (key after query)."""
+    """Return the mask of the future: (n, n) of bool, True above the diagonal (key after query)."""
     return torch.ones(n, n, dtype=torch.bool).triu(diagonal=1)
 
 
 def causal_weights(scores, d_k):
-    """Attention weights that cannot see the future.
+    """Return attention weights that hide the future.
 
     scores: (..., n, n), not scaled, finite.  d_k: size of a key, > 0.
     Returns (..., n, n): rows sum to 1, entries above the diagonal are exactly 0.
     """
     if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2]:
         raise InputError(
-            f"scores has the shape {tuple(scores.shape)}; as many keys as queries are expected, "
-            "(..., n, n)."
+            f"scores has the shape {tuple(scores.shape)}; (..., n, n) is expected. Pass the scores "
+            "of the same number of queries and keys."
         )
     mask = causal_mask(scores.shape[-1]).to(scores.device)
     return attention_weights((scores / d_k**0.5).masked_fill(mask, -torch.inf))
 
 
 def window_weights(scores, d_k, window):
-    """Causal attention weights that see the last few tokens only.
+    """Return causal attention weights over the last few tokens only.
 
     scores: (n, n), not scaled, finite.  d_k: size of a key, > 0.  window: how many tokens a
-    token sees, itself among them; at least 1.
+    token sees, including itself; at least 1.
     Returns (n, n): rows sum to 1; entries above the diagonal, and `window` or more columns
     to the left of it, are exactly 0.
     Source: sliding-window attention, Child et al. 2019 and Beltagy et al. 2020.
@@ -170,9 +169,9 @@ def window_weights(scores, d_k, window):
 
 # Lesson 07
 def dropout(weights, p, training):
-    """Inverted dropout: each weight becomes 0 with probability p, the others grow.
+    """Apply inverted dropout: each weight becomes 0 with probability p, and the rest grow.
 
-    weights: any shape.  p: 0 <= p < 1.  training: False returns the weights as they are.
+    weights: any shape.  p: 0 <= p < 1.  training: False returns the weights unchanged.
     Returns the same shape; survivors are multiplied by 1 / (1 - p), so the mean stays.
     Source: Srivastava et al. 2014.
     """
@@ -185,7 +184,7 @@ def dropout(weights, p, training):
 
 # Lesson 08
 def split_heads(x, num_heads):
-    """Give each head its own part of every token's numbers.
+    """Split every token's numbers among the heads.
 
     x: (..., n, d_out), d_out divisible by num_heads.
     Returns (..., num_heads, n, head_dim) with head_dim = d_out / num_heads; head 0 gets the
@@ -196,7 +195,7 @@ def split_heads(x, num_heads):
 
 
 def merge_heads(x):
-    """Put the parts of the heads side by side again: the inverse of split_heads.
+    """Put the numbers of the heads side by side again: the inverse of split_heads.
 
     x: (..., num_heads, n, head_dim).  Returns (..., n, num_heads * head_dim).
     """
@@ -204,7 +203,7 @@ def merge_heads(x):
 
 
 def multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-    """Causal multi-head attention.
+    """Return the outputs of causal multi-head attention.
 
     inputs: (..., n, d_in).  W_query, W_key, W_value: (d_in, d_out), d_out divisible by
     num_heads.  W_out: (d_out, d_out).  b_out: (d_out,).  Returns (..., n, d_out).
@@ -216,10 +215,10 @@ def multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
 
 # Lesson 09
 def head_parameters(d_in, d_out, num_heads, qkv_bias):
-    """Numbers that are trained in a MultiHeadAttention.
+    """Return how many parameters a MultiHeadAttention has.
 
-    d_in, d_out: its widths, d_out divisible by num_heads, which changes nothing.  qkv_bias: have
-    its three projections a bias too?  Returns an int.
+    d_in, d_out: its widths, d_out divisible by num_heads, which does not change the result.
+    qkv_bias: whether its three projections have a bias.  Returns an int.
     """
     expect_sizes(d_in=d_in, d_out=d_out)
     expect_head_dim(d_out, num_heads)
@@ -227,10 +226,10 @@ def head_parameters(d_in, d_out, num_heads, qkv_bias):
 
 
 def without_head(W_out, head, num_heads):
-    """An output projection that does not read one of the heads.
+    """Return an output projection that ignores one head.
 
-    W_out: (d_out, ...), d_out divisible by num_heads.  head: which one, 0 to num_heads - 1.
-    Returns a copy with zeros in its rows. Source: Michel, Levy and Neubig 2019.
+    W_out: (d_out, ...), d_out divisible by num_heads.  head: its number, 0 to num_heads - 1.
+    Returns a copy with zeros in the rows of that head. Source: Michel, Levy and Neubig 2019.
     """
     head_dim = expect_head_dim(len(W_out), num_heads)
     rows = torch.arange(len(W_out), device=W_out.device) // head_dim
@@ -239,9 +238,10 @@ def without_head(W_out, head, num_heads):
 
 # Lesson 10
 def block(x, norm_1, attention, norm_2, feed_forward):
-    """A layer of a model: what each of its two parts finds is added to the tokens.
+    """Return the output of a layer, which adds the outputs of its two parts to the tokens.
 
-    x: (..., n, d).  The others: functions that return the shape they get.  Returns (..., n, d).
+    x: (..., n, d).  The other arguments: functions that return the shape they get.
+    Returns (..., n, d).
     Source: Vaswani et al. 2017, section 3.1, with the norms placed as in Xiong et al. 2020.
     """
     x = x + attention(norm_1(x))
@@ -249,7 +249,7 @@ def block(x, norm_1, attention, norm_2, feed_forward):
 
 
 def next_word_loss(scores, words):
-    """The mean of next_word_losses over all texts of a batch.
+    """Return the mean of next_word_losses over all texts of a batch.
 
     scores: (b, n, v).  words: (b, n), whole numbers from 0 to v - 1, n >= 2.  Returns a number.
     """
@@ -257,8 +257,9 @@ def next_word_loss(scores, words):
 
 
 def next_chances(scores, temperature):
-    """The chance of each of v known words to come next.
+    """Return the probability of each of v known words to come next.
 
-    scores: (n, v), row i after token i.  temperature: as in softmax.  Returns (v,), with sum 1.
+    scores: (n, v); row i scores the words after token i.  temperature: as in softmax.
+    Returns (v,), with sum 1.
     """
     return softmax(scores[-1], temperature)

@@ -1,7 +1,7 @@
 """Attention as modules, as lessons 5, 7 and 9 build it: one definition each.
 
-A module takes inputs (..., n, d_in), and its outputs are (..., n, d_out), where it says nothing
-else. Sizes as in functions.py; what cannot fit raises InputError. Source of the classes, their
+Unless stated otherwise, a module takes inputs (..., n, d_in) and returns outputs (..., n, d_out).
+Sizes as in functions.py; arguments that cannot fit raise InputError. Source of the classes, their
 arguments and the order in which they create their parameters (query, key, value, out_proj):
 Raschka, Build a Large Language Model (From Scratch), chapter 3.
 """
@@ -16,9 +16,9 @@ from .functions import attention_weights, causal_mask, merge_heads, scaled_score
 
 # Lesson 05
 class SelfAttention(nn.Module):
-    """qkv_attention with matrices that can be trained, drawn from 0 to 1 by torch.rand.
+    """qkv_attention with trainable matrices, drawn from 0 to 1 by torch.rand.
 
-    d_in, d_out: width of the inputs and of the outputs, at least 1.
+    d_in, d_out: widths of the inputs and of the outputs, at least 1.
     """
 
     def __init__(self, d_in, d_out):
@@ -41,8 +41,8 @@ class SelfAttentionLinear(nn.Module):
     """SelfAttention with nn.Linear, which draws smaller numbers around 0 and keeps each
     matrix transposed, as (d_out, d_in).
 
-    d_in, d_out: as for SelfAttention.  qkv_bias: also add a trained vector to each of
-    query, key and value.
+    d_in, d_out: as for SelfAttention.  qkv_bias: whether a trained vector is added to each query,
+    key and value.
     """
 
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -68,8 +68,8 @@ class SelfAttentionLinear(nn.Module):
 class CausalAttention(SelfAttentionLinear):
     """One head of causal attention, with dropout on its weights.
 
-    context_length: the most tokens an input may have.  dropout: 0 <= dropout < 1.  The other
-    arguments are those of SelfAttentionLinear.
+    context_length: the largest number of tokens an input may have.  dropout: 0 <= dropout < 1.
+    The other arguments are those of SelfAttentionLinear.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -83,7 +83,7 @@ class CausalAttention(SelfAttentionLinear):
         n, most = keys.shape[-2], len(self.mask)
         if n > most:
             raise InputError(
-                f"the inputs have {n} tokens, and the module was created with context_length = "
+                f"the inputs have {n} tokens, but the module was created with context_length = "
                 f"{most}. Shorten the inputs, or create it with context_length = {n}."
             )
         scores = scaled_scores(queries, keys)
@@ -97,8 +97,8 @@ class CausalAttention(SelfAttentionLinear):
 class MultiHeadAttentionWrapper(nn.Module):
     """Several heads of CausalAttention side by side.
 
-    d_out: width of ONE head; the outputs are num_heads * d_out wide.  The other arguments
-    are those of CausalAttention.
+    d_out: width of ONE head; the outputs are num_heads * d_out wide.  The other arguments are those
+    of CausalAttention.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):

@@ -16,9 +16,17 @@ def established(seen):
     seen: the Evidence on a wrong answer.
     """
     found = _alone(seen)
-    if found or seen.probes[seen.wrong[0]].if_right:
-        return found  # no stage is wrong where all that goes before is right
-    return _together(seen)
+    if not found and not seen.probes[seen.wrong[0]].if_right:
+        found = _together(seen)  # no stage is wrong where all that goes before is right
+    # The numbers shown are those of the first wrong probe: what is wrong there is told first.
+    return tuple(sorted(found, key=lambda mistake: not _shows(seen, mistake)))
+
+
+def _shows(seen, mistake):
+    """Is the first wrong probe wrong with this mistake alone?"""
+    k, pipeline = seen.wrong[0], seen.exercise.pipeline
+    given = [_Case(seen).given(pipeline.replace(choice), k) for choice in mistake.choices]
+    return not given or not all(seen.is_right(k, result) for result in given)
 
 
 def is_gone(seen, found, name, before):
@@ -133,9 +141,9 @@ class _Case:
 
     def fits(self, code):
         """Does this code, or pipeline, give these results?"""
-        return all(same(self.results[k], self._given(code, k)) for k in self.order)
+        return all(same(self.results[k], self.given(code, k)) for k in self.order)
 
-    def _given(self, code, k):
+    def given(self, code, k):
         """The Result of our own code on probe k. A class is not built for another formula: what
         else can be seen of it does not depend on that."""
         probe = self.seen.probes[k]

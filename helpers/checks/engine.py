@@ -4,6 +4,7 @@ diagnose.py names a mistake only when it gives exactly the student's numbers, or
 counterfactual shows it; else facts.py says what can be seen without knowing the cause.
 """
 
+import re
 import time
 
 from .. import guard
@@ -16,8 +17,18 @@ from .exercises import CHECKED
 from .facts import fact_of
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, call_ours, same, was_stopped
+from .slips import mended
 from .unnamed import fingerprint, named
-from .verdict import Verdict, not_written, refusal, remember, right, show, told_before
+from .verdict import (
+    Verdict,
+    met_before,
+    not_written,
+    refusal,
+    remember,
+    right,
+    show,
+    told_before,
+)
 
 
 def check(name, fn=None):
@@ -30,7 +41,7 @@ def check(name, fn=None):
     """
     looked = guard.call(misuse, name, fn)  # its attributes are code of the student's, too
     if looked.error:
-        verdict = refusal("check: your answer cannot be looked at.", looked.complaint())
+        verdict = refusal("check: your answer cannot be examined.", looked.complaint())
     elif looked.value:
         verdict = refusal(*looked.value)
     else:
@@ -63,7 +74,20 @@ def _examine(exercise, fn, call_safely):
             break
     if not evidence.wrong:
         evidence.look_again()
-    return _failed(evidence) if evidence.wrong else right(exercise.name)
+    return _failed(evidence) if evidence.wrong else right(exercise.name, _beside(evidence))
+
+
+def _beside(evidence):
+    """Return a sentence on how a right answer does it, if there is something to say; or ""."""
+    exercise = evidence.exercise
+    names = "|".join(filter(None, (exercise.name, exercise.avoid)))
+    if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
+        return f"But {found[1]} does the work: can you write it without {found[1]}?"
+    forward = re.search(r"(?s)def forward\(.*?(?=\n *def |$)", evidence.code)
+    if exercise.is_class and forward and re.search(r"torch\.(ones|full)\(", forward[0]):
+        if "device" not in forward[0]:
+            return "But what forward creates does not move to another device with the module."
+    return ""
 
 
 def _within(seconds, call_safely):
@@ -112,6 +136,9 @@ def _failed(evidence):
     names = tuple(mistake.name for mistake in found)
     before = told_before(name, names)
     gone = [n for n in before if n not in names and is_gone(evidence, found, n, before)]
-    said = message.failure(evidence, found, None if found else fact_of(evidence), gone)
+    fact = None if found else fact_of(evidence)
+    if names and met_before(name, names[0], evidence.code):
+        fact = next(iter(mended(evidence)), None)
+    said = message.failure(evidence, found, fact, gone)
     unnamed = () if names else (fingerprint(evidence), said.head.partition(": ")[2])
     return Verdict(False, said, names, unnamed)

@@ -78,7 +78,7 @@ class Probe:
 
     def again(self):
         later = returned_later if self.measure is returned else self.measure
-        label = f"{self.label}, after other arguments"
+        label = f"{self.label}, again after other arguments"
         return replace(self, label=label, measure=later, if_right=True)
 
     def single(self):
@@ -175,6 +175,7 @@ class Exercise:
     formula_args: takes a Probe, returns the arguments of the pipeline there, or None where
     something else is looked at.
     first_is_tensor: is the first argument one, so that it can be changed in place?
+    avoid: names of functions that the text asks to do without, as a regular expression.
     """
 
     signature: str
@@ -189,6 +190,7 @@ class Exercise:
     formula_args: Callable = lambda probe: probe.args
     first_is_tensor: bool = True
     texts: str = ""
+    avoid: str = ""
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -247,7 +249,7 @@ def everywhere(exercise):
         table[IN_PLACE] = detected(lambda seen: any(r.changed for r in seen.mine))
     if exercise.kind != "positions":  # among whole numbers there is no NaN
         # NaN has many causes; that zeros cure it shows this one.
-        table["accumulates into torch.empty"] = detected(lambda seen: seen.cured_by_zeros)
+        table["added to what torch.empty gives"] = detected(lambda seen: seen.cured_by_zeros)
     return mistakes_in(table)
 
 

@@ -1,7 +1,10 @@
 """What to try where no cause is known: what the error says, and sizes that the code has fixed."""
 
+import ast
+import difflib
 import linecache
 import re
+from contextlib import suppress
 
 import torch
 
@@ -12,41 +15,112 @@ from .texts import contents
 def after_error(error, seen):
     """What to try after this error."""
     text = f"{type(error).__name__}: {error}"
+    if said := _meant(error, seen):
+        return said
     for entry in contents("slips.toml")["errors"]:
-        if re.search(entry["words"], text):
+        if re.search(entry["words"], text) and re.search(entry.get("code", ""), seen.code):
             return entry["try"]
     if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
-        return "subtract the LARGEST score first: Python's exp overflows above 709."
+        return "subtract the LARGEST score first: math.exp overflows above 709."
     if said := fixed(seen):
         return said
     if found := re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", text):
         last = int(found[2]) - 1
-        return f"the last index there is {last}: let the loop count what it reads from."
+        return f"print the index just before that line: the last one allowed is {last}."
     if seen.exercise.is_class and isinstance(error, NameError):
-        return "is it known in __init__ only? Keep it there as self.name, and use self.name here."
+        return "is it defined in __init__ only? Store it as self.name, and use that here."
     if "shapes cannot be multiplied" in text and (names := data_from_above(seen.answer)):
         missing = "is self. missing? " if seen.exercise.is_class else ""
-        return f"{missing}{names[0]} is a name from a cell above, not what is given."
+        return f"{missing}{names[0]} is a name from a cell above, not one of the arguments."
     if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, seen)):
-        return f"see whether these fit: in that line {found}."
-    return "print what goes into that line, just before it."
+        which = "these shapes fit" if " is " in found.partition(" is ")[2] else "this shape fits"
+        return f"check whether {which}: in that line {found}."
+    return "print what goes into that line, just before it runs."
 
 
-def _shapes(error, seen):
-    """Such as "a is (6, 3), b is (2, 3)": the tensors of the line that raised."""
+def _meant(error, seen):
+    """Return "did you mean ...?" for a name that is misspelt; "" where no known one is near it."""
+    name = getattr(error, "name", None)
+    if isinstance(error, NameError) and name and (step := _step_of(error, seen)):
+        known = {**step.tb_frame.f_globals, **step.tb_frame.f_locals}
+    elif isinstance(error, AttributeError) and name:
+        known = dir(error.obj)
+    else:
+        return ""
+    near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
+    if near:
+        return f"did you mean `{near[0]}`? `{name}` is not defined there."
+    if isinstance(error, NameError) and not seen.exercise.is_class and name not in ("self", "inf"):
+        return f"`{name}` is not defined: compute it from the arguments, {seen.exercise.takes}."
+    return ""
+
+
+def _step_of(error, seen):
+    """Return the last step of the traceback that is in the student's code, or None."""
     files = {code.co_filename for code in all_codes(seen.answer)}
     step, last = error.__traceback__, None
     while step:
         last = step if step.tb_frame.f_code.co_filename in files else last
         step = step.tb_next
-    if last is None:
+    return last
+
+
+VIEWS = "transpose", "permute", "unsqueeze", "squeeze", "flatten", "float", "t"
+
+
+def _shapes(error, seen):
+    """Return such as "a is (6, 3), b.T is (3, 2)": the tensors of the operation that raised."""
+    step = _step_of(error, seen)
+    if step is None:
         return ""
-    frame = last.tb_frame
-    line = linecache.getline(frame.f_code.co_filename, last.tb_lineno)
-    names = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*", line))
-    space = {**frame.f_globals, **frame.f_locals}
-    found = {name: space[name] for name in names if torch.is_tensor(space.get(name))}
-    return ", ".join(f"{name} is {tuple(x.shape)}" for name, x in found.items() if x.dim())
+    found, todo = {}, [_raising(step)]
+    while todo:
+        node = todo.pop(0)
+        value = _viewed(node, step.tb_frame) if isinstance(node, ast.expr) else None
+        if torch.is_tensor(value) and value.dim():
+            found[ast.unparse(node)] = tuple(value.shape)
+        else:
+            todo += ast.iter_child_nodes(node)
+    return ", ".join(f"{name} is {shape}" for name, shape in found.items())
+
+
+def _viewed(node, frame):
+    """Return the value of a name, an attribute or a part of it; None where more is computed."""
+    for part in ast.walk(node):
+        name = getattr(getattr(part, "func", None), "attr", None)
+        if isinstance(part, ast.Call) and name not in VIEWS:
+            return None
+        if isinstance(part, ast.BinOp | ast.Lambda | ast.comprehension | ast.NamedExpr | ast.Await):
+            return None
+    with suppress(Exception):
+        code = compile(ast.Expression(node), "<view>", "eval")
+        return eval(code, frame.f_globals, frame.f_locals)
+    return None
+
+
+def _raising(step):
+    """Return the tree of the expression that raised, as far as Python knows it."""
+    code = step.tb_frame.f_code
+    first, last, start, end = list(code.co_positions())[step.tb_lasti // 2]
+    lines = linecache.getlines(code.co_filename)[first - 1 : last] if first and last else []
+    if lines and start is not None:
+        lines[-1] = lines[-1].encode()[:end].decode()
+        lines[0] = lines[0].encode()[start:].decode()
+    with suppress(SyntaxError):
+        return ast.parse(f"({''.join(lines)})", mode="eval")
+    return ast.Module([], [])
+
+
+def _written(seen):
+    """Return the whole numbers in the code, but for those that name dimensions."""
+    if not seen.code:
+        return {x for code in all_codes(seen.answer) for x in code.co_consts if type(x) is int}
+    tree = ast.parse(seen.code)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    turns = "transpose", "permute", "softmax", "sum", "stack", "cat", "unsqueeze", "swapaxes"
+    dims = {x for call in calls if getattr(call.func, "attr", "") in turns for x in ast.walk(call)}
+    found = {x for x in ast.walk(tree) if isinstance(x, ast.Constant) and type(x.value) is int}
+    return {x.value for x in found - dims}
 
 
 def fixed(seen):
@@ -55,13 +129,10 @@ def fixed(seen):
         return ""
     first = seen.probes[0].args
     sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
-    written = {
-        x for code in all_codes(seen.answer) for x in code.co_consts if type(x) is int and x > 1
-    }
-    if numbers := sorted(sizes & written):
+    if numbers := sorted(sizes & _written(seen) - {0, 1}):
         said = " and ".join(map(str, numbers))
-        return f"see whether {said} in your function is a size: take sizes from the arguments."
+        return f"check whether {said} in your function is a size: take sizes from the arguments."
     if names := data_from_above(seen.answer):
         said = " and ".join(names)
-        return f"your function uses {said} of a cell above, the same whatever it is given."
+        return f"use the arguments, not {said}: a name from a cell above is the same in all calls."
     return ""

@@ -11,7 +11,7 @@ from .texts import text_of
 WIDTH = 98
 SHOWN = 3  # numbers of each side
 TRY = "Try:"
-ALIKE = "Your code gives the same numbers as others that were given this name."  # by a teacher
+ALIKE = "Your code gives the same numbers as other answers that were given this name."
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def failure(seen, found, fact=None, gone=()):
     """Return the Message for a wrong answer.
 
     found: the mistakes that are established, in the order in which the computation runs. The
-    first is told, the others are counted.  fact: the Fact that is told if there are none.
+    first is told, the others are counted.  fact: the Fact that is told if there are none; else
+    the one whose advice is given, because that of the first mistake was not enough.
     gone: names of those that were told before and are established not to be there now.
     """
     exercise, k = seen.exercise, seen.wrong[0]
@@ -87,12 +88,13 @@ def failure(seen, found, fact=None, gone=()):
         what, advice, why = f"{found[0].name}.", text.advice, text.why
         if found[0].is_alike:
             why = f"{why} {ALIKE}".strip()
+        advice = fact.advice if fact else advice
     else:
         what, advice, why = fact
     partly = f"Right on {seen.probes[0].label}, wrong on {seen.probes[k].label}."
     sentence, table = _evidence(seen, k)
     more = len(found) - 1
-    come = "mistake comes" if more == 1 else "mistakes come"
+    others = "is 1 more mistake" if more == 1 else f"are {more} more mistakes"
     printed = [line for line in clean(seen.mine[0].outcome.printed).splitlines() if line.strip()]
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"
     return Message(
@@ -101,7 +103,7 @@ def failure(seen, found, fact=None, gone=()):
         why=tuple(filter(None, (k > 0 and not exercise.is_class and partly, why, sentence))),
         table=table,
         advice=advice[:1].upper() + advice[1:],
-        after=f"{more} more {come} after it; mend this one first." if more > 0 else "",
+        after=f"There {others}; fix this one first." if more > 0 else "",
         printed=(title, *(shorten(line.strip(), WIDTH - 6) for line in printed[:3]))
         if printed
         else (),
@@ -126,7 +128,7 @@ def _evidence(seen, k):
     if table is None:
         return sentence, numbers
     # One table is enough: the argument's, because what else is wrong may come from it.
-    return said or "What it returned there is wrong too.", table
+    return said or "What it returned there is also wrong.", table
 
 
 def difference(label, mine, right):
@@ -144,15 +146,15 @@ def difference(label, mine, right):
         at, got, want = _beside(got, want)
         return "", Table(f"On {label}{at}:", (("yours", *got), ("right", *want)))
     if got.dim() == 0:
-        return f"On {label} it returned one single number; right is shape {_shape(want)}.", None
-    text = f"On {label} the shape is {_shape(got)}; right is {_shape(want)}."
+        return f"On {label} it returned a single number; the right shape is {_shape(want)}.", None
+    text = f"On {label} the shape is {_shape(got)}, but should be {_shape(want)}."
     if got.numel() == want.numel() and close(got.flatten(), want.flatten()):
         text += " The numbers themselves are right."
     return text, None
 
 
 def _observed(mine, right):
-    """Rows such as ("matrices to train:", "yours 0,", "right 3"), of the facts that differ."""
+    """Yield rows such as ("masks to train:", "yours 1,", "right 0"), of the facts that differ."""
     for name, value in mine.items():
         if name not in right:
             yield f"{name}:", _shown(value)

@@ -70,8 +70,8 @@ def _of_function(exercise, fn):
     if inspect.isclass(fn) or not callable(fn):
         what = f"the class {fn.__name__}" if inspect.isclass(fn) else kind(fn)
         return (
-            f"{name}: a function is expected, this is {what}.",
-            f"Write def my_{name}{signature}: and pass its name, without calling it.",
+            f"{name}: check() expects a function, but this is {what}.",
+            f"Write def my_{name}{signature}: and pass its name without calling it.",
         )
     own = getattr(fn, "__name__", "")
     own = own if own.isidentifier() else f"my_{name}"
@@ -84,14 +84,14 @@ def _of_class(exercise, cls):
     if isinstance(cls, nn.Module):
         own = type(cls).__name__
         return (
-            f"{name}: a class is expected, this is an object of the class {own}.",
-            f'Pass the class itself, without calling it: check("{name}", {own}).',
+            f"{name}: check() expects a class, but this is an object of the class {own}.",
+            f'Pass the class itself without calling it: check("{name}", {own}).',
         )
     if not inspect.isclass(cls):
         what = "a function" if inspect.isroutine(cls) else kind(cls)
         return (
-            f"{name}: a class is expected, this is {what}.",
-            f"Write class My{name}(nn.Module): and pass its name, without calling it.",
+            f"{name}: check() expects a class, but this is {what}.",
+            f"Write class My{name}(nn.Module): and pass its name without calling it.",
         )
     if not issubclass(cls, nn.Module):
         return (
@@ -102,7 +102,7 @@ def _of_class(exercise, cls):
     init = f"def __init__{exercise.takes.replace('(', '(self, ', 1)}:"
     forward = "def forward(self, inputs):"
     return _refused(f"{name}: your class", cls, wanted, init) or _refused(
-        f"{name}: the forward of your class", cls.forward, ["self", "inputs"], forward
+        f"{name}: forward in your class", cls.forward, ["self", "inputs"], forward
     )
 
 
@@ -120,9 +120,9 @@ def _refused(what, fn, wanted, write):
     try:
         takes.bind(*wanted)
     except TypeError:
-        given = "the inputs alone" if wanted[0] == "self" else f"({', '.join(wanted)})"
+        given = "the inputs only" if wanted[0] == "self" else f"({', '.join(wanted)})"
         return (
             f"{what} takes ({', '.join(takes.parameters)}).",
-            f"It is called with {given}: write {write}",
+            f"The check calls it with {given}, so write {write}",
         )
     return None

@@ -89,7 +89,7 @@ def keeping(cls, inputs, sizes, matrices):
     module = build(cls, sizes)
     parameters = list(module.named_parameters())
     kept = {
-        "matrices to train": [x for x in parameters if x[1].requires_grad],
+        "matrices (d_in, d_out) to train": [x for x in parameters if x[1].requires_grad],
         "matrices that are frozen": [x for x in parameters if not x[1].requires_grad],
         "matrices in plain tensors": [*_plain(module), *module.named_buffers()],
         "matrices in a Python list": _listed(module),
@@ -124,7 +124,7 @@ def outputs_like(reference):
         found = blocks(module.named_parameters(), sizes)
         if len(found) != 3:
             module(inputs)  # an error is shown before anything else
-            return Observed({"matrices to train": len(found)})
+            return Observed({"matrices (d_in, d_out) to train": len(found)})
         first, *others = orders(found)
         put(module, found, first, matrices)
         result = _outputs(module, inputs)
@@ -163,7 +163,7 @@ def training(cls, inputs, sizes, matrices, biases=False):
     """Whether it can be used and trained like any other module. biases: may it have them?"""
     number = len(blocks(build(cls, sizes).named_parameters(), sizes))
     if number != 3:
-        return Observed({"matrices to train": number})
+        return Observed({"matrices (d_in, d_out) to train": number})
 
     def made():
         module = build(cls, sizes)
@@ -221,6 +221,21 @@ def birth(cls, inputs, sizes, *_):
     pairs = zip(*(blocks(each, sizes) for each in named), strict=False)
     alike = (torch.equal(x, y) and bool((x != x[0, 0]).any()) for (_, x), (_, y) in pairs)
     return Observed({ALIKE: any(alike)})
+
+
+LEARNS = "a gradient reaches what it is given"
+
+
+def learning(loss, given, *others):
+    """Whether a loss, a function of the tensor `given`, can be trained."""
+    given = given.clone().requires_grad_()
+    with torch.enable_grad(), suppress(RuntimeError):  # numpy takes nothing that is trained
+        (gradient,) = _gradients(loss(given, *others), [given])
+        return Observed({LEARNS: gradient is not None and bool(gradient.any())})
+    return Observed({LEARNS: False})
+
+
+CUT_OFF = {"gradient cut": detected(lambda seen: seen.fact(LEARNS) is False)}
 
 
 def drawing(cls, inputs, sizes, matrices):
@@ -306,7 +321,7 @@ def _cut(seen):
 
 
 def _more_to_train(seen):
-    return (seen.fact(BESIDE) or 0) > 0 or (seen.fact("matrices to train") or 0) > 3
+    return (seen.fact(BESIDE) or 0) > 0 or (seen.fact("matrices (d_in, d_out) to train") or 0) > 3
 
 
 # Mistakes in what a class does with its matrices, whatever its formula.
@@ -316,15 +331,15 @@ KEEPING = {
     ),
     "Python list of layers": detected(_has("matrices in a Python list")),
     "plain tensors as weights": detected(_has("matrices in plain tensors")),
-    "requires_grad=False left": detected(_has("matrices that are frozen")),
+    "requires_grad=False left in": detected(_has("matrices that are frozen")),
     "new random weights in forward": detected(
         lambda seen: bool(seen.measured(drawing, "matrices drawn in forward"))
     ),
     "gradient cut": detected(_cut),
-    "dropout that is not asked for": cured(NothingDropped),
-    "other numbers in training": detected(_differs_in_training),
-    "changed by the calls before": detected(_has(CHANGES)),
-    "more kept at each call": detected(_has(GROWS)),
-    "more to train than is asked for": detected(_more_to_train),
+    "dropout not asked for": cured(NothingDropped),
+    "different numbers in training": detected(_differs_in_training),
+    "changed by earlier calls": detected(_has(CHANGES)),
+    "keeps more at each call": detected(_has(GROWS)),
+    "more to train than asked for": detected(_more_to_train),
     "the same matrices in every module": detected(lambda seen: bool(seen.measured(birth, ALIKE))),
 }

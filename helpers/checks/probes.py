@@ -75,8 +75,8 @@ def rows_with_temperature():
     of_words, some, large, low, *_ = (probe.args[0] for probe in rows())
     return [
         Probe("the scores of journey, temperature 2", (of_words, 2.0)),
-        Probe("scores with a 0 and negative ones, temperature 0.25", (some, 0.25)),
-        Probe("scores near 500, temperature 0.5", (large / 2, 0.5)),
+        Probe("scores with a 0 and negative ones, temperature 1", (some, 1.0)),
+        Probe("scores near 50, temperature 0.05", (large / 20, 0.05)),
         # So near to 1 that a maximum is good enough here, be it the undivided one.
         Probe("scores from -9600 to -1000, temperature 1.0625", (1.0625 * low, 1.0625)),
         *wide(any_size("n"), "temperature"),

@@ -6,6 +6,7 @@ right; that is an experiment like those of counterfactual.py.
 
 import ast
 import copy
+import inspect
 import re
 import time
 from itertools import chain, combinations, islice, product
@@ -15,7 +16,7 @@ import torch
 from .code import data_from_above, own_functions
 from .texts import Fact, contents
 
-MOST, SECONDS = 250, 1.0  # so many changes are tried, and so long a processor works on them
+MOST, SECONDS = 400, 1.0  # so many changes are tried, and so long a processor works on them
 
 
 def mended(seen):
@@ -30,7 +31,7 @@ def mended(seen):
         end = time.thread_time() + SECONDS
         for what, advice, pairs in islice(changes, MOST):
             if seen.right_with(_changed(tree, pairs)):
-                why = "With one small change of your code everything is right."
+                why = "With one small change to your code, everything is right."
                 # If it is right as it is, then its own cells have left something behind.
                 found.extend([] if seen.right_with(tree) else [Fact(what, advice, why)])
                 return
@@ -57,7 +58,7 @@ def _said(node):
 
 
 def _for(what, old, new):
-    return what, f"write {_said(new)} for {_said(old)}.", [(old, new)]
+    return what, f"write {_said(new)} instead of {_said(old)}.", [(old, new)]
 
 
 def _code(text):
@@ -106,6 +107,8 @@ def _in_the_table(*kinds):
 
     def slip(tree, seen):
         for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in kinds):
+            if re.search(entry.get("unless", "(?!)"), seen.code):
+                continue
             for line in entry["write"]:
                 pattern, new = map(_code, line.split("  ->  "))
                 inside = _all(tree, ast.For) if entry.get("in_loops") else [tree]
@@ -138,7 +141,7 @@ def _power(tree, seen):
     if _all(tree, ast.BitXor):
         # As text, because ** binds tighter than ^.
         new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
-        yield "^ is no power in Python.", "write ** for ^.", [(tree, new)]
+        yield "^ is not a power in Python.", "write ** instead of ^.", [(tree, new)]
 
 
 def _return_in_a_loop(tree, seen):
@@ -147,7 +150,7 @@ def _return_in_a_loop(tree, seen):
             for end in (x for x in inner if isinstance(x, ast.Return)):
                 rest = [x for x in inner if x is not end] or [ast.Pass()]
                 new = [*body[:k], _changed(loop, [(inner, rest)]), end, *body[k + 1 :]]
-                advice = f"write {_said(end)} under the loop, as far left as its `for`."
+                advice = f"write {_said(end)} after the loop, indented like its `for`."
                 yield "`return` inside the loop ends it in its first round.", advice, [(body, new)]
 
 
@@ -159,19 +162,19 @@ def _start_outside_the_loop(tree, seen):
                 new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
                 at = _said(within).replace(" …", "")
                 advice = f"write {_said(start)} as the first line inside {at}."
-                yield "each round goes on with what the round before left.", advice, [(body, new)]
+                yield "each round carries on from where the last one ended.", advice, [(body, new)]
 
 
 def _kept_between_calls(tree, seen):
     space = own_functions(seen.answer)[0].__globals__
-    advice = "write {} as the first line inside."
+    advice = "write {} as the first line of the function."
     for function, _ in _functions(tree):
         if function.args.defaults and not isinstance(function.args.defaults[-1], ast.Constant):
             new = copy.deepcopy(function)
             name, value = new.args.args.pop().arg, new.args.defaults.pop()
             start = ast.Assign([ast.Name(name, ast.Store())], value)
             new.body.insert(0, start)
-            what = f"{name} is made once, by `def`, and kept from call to call."
+            what = f"{name} is created once, by `def`, and kept from call to call."
             yield what, advice.format(_said(start)), [(function, new)]
         for name in dict.fromkeys(node.id for node in _all(function, ast.Name)):
             value = space.get(name)
@@ -179,7 +182,7 @@ def _kept_between_calls(tree, seen):
             if zeros or type(value) in (list, dict, set, int, float):
                 start = _code(f"{name} = {zeros or repr(type(value)())}")
                 rest = [x for x in function.body if not isinstance(x, ast.Global)]
-                what = f"{name} is kept from call to call, in a cell above."
+                what = f"{name} from a cell above is kept from call to call."
                 yield what, advice.format(_said(start)), [(function.body, [start, *rest])]
 
 
@@ -203,10 +206,13 @@ def _without_self(tree, seen):
     for method, args in methods:
         if names := [n for n in _all(method, ast.Name) if n.id in own.difference(args)]:
             pairs = [(n, ast.Attribute(_name("self"), n.id, n.ctx)) for n in names]
-            groups.append((method.name, names[0].id, pairs))
-    groups += [(*a[:2], a[2] + b[2]) for a, b in combinations(groups, 2)]
-    for method, name, pairs in groups:
-        advice = f"write self.{name} for {name}: without self. it is another variable."
+            groups.append((method.name, list(dict.fromkeys(n.id for n in names)), pairs))
+    groups += [(a[0], a[1], a[2] + b[2]) for a, b in combinations(groups, 2)]
+    for method, missing, pairs in groups:
+        name = missing[0]
+        advice = f"write self.{name} instead of {name}: they are different variables."
+        if len(missing) > 1:
+            advice = f"write self. before each of these: {', '.join(missing)}."
         yield f"self. is missing in {method}.", advice, pairs
 
 
@@ -216,21 +222,21 @@ def _wrong_name(tree, seen):
     for wanted, method in product({"__init__", "forward"}.difference(names), methods):
         new = copy.copy(method)
         new.name = wanted
-        advice = f"write def {wanted}(...) for def {method.name}(...)."
+        advice = f"write def {wanted}(...) instead of def {method.name}(...)."
         yield f"{wanted} is spelled {method.name}.", advice, [(method, new)]
         for inner in (x for x in method.body if getattr(x, "name", "") == wanted):
             rest = [x for x in method.body if x is not inner]
             new = [*(_changed(m, [(method.body, rest)]) for m in methods), inner]
-            advice = f"move def {wanted} to the left, as far as def {method.name}."
-            yield f"{wanted} stands inside {method.name}.", advice, [(methods, new)]
+            advice = f"indent def {wanted} only as far as def {method.name}."
+            yield f"{wanted} is inside {method.name}.", advice, [(methods, new)]
 
 
 def _names_from_above(tree, seen):
     for (function, args), name in product(_functions(tree), data_from_above(seen.answer)):
         for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
             pairs = [(n, _code(value)) for n in _all(function, ast.Name) if n.id == name]
-            what = f"{name} is a name from a cell above, not what the function is given."
-            yield what, f"write {value} for {name}.", pairs
+            what = f"{name} is a name from a cell above, not one of the arguments."
+            yield what, f"write {value} instead of {name}.", pairs
 
 
 def _written_sizes(tree, seen):
@@ -249,22 +255,25 @@ def _written_sizes(tree, seen):
         for names in product(*(options[value] for value in values)):
             said = dict(zip(values, names, strict=True))
             what = f"a size is written as a number: {' and '.join(map(str, values))}."
-            advice = ", ".join(f"{name} for {value}" for value, name in said.items())
+            advice = ", ".join(f"{name} instead of {value}" for value, name in said.items())
             pairs = [(c, _code(said[c.value])) for c in integers if c.value in said]
             yield what, f"write {advice}.", pairs
 
 
 def _exchanged(tree, seen):
-    for function, _ in _functions(tree):
-        args = [arg for arg in function.args.args if arg.arg != "self"]
-        for a, b in combinations(args, 2):
+    asked = list(inspect.signature(seen.exercise.reference).parameters)
+    for function, names in _functions(tree):
+        if names != asked and sorted(names) == sorted(asked):  # the exercise's signature stays
+            args = sorted(function.args.args, key=lambda arg: [*asked, arg.arg].index(arg.arg))
+            own = [arg for arg in function.args.args if arg.arg == "self"]
             new = copy.copy(function)
-            new.args = _changed(function.args, [(a, b), (b, a)])
+            new.args = copy.copy(function.args)
+            new.args.args = [*own, *(arg for arg in args if arg.arg != "self")]
             line = f"def {new.name}({', '.join(x.arg for x in new.args.args)})"
-            yield f"{a.arg} and {b.arg} are exchanged.", f"write {line}.", [(function, new)]
+            yield "the arguments are in a different order.", f"write {line}.", [(function, new)]
     for call in _all(tree, ast.Call):
         for a, b in zip(call.args, call.args[1:], strict=False):
-            yield _for("two arguments are exchanged.", call, _changed(call, [(a, b), (b, a)]))
+            yield _for("two arguments are swapped.", call, _changed(call, [(a, b), (b, a)]))
 
 
 def _dimensions(tree, seen):
@@ -277,9 +286,12 @@ def _dimensions(tree, seen):
             dims += [x for x in old.args if x not in args]
             for dim in (*dims, ast.Constant(-1), ast.Constant(0)):
                 new = ast.Call(old.func, args, [*others, ast.keyword("dim", dim)])
-                yield _for(f"{name} goes over another dimension.", old, new)
+                what = f"{name} runs over the wrong dimension."
+                if dims and dim is dims[0]:
+                    what = "keepdim=True is too much here."
+                yield _for(what if dims else f"{name} needs a dimension here.", old, new)
                 keep = [*new.keywords, ast.keyword("keepdim", ast.Constant(True))]
-                what = "keepdim=True is missing, so the shapes do not stand beside each other."
+                what = "keepdim=True is missing, so the shapes do not line up."
                 if dim in dims:
                     yield _for(what, old, ast.Call(old.func, args, keep))
 
@@ -289,14 +301,14 @@ def _calls(tree, seen):
     for old in _all(tree, ast.Attribute):
         if _is_name(old.value, "math", "np", "numpy"):
             new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            yield _for(f"{ast.unparse(old)} does not take tensors.", old, new)
+            yield _for(f"{ast.unparse(old)} does not accept tensors.", old, new)
         elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
-            yield _for("a method without its () is not called.", old, ast.Call(old, [], []))
+            yield _for("a method is not called without its ().", old, ast.Call(old, [], []))
     for old in (x for x in _all(tree, ast.Call) if x.args):
         name = ast.unparse(old.func)
         if name.startswith("torch."):
             new = ast.Call(_code("torch.as_tensor"), old.args[:1], [])
-            yield _for(f"{name} takes tensors only.", old, _changed(old, [(old.args[0], new)]))
+            yield _for(f"{name} accepts tensors only.", old, _changed(old, [(old.args[0], new)]))
 
 
 def _another_index(tree, seen):
@@ -306,10 +318,10 @@ def _another_index(tree, seen):
         for index, name in product(_all(old.slice, ast.Name), names):
             if name != index.id:
                 new = _changed(old, [(index, _name(name))])
-                yield _for(f"{index.id} is the index of something else.", old, new)
+                yield _for(f"{index.id} is the wrong index here.", old, new)
     for old, name in product(_all(tree, ast.Call), _arguments(tree)):
         if _is_name(old.func, "range"):
-            yield _for("the loop counts to another end.", old, _code(f"range(len({name}))"))
+            yield _for("the loop ends at the wrong number.", old, _code(f"range(len({name}))"))
 
 
 def _too_much(tree, seen):
@@ -317,20 +329,20 @@ def _too_much(tree, seen):
         for k, old in enumerate(body):
             if isinstance(old, ast.Expr | ast.Assign | ast.AugAssign | ast.If):
                 new = [*body[:k], *body[k + 1 :]] or [ast.Pass()]
-                yield f"{_said(old)} is too much.", f"leave out {_said(old)}.", [(body, new)]
+                yield f"{_said(old)} is not needed.", f"leave out {_said(old)}.", [(body, new)]
             if isinstance(old, ast.If):
                 new = [*body[:k], *old.body, *body[k + 1 :]]
-                advice = f"leave out {_said(old)}, but not what stands under it."
-                yield f"{_said(old)} is too much.", advice, [(body, new)]
+                advice = f"leave out {_said(old)}, but keep what is indented under it."
+                yield f"{_said(old)} is not needed.", advice, [(body, new)]
     for old in _all(tree, ast.Call):
         for part in [*old.keywords, *old.args[1:]]:
             args, keywords = ([x for x in y if x is not part] for y in (old.args, old.keywords))
-            yield _for(f"{_said(part)} is too much.", old, ast.Call(old.func, args, keywords))
+            yield _for(f"{_said(part)} is not needed.", old, ast.Call(old.func, args, keywords))
     conditions = [node for test in _all(tree, ast.If) for node in ast.walk(test.test)]
     for old in _all(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
         for new in () if old in conditions else _parts(old):
             rest = _said(_changed(old, [(new, _name("…"))]))
-            yield _for(f"{rest} is too much.", old, new)
+            yield _for(f"{rest} is not needed.", old, new)
 
 
 def _parts(node, depth=2):
@@ -360,6 +372,7 @@ SLIPS = (
     _in_the_table("counts", "signs"),
     _exchanged,
     _another_index,
+    _in_the_table("more"),
     _too_much,
     _in_the_table("last"),
 )

@@ -38,8 +38,9 @@ class Verdict:
         """Nothing: the message is shown already when check() ends a cell."""
 
 
-def right(name):
-    return Verdict(True, Message(f"✔ {name}: right."))
+def right(name, beside=""):
+    """beside: a sentence on how it was done; may be empty."""
+    return Verdict(True, Message(f"✔ {name}: right.", after=beside))
 
 
 def not_written(name):
@@ -131,12 +132,20 @@ def _table(table):
 # By the name that was given to check(): the last verdict; the names that were told before, and
 # last.
 _verdicts, _told = {}, {}
+_met = {}  # (exercise, mistake) -> the code of whoever made it first
 
 
 def forget():
     """As in a new kernel."""
     _verdicts.clear()
     _told.clear()
+    _met.clear()
+
+
+def met_before(name, mistake, code):
+    """Was this mistake told of other code than this? Then advice that is code is due. A cell that
+    is run again, unchanged, says the same again."""
+    return bool(code) and _met.setdefault((name, mistake), code) != code
 
 
 def told_before(name, mistakes):
@@ -187,7 +196,7 @@ def _misuse(exercises):
     """As misuse.misuse(): what is wrong if these cannot be names of exercises, else None."""
     if not exercises or not all(isinstance(name, str) for name in exercises):
         return (
-            "progress: the names of exercises are expected.",
+            "progress: it expects the names of exercises.",
             'Write it like this: progress("scores", "all_scores").',
         )
     unknown = [name for name in exercises if name not in CHECKED]

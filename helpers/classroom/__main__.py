@@ -9,7 +9,7 @@ from .folder import clean
 
 
 def main(arguments=None):
-    """Returns the exit code: 0, or 2 where something cannot be read or was not done."""
+    """Return the exit code: 0, or 2 if something cannot be read or was not done."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom")
     parts = parser.add_subparsers(required=True)
     for name, module in (("watch", watching), ("release", release), ("grade", grade)):
@@ -18,7 +18,7 @@ def main(arguments=None):
         module.arguments(part)
         part.set_defaults(main=module.main)
     options = parser.parse_args(arguments)
-    # A name that the encoding does not know must not end the program.
+    # A name that cannot be encoded must not end the program.
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return options.main(options)

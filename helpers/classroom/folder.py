@@ -1,4 +1,4 @@
-"""A class's folder: its notebooks, whose they are, the lessons they come from."""
+"""Find a class's notebooks, the students they belong to, and the lessons they come from."""
 
 import os
 import re
@@ -13,21 +13,21 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def clean(text):
-    """Return the text on one line, without characters that steer a terminal; é is one character,
-    also where a file system makes two of it."""
+    """Return the text on one line, without characters that control a terminal; é is one character,
+    even if a file system stores two."""
     text = unicodedata.normalize("NFC", " ".join(str(text).split()))
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 @cache
 def lessons():
-    """The notebooks of the course, in their order."""
+    """Return the notebooks of the course, in order."""
     return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
 
 @cache
 def exercises_by_lesson():
-    """Name of the lesson -> names of its exercises, both in their order."""
+    """Return {name of a lesson: names of its exercises}, both in order."""
     return {
         path.stem: [name for name in CHECKED if path.stem.startswith(LESSON_OF[name])]
         for path in lessons()
@@ -38,7 +38,7 @@ def find(folder):
     """Return the notebooks, [(student, path)] sorted; [a sentence for each link, and for each
     folder that cannot be read]; [path of each other file].
 
-    Hidden files and folders are left out (copies that Jupyter keeps, leftovers of a Mac).
+    Hidden files and folders are left out (copies that Jupyter keeps, files that a Mac adds).
     """
     notebooks, left_out, others = [], [], []
 
@@ -50,7 +50,7 @@ def find(folder):
         files = [n for n in files if n[0] != "."]
         for path in (Path(place, name) for name in folders + files):
             if path.is_symlink():
-                left_out.append(f"{clean(path)} is a link: it was not followed.")
+                left_out.append(f"{clean(path)} is a link and was not followed.")
             elif path.name not in files:
                 continue
             elif path.suffix.lower() == ".ipynb":
@@ -62,7 +62,7 @@ def find(folder):
 
 
 def student_of(path):
-    """Return the student's name.  path: of the notebook, below the folder of the class."""
+    """Return the student's name.  path: of the notebook, relative to the folder of the class."""
     if len(path.parts) > 1:
         return clean(path.parts[0])
     stems = "|".join(re.escape(lesson.stem) for lesson in lessons())
@@ -71,11 +71,12 @@ def student_of(path):
     return clean(re.sub(f"^({stems})[ _-]+|[ _-]+({stems})$", "", name, flags=re.I))
 
 
-def refuse_full(folder, expected="empty folder"):
-    """Raise InputError where something may be lost."""
+def refuse_full(folder, expected="an empty folder"):
+    """Raise InputError if the folder is not empty, so that nothing is overwritten."""
     try:
         full = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     except OSError as error:
         raise InputError(f"{clean(folder)} cannot be read: {error.strerror}.") from None
     if full:
-        raise InputError(f"{clean(folder)} is no {expected}; nothing is overwritten: name another.")
+        why = f"is not {expected}; nothing is overwritten: choose a different folder."
+        raise InputError(f"{clean(folder)} {why}")

@@ -1,9 +1,9 @@
 """Run the notebook in a file: python kernel.py FILE SECONDS BYTES MIME
 
-Kept in FILE, as soon as they are there, are errors and what is shown as MIME; a loop that prints
-needs no memory. This process stands between the teacher's command and the kernel: a cell that ends
-its parent ends this one and nothing else. It is started by its path and imports nothing of the
-course, since PyTorch takes two seconds.
+Errors and outputs of type MIME are saved in FILE as soon as they appear; other output is not kept,
+so a loop that prints needs no memory. This process separates the teacher's command from the kernel:
+a cell that kills its parent ends only this process. It is started by its path and imports nothing
+from the course, since PyTorch takes two seconds.
 """
 
 import json
@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 
 KEPT = 200  # characters of an error
 LONGEST = 50_000  # characters of an output
-MOST = 1000  # outputs of a cell: a loop may show one verdict after the other
+MOST = 1000  # outputs of a cell: a loop may show verdict after verdict
 
 
 class Runner(NotebookClient):

@@ -1,4 +1,4 @@
-"""Points that Moodle and Canvas import: for each lesson, how many answers are right."""
+"""Write points that Moodle and Canvas import: for each lesson, the number of right answers."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ def write_points(answers, out):
     asked = {exercise for its in answers.values() for exercise in its}
     lessons = {name: x for name, x in exercises_by_lesson().items() if asked & {*x}}
     table = {student: points(its, lessons) for student, its in answers.items()}
-    # Moodle's teacher says what names a student: the user name, the e-mail address, the number.
+    # In Moodle the teacher chooses what names a student: user name, e-mail address or number.
     moodle = [[name, *("-" if x is None else x for x in row)] for name, row in table.items()]
     _write_csv(out / "moodle.csv", [["Student", *lessons], *moodle])
     canvas = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *lessons]]
@@ -33,13 +33,13 @@ def write_points(answers, out):
         }
         for student, its in answers.items()
     ]
-    text = json.dumps(full, indent=1)  # in ASCII: half a pair of code units may stand in it
+    text = json.dumps(full, indent=1)  # in ASCII: a name may contain a lone surrogate
     (out / "points.json").write_text(text, encoding="utf-8")
 
 
 def points(its, lessons):
-    """Return for each lesson how many of a student's answers are right; None of one that was not
-    handed in."""
+    """Return for each lesson how many of a student's answers are right; None for a lesson that was
+    not handed in."""
     return [
         sum(name in its and its[name].passed is True for name in names)
         if not its.keys().isdisjoint(names)
@@ -49,13 +49,14 @@ def points(its, lessons):
 
 
 def _canvas_keys(student):
-    """By which Canvas finds a student: the ID that it writes into names of files, or the login."""
+    """Return the keys by which Canvas finds a student: the ID that it writes into file names, or
+    the login."""
     found = re.fullmatch(r".+?(?:_LATE)?_(\d+)_\d+", student, re.I)
     return [found[1], "", "", ""] if found else ["", "", student, ""]
 
 
 def _write_csv(path, rows):
-    """In UTF-8 with a mark, from which Excel knows it; a formula is a text to it."""
+    """Write rows in UTF-8 with a byte order mark, for Excel, which must read formulas as text."""
     rows = [[f"'{x}" if re.match("[=+@]|-.", str(x)) else x for x in row] for row in rows]
     with path.open("w", encoding="utf-8-sig", errors="replace", newline="") as file:
         csv.writer(file).writerows(rows)

@@ -1,4 +1,4 @@
-"""What is in the file of a notebook, read without running anything."""
+"""Read the file of a notebook, without running anything."""
 
 import json
 import re
@@ -11,10 +11,10 @@ import nbformat
 from ..checks.verdict import MIME
 from .folder import clean, lessons
 
-KEPT = 200  # characters of each text of the student's that are kept
+KEPT = 200  # characters kept of each text that a student wrote
 CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
 RANK = (None, False, True).index  # which of two verdicts is better
-# What no exercise needs, and what changes or forges a verdict may name.
+# Names that no exercise needs, but that code which changes or forges a verdict may use.
 STRANGE = re.compile(
     r"helpers\.(checks|classroom|guard)|from\s+helpers\s+import.*\b(checks|classroom|guard)\b"
     r"|attention\.verdict|\bVerdict\b|\b(def|class|as)\s+check\b|\bcheck\s*=(?!=)"
@@ -25,9 +25,9 @@ STRANGE = re.compile(
 
 
 class Answer(NamedTuple):
-    """What a check said of an answer, as a Verdict has it.
+    """The result of a check, as in a Verdict.
 
-    passed: None if it is not written, or as it was handed out.  at: the count of its cell.
+    passed: None if the answer is not written, or as it was handed out.  at: its cell's count.
     """
 
     passed: bool | None
@@ -38,11 +38,11 @@ class Answer(NamedTuple):
 
 @dataclass
 class Notebook:
-    """What a file holds.
+    """The content of a notebook's file.
 
-    sources: of its code cells.  verdicts: exercise -> the best Answer, of equal ones the last.
-    errors: (number of the cell as in [7], the error) of each cell that raised.
-    failed: why it cannot be read, or was not run to its end; or "".  saved: when, in seconds.
+    sources: of its code cells.  verdicts: exercise -> the best Answer, the last of equal ones.
+    errors: (number of the cell as in [7], the error) of each cell that raised an error.
+    failed: why it cannot be read or did not run to its end, or "".  saved: when, in seconds.
     """
 
     sources: list = field(default_factory=list)
@@ -53,10 +53,10 @@ class Notebook:
 
 
 def read(path):
-    """Return the Notebook in a file. Raises nothing."""
+    """Return the Notebook in a file. Never raises an error."""
     text = ""
     try:
-        if not path.is_file():  # to read from a pipe is to wait
+        if not path.is_file():  # reading from a pipe could wait for ever
             return Notebook(failed="not an ordinary file")
         text = path.read_text(encoding="utf-8-sig")
         content = json.loads(text)
@@ -113,7 +113,7 @@ def given():
 
 
 def verdict_in(data):
-    """Return (exercise, Answer) of an output's data, or None: a student can show anything."""
+    """Return (exercise, Answer) of an output's data, or None: students can show any output."""
     match data.get(MIME):
         case {"exercise": str(exercise), "passed": True | False | None as passed, **rest}:
             texts = [rest.get("mistakes"), rest.get("unnamed", [])]
@@ -123,14 +123,14 @@ def verdict_in(data):
 
 
 def keep_best(answers, exercise, answer):
-    """Put the answer into the dict unless a better one is there; of equal ones the last counts."""
+    """Put the answer into the dict unless it has a better one; the last of equal ones counts."""
     if exercise not in answers or RANK(answer.passed) >= RANK(answers[exercise].passed):
         answers[exercise] = answer
 
 
 def strange(sources):
-    """Return "cell [2]: the line" for the first line of the student's own that names what no
-    exercise needs, else ""."""
+    """Return "cell [2]: the line" for the student's first line with a name that no exercise needs,
+    else ""."""
     for number, source in enumerate(sources, start=1):
         lines = source.splitlines() if source not in given() else ()
         for line in filter(STRANGE.search, lines):

@@ -1,4 +1,4 @@
-"""The class's copy of the course: with or without what is folded, for a class or for nbgrader."""
+"""Make the class's copy of the course, with or without what is folded, or a copy for nbgrader."""
 
 import re
 import shutil
@@ -21,20 +21,20 @@ NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
 COPIED = ("helpers", "data")
 OPTIONAL = [*(ROOT / "notebooks").glob("your_own_model.*")]
 KINDS = ("solutions", "hints", "answers")
-# of a cell, as nbgrader asks for it
+# of a cell, as nbgrader requires it
 METADATA = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
-MARK = ".release"  # the file by which a release knows a former one
+MARK = ".release"  # the file that marks an earlier release
 
 
 def arguments(parser):
     parser.add_argument(
         "folder",
         type=Path,
-        help="where to: a new or empty folder, or a former release, which is updated; what else "
-        "lies in it stays, such as .git and lessons that are not named now",
+        help="a new or empty folder, or an earlier release to update; other files in it stay, for "
+        "instance .git and lessons that are not named now",
     )
     parser.add_argument(
-        "--lessons", nargs="+", metavar="LESSON", help="such as 01 02; otherwise all"
+        "--lessons", nargs="+", metavar="LESSON", help="for instance 01 02; by default all"
     )
     parser.add_argument(
         "--without",
@@ -42,29 +42,29 @@ def arguments(parser):
         default=(),
         choices=KINDS,
         metavar="WHAT",
-        help="of solutions, hints, answers (to questions and predictions, and the saved outputs, "
-        "which show what was to be predicted); all are folded, and stay where nothing is said",
+        help="leave out solutions, hints or answers (answers to questions and predictions, and the "
+        "saved outputs that show them); by default everything stays, folded",
     )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
         "--open",
         action="store_true",
-        help="a copy for yourself: all that is closed is open, the outputs that answer a "
-        "prediction, code that only loads or draws, and the folds with answers, hints, solutions",
+        help="make a copy for yourself with everything unfolded: outputs that answer a "
+        "prediction, code that only loads or draws, answers, hints and solutions",
     )
     kind.add_argument(
         "--nbgrader",
         action="store_true",
-        help="FOLDER is a course of nbgrader's: write source/LESSON into it, without solutions "
-        "in the text, a point for each exercise",
+        help="FOLDER is an nbgrader course: write source/LESSON into it, without solutions "
+        "in the text, with one point for each exercise",
     )
     parser.add_argument(
-        "--repository", help="the address of the copy once it is published: prints links to it"
+        "--repository", help="the address where you will publish the copy: prints links to it"
     )
 
 
 def main(options):
-    """Returns the exit code. Raises InputError where nothing was written."""
+    """Return the exit code. Raises InputError if nothing was written."""
     folder, chosen = options.folder, _chosen(options.lessons)
     parts = {folder: chosen}
     if options.nbgrader:
@@ -87,28 +87,28 @@ def main(options):
 
 
 def _chosen(names):
-    """The lessons' files.  names: such as "03" or the whole name, or None for all."""
+    """Return the lessons' files.  names: such as "03" or the whole name, or None for all."""
     for name in names or ():
         if not any(name in (path.stem, path.stem[:2]) for path in lessons()):
             expected = f"{lessons()[0].stem[:2]} to {lessons()[-1].stem[:2]}, such as 01 02"
-            raise InputError(f"--lessons: there is no lesson {name!r}; expected are {expected}.")
+            raise InputError(f"--lessons: there is no lesson {name!r}; choose from {expected}.")
     return [p for p in lessons() if not names or {p.stem, p.stem[:2]}.intersection(names)]
 
 
 def _refuse(folder):
-    """Raise InputError unless the folder is new, empty or a former release."""
+    """Raise InputError unless the folder is new, empty or an earlier release."""
     if any(folder.resolve().is_relative_to(ROOT / name) for name in COPIED):
-        raise InputError(f"{clean(folder)} lies in what is copied: name a folder elsewhere.")
+        raise InputError(f"{clean(folder)} is inside a copied folder; choose one elsewhere.")
     if not (folder / MARK).is_file():
-        refuse_full(folder, "empty folder and no former release")
+        refuse_full(folder, "an empty folder or an earlier release")
 
 
 def write_course(folder, paths, without, for_nbgrader):
-    """Write the lessons and what they need into the folder; helpers and data replace old ones."""
+    """Write the lessons and what they need into the folder; replace its helpers and data."""
     without = {*without, "solutions"} if for_nbgrader else without
     notebooks = folder if for_nbgrader else folder / "notebooks"
     notebooks.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).write_text("by python -m helpers.classroom release, which may update this\n")
+    (folder / MARK).write_text("made by python -m helpers.classroom release, which can update it\n")
     ignore = shutil.ignore_patterns(*NOT_FOR_STUDENTS)
     for name in COPIED:
         if (folder / name).exists():
@@ -124,7 +124,7 @@ def write_course(folder, paths, without, for_nbgrader):
 
 
 def links(repository, first):
-    """Lines: where a student gets the copy with nbgitpuller, and on Binder."""
+    """Return two lines: links to the copy for nbgitpuller and on Binder."""
     address = urlsplit(repository.removesuffix("/").removesuffix(".git"))
     path = f"lab/tree/notebooks/{first}"
     pulled = path.replace("tree", f"tree/{address.path.rpartition('/')[2]}")
@@ -140,7 +140,7 @@ def links(repository, first):
 
 
 def without_folds(lesson, without):
-    """A copy of the notebook without the folds of these KINDS."""
+    """Return a copy of the notebook without the folds of these KINDS."""
 
     def kept(fold):
         summary = fold[1].strip()
@@ -149,7 +149,7 @@ def without_folds(lesson, without):
         )
         if kind not in without:
             return fold[0]
-        # A question stays where its answer goes.
+        # The question stays when its answer is removed.
         return f"{summary}\n\n" if kind == "answers" and summary.endswith("?") else ""
 
     copy = deepcopy(lesson)
@@ -163,7 +163,7 @@ def without_folds(lesson, without):
 
 
 def open_all(path):
-    """Nothing in the notebook at path stays folded or collapsed."""
+    """Unfold everything in the notebook at path."""
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         cell.metadata.pop("jupyter", None)
@@ -176,8 +176,8 @@ def open_all(path):
 
 
 def with_points(notebook):
-    """The notebook as nbgrader's source: below each exercise a locked cell that gives a point if
-    check() says that it is right. nbgrader puts its own stub in place of ours."""
+    """Return the notebook as nbgrader's source: below each exercise, a locked cell gives a point
+    if check() says that the answer is right. nbgrader replaces our stub by its own."""
     cells = []
     for cell in notebook.cells:
         cells.append(cell)
@@ -186,7 +186,7 @@ def with_points(notebook):
         cell.outputs, cell.execution_count = [], None
         if found := CHECK.search(cell.source):
             marked = STUB.sub(r"\1### BEGIN SOLUTION\n\1...\n\1### END SOLUTION", cell.source)
-            if marked != cell.source:  # code to repair stays, and is no stub
+            if marked != cell.source:  # code to repair stays: it is not a stub
                 cell.source = marked
                 cell.metadata["nbgrader"] = METADATA | {"grade_id": found[1], "solution": True}
             its = {"grade_id": f"{found[1]}_points", "grade": True, "locked": True, "points": 1}

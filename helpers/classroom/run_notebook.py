@@ -1,13 +1,13 @@
-"""Run students' notebooks, each in a kernel of its own, and read what their checks found.
+"""Run students' notebooks, each in its own kernel, and read what their checks found.
 
-Kept are: a limit of seconds for each cell, after which it is interrupted and the next one is run,
-and for the notebook; a limit of memory, on Linux; a working folder that is deleted afterwards, with
-all that IPython writes; no variable *_proxy; pip changes nothing; no output that is stored in a
-notebook counts; no process stays behind that the notebook has started.
+Each cell has a time limit, after which it is interrupted and the next cell is run; the notebook has
+a time limit, too, and on Linux a memory limit. The working folder is deleted afterwards, with all
+that IPython writes. There is no variable *_proxy, pip changes nothing, outputs stored in the
+notebook do not count, and the processes that the notebook started are ended.
 
-This does not protect from malice: the student's code runs with the rights of whoever calls this.
-It can read and change files by their full path, use the network, show a verdict that no check
-gave, and start a program without its environment, which stays.
+This does not protect against malice: the student's code runs with the rights of the caller. It can
+read and change files by their full path, use the network, show a verdict that no check gave, and
+start a program without this environment, which is then not ended.
 """
 
 import os
@@ -26,9 +26,9 @@ from ..checks.verdict import MIME
 from .folder import ROOT
 from .read_notebook import read
 
-OURS = "IPYTHONDIR"  # the variable that tells what a run has started
-TRIES = 5  # how often what a run has started is looked for
-LEAST = 2**30  # bytes that a notebook may use in any case
+OURS = "IPYTHONDIR"  # the variable that identifies the processes of a run
+TRIES = 5  # how often to look for processes of a run
+LEAST = 2**30  # bytes that every notebook may use
 KERNEL = Path(__file__).with_name("kernel.py")
 
 
@@ -47,7 +47,7 @@ def run_all(notebooks, seconds, cell_seconds):
 
 
 def run(sources, seconds, cell_seconds, memory):
-    """Return the Notebook that a run of these cells makes."""
+    """Run these cells and return the resulting Notebook."""
     with tempfile.TemporaryDirectory(prefix="attention_", ignore_cleanup_errors=True) as name:
         place = Path(name).resolve()
         # Not the folder itself: the first cell of a lesson imports from "..".
@@ -72,21 +72,21 @@ def run(sources, seconds, cell_seconds, memory):
 
 
 def _environment(place):
-    """What a notebook finds in os.environ."""
+    """Return the os.environ of a notebook."""
     own = {name: x for name, x in os.environ.items() if not name.lower().endswith("_proxy")}
     own |= dict.fromkeys(("TMPDIR", "TEMP", "TMP", OURS, "JUPYTER_RUNTIME_DIR"), str(place))
-    # pip looks for this Python, does not find it, and says its name.
+    # pip looks for a Python of this name, does not find it, and prints the name.
     own |= {"PIP_PYTHON": "nothing is installed while a class is graded"}
     return own | {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _end(place):
-    """End all processes that a run has started, also those whose parent has ended."""
-    for _ in range(TRIES):  # one may just have started another
+    """End all processes that a run has started, including those whose parent has ended."""
+    for _ in range(TRIES):  # one may have just started another
         left = [
             process
             for process in psutil.process_iter(["environ"])
-            if (process.info["environ"] or {}).get(OURS) == place  # None of somebody else's
+            if (process.info["environ"] or {}).get(OURS) == place  # None if not ours
         ]
         for process in left:
             with suppress(psutil.Error):

@@ -1,4 +1,4 @@
-"""The tables of a class: its mistakes, the most common first, and students by exercises."""
+"""Make the tables of a class: its mistakes, the most common first, and students by exercises."""
 
 import re
 from collections import Counter, defaultdict
@@ -7,14 +7,14 @@ from ..checks.unnamed import PRINT
 from .folder import exercises_by_lesson
 from .read_notebook import keep_best
 
-NOTES = "Not read, not run to the end, or with errors (of each the first; what ran counts)"
-UNNAMED = "Wrong answers that nobody has named yet; those that give the same numbers together"
+NOTES = "Not read, not run to the end, or with errors (only the first is shown; what ran counts)"
+UNNAMED = "Wrong answers without a name yet, grouped if they return the same numbers"
 RIGHT, OPEN, WRONG, NAMELESS = "ok", "..", "x", "?"
 LEGEND = f"{RIGHT} right   {OPEN} as handed out   - not in the notebook   {WRONG} wrong"
 
 
 def report(runs):
-    """Return lines to print.  runs: [(student, name of the file, Notebook)]."""
+    """Return the lines of the report.  runs: [(student, name of the file, Notebook)]."""
     answers = best(runs)
     lines = []
     for lesson, exercises in exercises_by_lesson().items():
@@ -26,10 +26,10 @@ def report(runs):
 
 
 def best(runs):
-    """Return student -> exercise -> the best Answer, of all notebooks."""
+    """Return student -> exercise -> the best Answer in all notebooks."""
     answers = defaultdict(dict)
     for student, _, notebook in runs:
-        its = answers[student]  # also of a notebook without any
+        its = answers[student]  # an empty dict for a notebook without answers
         for exercise, answer in notebook.verdicts.items():
             keep_best(its, exercise, answer)
     return answers
@@ -38,7 +38,7 @@ def best(runs):
 def table(answers, exercises, places=None):
     """Return lines: the mistakes with their numbers, and students by exercises.
 
-    answers: as of best().  places: student -> the exercise where the student is.
+    answers: as from best().  places: student -> the exercise that the student is working on.
     """
     made = defaultdict(Counter)  # mistake -> how many made it, in each exercise
     for its in answers.values():
@@ -66,18 +66,18 @@ def table(answers, exercises, places=None):
         words = "wrong, without a name" if name == NAMELESS else name
         legend.append(f"{numbers[name]} = {words}: {count}")
     aligned = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return [*section("Mistakes, and how many made them", legend), *aligned, LEGEND, ""]
+    return [*section("Mistakes, and how many students made them", legend), *aligned, LEGEND, ""]
 
 
 def _mistakes(answer):
-    """Return the names of what is wrong in an answer, each once."""
+    """Return the names of the mistakes in an answer, each once."""
     wrong = answer is not None and answer.passed is False
     return [*dict.fromkeys(answer.mistakes)] or [NAMELESS] if wrong else []
 
 
 def nameless(answers, exercises):
-    """Return lines: the wrong answers without a name, those together that give the same numbers,
-    or where there are none, are told the same."""
+    """Return lines: the wrong answers without a name, grouped if they return the same numbers or,
+    without numbers, get the same verdict."""
     groups = defaultdict(list)
     for exercise in exercises:
         for student, its in answers.items():
@@ -95,18 +95,18 @@ def nameless(answers, exercises):
 
 
 def notes(runs):
-    """Return lines: what was not run to its end, or raised an error."""
+    """Return lines: the notebooks that did not run to the end or raised an error."""
     entries = []
     for _, name, notebook in runs:
         said = [notebook.failed] if notebook.failed else []
         said += [f"cell [{cell}] {error}" for cell, error in notebook.errors[:1]]
         if not notebook.verdicts:
-            said.append("no check in it gave a verdict")
+            said.append("none of its checks gave a verdict")
         if said:
             entries.append(f"{name}: {'; '.join(said)}")
     return section(NOTES, entries)
 
 
 def section(heading, entries):
-    """Return lines: the heading, the entries below it, and an empty one; none for no entries."""
+    """Return lines: a heading, its entries and an empty line; nothing without entries."""
     return [heading, *(f"  {entry}" for entry in entries), ""] if entries else []

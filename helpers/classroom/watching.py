@@ -1,7 +1,7 @@
-"""Who is at which exercise, and what the checks said, while the class works.
+"""Show who is at which exercise, and the verdicts of the checks, while the class works.
 
-Read from the notebooks below FOLDER as they are saved: no code is run, nothing is written. A saved
-verdict can be forged: this is no grade. A student is shown in the lesson that was saved last.
+The notebooks below FOLDER are read as they are saved: no code is run, nothing is written. A saved
+verdict can be forged, so this is not a grade. A student appears in the lesson saved last.
 """
 
 import html
@@ -19,25 +19,25 @@ from .folder import clean, exercises_by_lesson, find
 from .read_notebook import CHECK, Answer, read
 from .table import section, table
 
-FORGED = "This is no grade: verdicts are as saved, and anybody can forge one."
-EVERY = 5  # seconds until it looks again
-AT_ONCE = 60  # seconds: files of one copy of the course are as old as each other
+FORGED = "This is not a grade: it shows saved verdicts, and anyone can forge one."
+EVERY = 5  # seconds between two looks
+AT_ONCE = 60  # seconds: the files of one copy of the course have about the same age
 
 
 def arguments(parser):
     parser.add_argument("folder", type=Path, help="the folder with the notebooks of the class")
-    parser.add_argument("--hide-names", action="store_true", help="for the projector")
+    parser.add_argument("--hide-names", action="store_true", help="show numbers, for a projector")
 
 
 def main(options):
-    """Show the class until it is stopped; once, where the output is no terminal. Returns 0."""
+    """Show the class until stopped, or once if the output is not a terminal. Return 0."""
     class_ = Class(options.folder, options.hide_names)
     while sys.stdout.isatty():
         most = shutil.get_terminal_size().lines - 1
         lines = class_.look()
         if len(lines) > most:
-            lines[most - 1 :] = ["... and more lines: make the window higher."]
-        print("\x1b[2J\x1b[H" + "\n".join(lines), flush=True)  # empties the window
+            lines[most - 1 :] = ["... and more lines: enlarge the window to see them."]
+        print("\x1b[2J\x1b[H" + "\n".join(lines), flush=True)  # clears the window
         time.sleep(EVERY)
     print("\n".join(class_.look()))
     return 0
@@ -47,9 +47,9 @@ _stop = threading.Event()
 
 
 def watch(folder, hide_names=False):
-    """Show the class in a notebook, and look again every five seconds by itself.
+    """Show the class in a notebook, and update the table every five seconds.
 
-    It ends with the kernel, or when watch() is called again.
+    This ends with the kernel, or when watch() is called again.
     """
     global _stop
     _stop.set()
@@ -61,7 +61,7 @@ def watch(folder, hide_names=False):
         while not stop.wait(EVERY):
             shown.update(_bundle(class_), raw=True)
 
-    if shown:  # None where nothing can be shown
+    if shown:  # None if nothing can be displayed
         threading.Thread(target=refresh, daemon=True).start()
 
 
@@ -78,7 +78,7 @@ class Class:
         self.hidden = {}
 
     def look(self):
-        """Return lines to show. Raises nothing: what cannot be read is a line."""
+        """Return lines to show. Never raises an error: a file that cannot be read is a line."""
         notebooks, left_out, _ = find(self.folder)
         self._hide({student for student, _ in notebooks})
         now, failed = {}, []
@@ -91,7 +91,7 @@ class Class:
                 now[name] = max(now.get(name, seen), seen, key=itemgetter(0))
             else:
                 file = name if self.hide_names else clean(path.relative_to(self.folder))
-                failed.append(f"{file}: {notebook.failed or 'no exercise of the course is in it'}")
+                failed.append(f"{file}: {notebook.failed or 'it has no exercise of the course'}")
         lines = [FORGED, f"{time.strftime('%H:%M:%S')}  {len(now)} students", ""]
         for lesson, exercises in exercises_by_lesson().items():
             answers = {name: now[name][2] for name in sorted(now) if now[name][1] == lesson}
@@ -103,24 +103,24 @@ class Class:
         return [*lines, *section("Not shown", sorted(failed)), *left_out]
 
     def _hide(self, students):
-        """Give each a number that does not tell where the name stands in the alphabet."""
+        """Give each student a number that does not follow the order of the alphabet."""
         new = sorted(students - self.hidden.keys())
         for student in random.sample(new, len(new)):
             self.hidden[student] = f"student {len(self.hidden) + 1:02d}"
 
 
 def _answers(notebook):
-    """Return the lesson, or "", and exercise -> Answer for those that are in the notebook."""
+    """Return the lesson, or "", and exercise -> Answer for the exercises in the notebook."""
     asked = [match[1] for source in notebook.sources for match in CHECK.finditer(source)]
     for lesson, exercises in exercises_by_lesson().items():
         if not {*asked}.isdisjoint(exercises):
-            here = [name for name in asked if name in exercises]  # as they are worked on
+            here = [name for name in asked if name in exercises]  # in the notebook's order
             return lesson, {name: notebook.verdicts.get(name, Answer(None)) for name in here}
     return "", {}
 
 
 def _place(its):
-    """Return the exercise that was checked last, or if that is right the first that is left."""
+    """Return the exercise that was checked last or, if it is right, the first that is not."""
     left = [name for name, answer in its.items() if not answer.passed]
     tried = [name for name, answer in its.items() if answer.passed is not None]
     last = max(tried, key=lambda name: its[name].at, default="")

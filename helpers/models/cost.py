@@ -1,4 +1,4 @@
-"""What attention costs: published models, recorded times, and times of one's own."""
+"""Load and draw what attention costs: published models, recorded times, and your own times."""
 
 import math
 import timeit
@@ -15,27 +15,27 @@ from ..pictures.still import Still
 
 MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
 PEAKS = DATA / "attention_memory.csv"
-HEADS, HEAD_DIM = 4, 32  # of what is timed
+HEADS, HEAD_DIM = 4, 32  # of the timed calls
 
-# One line of a file each; what the columns mean stands there.
+# Each is one line of a file, which explains its columns.
 Model = namedtuple("Model", "model year layers heads num_kv_heads head_dim context source")
-Timed = namedtuple("Timed", "task way n ms mib")  # mib: None where it was not measured
+Timed = namedtuple("Timed", "task way n ms mib")  # mib: None if it was not measured
 Peak = namedtuple("Peak", "call heads n mib")
 WORDS = {"model", "source", "task", "way", "call"}  # columns; the others hold numbers above 0
 
 
 def load_models():
-    """The models of data/models.csv, a list of Model."""
+    """Return the models of data/models.csv, a list of Model."""
     return _read(MODELS, Model)
 
 
 def load_times():
-    """What was measured, from data/attention_times.csv, a list of Timed."""
+    """Return the recorded times of data/attention_times.csv, a list of Timed."""
     return _read(TIMES, Timed)
 
 
 def load_peaks():
-    """What was measured, from data/attention_memory.csv, a list of Peak."""
+    """Return the recorded memory of data/attention_memory.csv, a list of Peak."""
     return _read(PEAKS, Peak)
 
 
@@ -57,24 +57,24 @@ def _value(column, text):
         return None
     number = int(text) if text.isdigit() else float(text)
     if not 0 < number < math.inf:
-        raise ValueError(f"{text} is no size")
+        raise ValueError(f"{text} is not a size above 0")
     return number
 
 
 def naive(queries, keys, values):
-    """Causal attention as in lesson 14, with a whole matrix of scores for each head.
+    """Compute causal attention as in lesson 14, with a whole matrix of scores for each head.
 
     queries, keys: (..., n, d_k).  values: (..., n, d_v).  Returns (..., n, d_v).
     """
     future = causal_mask(queries.shape[-2])
     scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
-    scores = scores.masked_fill(future, -torch.inf)  # the old ones are given back
+    scores = scores.masked_fill(future, -torch.inf)  # the old scores are freed
     return torch.softmax(scores, dim=-1) @ values
 
 
 def fused(queries, keys, values):
-    """The same from PyTorch's own function. With 4 dims it holds blocks of the scores only; else
-    it may hold them all, see stays_fused."""
+    """Compute the same with PyTorch's function. With 4 dimensions it holds only blocks of the
+    scores; otherwise it may hold all of them, see stays_fused."""
     return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
 
 
@@ -82,14 +82,14 @@ WAYS = {"naive": naive, "fused": fused}
 
 
 def stays_fused(queries, keys, values, **options):
-    """Whether F.scaled_dot_product_attention works in blocks for these arguments.
+    """Return whether F.scaled_dot_product_attention works in blocks for these arguments.
 
     If not, it falls back to the plain path, with the same numbers and the whole matrix of scores.
     options: its other arguments, such as is_causal or dropout_p.
     """
-    F.scaled_dot_product_attention(queries, keys, values, **options)  # raises what does not fit
+    F.scaled_dot_product_attention(queries, keys, values, **options)  # raises if they do not fit
     with warnings.catch_warnings(), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        warnings.simplefilter("ignore")  # they say why not
+        warnings.simplefilter("ignore")  # they give the reasons
         try:
             F.scaled_dot_product_attention(queries, keys, values, **options)
         except RuntimeError:
@@ -98,19 +98,19 @@ def stays_fused(queries, keys, values, **options):
 
 
 def heads_of(n):
-    """Random queries, keys and values of n words, each (1, HEADS, n, HEAD_DIM)."""
+    """Return random queries, keys and values of n words, each (1, HEADS, n, HEAD_DIM)."""
     generator = torch.Generator().manual_seed(0)
     return [torch.randn(1, HEADS, n, HEAD_DIM, generator=generator) for _ in "QKV"]
 
 
 def shortest(call, *args, repetitions=5):
-    """The shortest of several calls, in milliseconds, after one that does not count."""
+    """Return the time of the shortest of several calls, in ms, after one that does not count."""
     call(*args)
     return 1000 * min(timeit.repeat(lambda: call(*args), number=1, repeat=repetitions))
 
 
 def own_times(lengths=(128, 256, 512, 1024)):
-    """Times of naive and fused attention on this computer, drawn like the recorded ones.
+    """Draw the times of naive and fused attention on this computer, like the recorded times.
 
     lengths: numbers of words; 2048 takes 0.3 GB. Returns a Still.
     """
@@ -127,35 +127,35 @@ MARKS = ("o-", "s--")
 
 
 def draw_times(timed, units=("ms", "mib"), where="as recorded"):
-    """Naive and fused attention over the number of words, both axes logarithmic.
+    """Draw naive and fused attention against the number of words, both axes logarithmic.
 
     timed: a list of Timed.  units: "ms", "mib", one panel each.  Returns a Still; its text
-    names no time.
+    contains no times.
     """
     what = " and ".join(LABELS[unit][0] for unit in units).capitalize()
     alt = (
-        f"{what} of attention {where}, over the number of words: a line for naive attention and "
-        "one for PyTorch's function."
+        f"{what} of attention {where}, against the number of words: a line for naive attention "
+        "and one for PyTorch's function."
     )
     return _draw([t for t in timed if t.task == "attention"], units, "words", alt)
 
 
 def draw_writing(timed):
-    """Time to write n words one by one, with a cache and without. Returns a Still."""
+    """Draw the time to write n words one by one, with a cache and without. Returns a Still."""
     alt = (
-        "Time to write words one by one as recorded, over the number of words: a line for "
+        "Recorded time to write words one by one, against the number of words: a line for "
         "recomputing everything and one for a key-value cache."
     )
     return _draw([t for t in timed if t.task == "writing"], ["ms"], "words written", alt)
 
 
 def matrices(peak):
-    """The memory of a Peak, counted in matrices of scores, (n, n) for each head."""
+    """Return the memory of a Peak, counted in matrices of scores, (n, n) for each head."""
     return peak.mib * 2**20 / (peak.heads * peak.n**2 * 4)
 
 
 def draw_peaks(peaks):
-    """Memory of calls, counted in matrices of scores: a bar for each. Returns a Still."""
+    """Draw the memory of calls, counted in matrices of scores: a bar for each. Returns a Still."""
     from matplotlib.figure import Figure  # here, because importing it takes long
 
     figure = Figure(figsize=(7, 2.6), layout="constrained")
@@ -169,9 +169,9 @@ def draw_peaks(peaks):
     plane.invert_yaxis()
     plane.tick_params(labelsize=11)
     alt = (
-        "Memory as recorded, a bar for each call: naive attention, and PyTorch's function with "
-        "four dims, with dropout, and with two dims. Only the bar of four dims without dropout "
-        "is shorter than one matrix of scores."
+        "Recorded memory, a bar for each call: naive attention, and PyTorch's function with four "
+        "dimensions, with dropout, and with two dimensions. Only the bar for four dimensions "
+        "without dropout is shorter than one matrix of scores."
     )
     return Still(figure, alt)
 

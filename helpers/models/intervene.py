@@ -1,9 +1,9 @@
-"""Weights of attention seen, and changed, while a model of transformers runs.
+"""Read attention weights, and change them, while a model of transformers runs.
 
-A model that computes attention by transformers' AttentionInterface calls whatever function is
+A model that computes attention with transformers' AttentionInterface calls the function that is
 registered under a name. Ours calls the model's own eager function: scaling, mask, window, cap,
-bias and softmax stay the model's. Only what was changed is blended again; OwnModel tries first
-whether that gives what the model itself gives.
+bias and softmax stay the model's. Only changed weights are multiplied with the values again;
+OwnModel first checks that this reproduces the model's own output.
 Source: transformers, "Attention Interface" in its documentation.
 """
 
@@ -18,9 +18,9 @@ _running = ContextVar("running", default=None)  # each thread has its own
 
 
 class Run:
-    """What attention did while a model ran once.
+    """The attention of one run of a model.
 
-    weights: of each call, (heads, queries, keys), before they were changed.
+    weights: of each call, (heads, queries, keys), before any change.
     change(layer, weights, values): see subject.py.
     """
 
@@ -37,7 +37,7 @@ class Run:
 
 
 def register(transformers):
-    """Make our function known under NAME, with the masks of eager attention."""
+    """Register our function under NAME, with the masks of eager attention."""
     transformers.AttentionInterface.register(NAME, _attention)
     masks = transformers.AttentionMaskInterface
     masks.register(NAME, masks()["eager"])
@@ -52,7 +52,7 @@ def _attention(module, query, key, value, attention_mask, **kwargs):
     run.weights.append(weights[0])
     if run.change is None:
         return output, weights
-    # grouped keys: each value is read by several heads
+    # grouped keys: several heads read each value
     values = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
     changed, values = run.change(len(run.weights) - 1, weights[0], values[0])
     blended = (changed.to(values.dtype) @ values).transpose(0, 1)
@@ -60,7 +60,7 @@ def _attention(module, query, key, value, attention_mask, **kwargs):
 
 
 def even(weights):
-    """Even weights over all that any head of a layer looks at.
+    """Return even weights over all keys that any head of a layer looks at.
 
     weights: (..., heads, rows, columns).  Returns (..., 1, rows, columns): see even_over.
     """
@@ -68,15 +68,15 @@ def even(weights):
 
 
 def even_over(seen):
-    """Even weights over what may be seen, (..., rows, columns) of bool; rows sum to 1, or to 0
-    where nothing is seen."""
+    """Return even weights over the True entries of seen, (..., rows, columns); each row sums to 1,
+    or to 0 if it has no True entry."""
     return seen / seen.sum(-1, keepdim=True).clamp(min=1)
 
 
 def without(weights, keep):
-    """Weights taken out where keep is False, the rest divided so that rows sum as before.
+    """Remove weights where keep is False, and rescale the rest so that row sums stay the same.
 
-    weights: (..., rows, columns).  keep: bool, (rows, columns). A row that loses everything is 0.
+    weights: (..., rows, columns).  keep: bool, (rows, columns). A row without any weight left is 0.
     """
     left = weights * keep
     total = left.sum(-1, keepdim=True)

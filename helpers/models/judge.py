@@ -1,13 +1,14 @@
-"""Is a word read here, and is it needed? Two questions to a subject, see subject.py.
+"""Two questions about a weight: is a word read here, and is it needed?
 
-Read: what this weight brings is taken from the same sentence with another content. Does the answer
-go there? That is an interchange, or activation patching (Vig and others 2020, Meng and others 2022;
+Read: what the weight brings is taken from the same sentence with different content. Does the answer
+follow? That is an interchange, or activation patching (Vig and others 2020, Meng and others 2022;
 how to read it: Heimersheim and Nanda 2024, Zhang and Nanda 2024). Needed: is the answer lost when
-the weight is set to 0 and the rest left, and also when its row is made even? That is an ablation. A
-weight with a backup is read, but not needed; so it is taken out together with its strongest rival.
+the weight is set to 0 and the rest is left, and also when its row is made even? That is an
+ablation. A weight with a backup is read but not needed, so it is also taken out together with its
+strongest rival.
 
-What is asked is the lead of the answer over others, a difference of scores, so that an answer which
-becomes a coin flip counts as lost, also where there are only two.
+Both look at how far the score of the answer is above other scores, so an answer that becomes a coin
+flip counts as lost, even where there are only two answers.
 """
 
 import hashlib
@@ -21,15 +22,16 @@ from .intervene import even_over
 from .subject import Case
 
 SENTENCES, FEWEST = 64, 8
-READ = 1 / 4  # of the way to what the other sentence gives, or further, goes what is read
-LOST = 1 / 3  # of its lead over all others, or less, is left of an answer that is lost
-MOST, FEW = 1 / 2, 1 / 3  # of the sentences: clearly more means yes, clearly fewer no
+READ = 1 / 4  # a weight is read if the answer goes this far towards that of the other sentence
+PARTLY = 1 / 10  # a weight that moves the answer this far may be one of several readers
+LOST = 1 / 3  # an answer is lost if this much of the gap to the next score is left, or less
+MOST, FEW = 1 / 2, 1 / 3  # of the sentences: clearly more means yes, clearly fewer means no
 SURE = 1.96  # standard errors of an interval of 95 %
 RIVALS, CONTROLS = 24, 4
-TOLD_BY = 5000  # sentences
+DECIDED_BY = 5000  # sentences
 
 NEEDED, UNNEEDED = "read and needed", "read, but not needed"
-UNREAD, CANNOT = "not read", "cannot be told"
+UNREAD, UNDECIDED = "not read", "undecided"
 
 
 class Edge(NamedTuple):
@@ -43,31 +45,34 @@ class Edge(NamedTuple):
 
 @torch.no_grad()
 def judge(subject, layer, head, cases):
-    """judge(subject, 1, None, cases): what came out, a dict that JSON takes.
+    """Return what judge(subject, 1, None, cases) finds: a dict that can be written as JSON.
 
-    layer, head: from 0; head None for all heads of the layer together.  cases: an iterable of
-    Case, of which the first 64 are taken.
-    It holds the outcome and why; how many sentences there were, as_claimed of them, and in how
-    many of these the answer follows, is read, is lost when the row is even, the weight zero, or
-    both (lost); means of the weight and of the way that is moved; the interval of read; the rival,
-    and how often it is read, needed (zero), or only_both together; the chance of a guess; hashes.
-    Raises InputError if a case does not fit, or a control shows that the subject is broken.
+    layer, head: counted from 0; head None means all heads of the layer together.  cases: an
+    iterable of Case, of which the first 64 different ones are used.
+    The dict holds the outcome and why; the number of sentences and how many of them the model
+    answers as_claimed; in how many of these the answer follows, the weight is read (or partly), and
+    the answer is lost with the row even, with the weight zero, and both ways (lost); the mean
+    weight, and how far the answer moved on average; the interval of read; the rival, and how often
+    it is read, needed (zero), or needed only_both; the chance of a guess; hashes.
+    Raises InputError if a case does not fit, or if a control shows that the subject is broken.
     """
-    cases, rows, told = _different(cases), [], hashlib.sha256()
+    cases, rows, seen = _different(cases), [], hashlib.sha256()
     for k, case in enumerate(cases):
         if k == 0:
             heads = _heads(subject.weights(case.words), layer, head)
-        weights = _controlled(subject, case) if k < CONTROLS else subject.weights(case.words)
+        weights = subject.weights(case.words)
+        if k < CONTROLS:
+            _control(subject, case, weights)
         for x in (*weights, subject.answers(case.words)):
-            told.update(x.float().cpu().contiguous().numpy().tobytes())
+            seen.update(x.float().cpu().contiguous().numpy().tobytes())
         rows.append(_tried(subject, case, Edge(layer, heads, case.query, case.key), head is None))
-    hashes = {"model": told.hexdigest(), "sentences": _hash(map(_plain, cases))}
+    hashes = {"model": seen.hexdigest(), "sentences": _hash(map(_plain, cases))}
     content = cases[0].content if cases else "other content"
     return _decide(rows, content) | {"hashes": hashes, "content": content}
 
 
 def _different(cases):
-    """The first 64 different cases; of many that are alike not more than 640 are drawn."""
+    """The first 64 different cases; if many are equal, at most 640 are drawn."""
     if not hasattr(cases, "__iter__"):
         raise InputError(f"the cases are {repr(cases)[:40]}; Cases are expected.")
     found = {}
@@ -81,7 +86,7 @@ def _different(cases):
 
 
 def _plain(case):
-    """What a case holds, as numbers and str."""
+    """The fields of a case, as numbers and str."""
     return [x.tolist() if torch.is_tensor(x) else x for x in vars(case).values()]
 
 
@@ -102,14 +107,18 @@ def _heads(weights, layer, head):
     return list(range(count)) if head is None else [head]
 
 
-# --- controls: without them "nothing changed" says nothing ---
+# --- controls: a model that ignores every change would pass as one that needs nothing ---
 
 
-def _controlled(subject, case):
-    """The weights of the subject, when all controls hold for this sentence."""
-    weights, before = subject.weights(case.words), subject.answers(case.words)
-    same, got = _run(subject, case.words)
+def _control(subject, case, weights):
+    """Raise InputError unless what the subject is given and what it returns can be trusted."""
+    before = subject.answers(case.words)
+    if before.ndim != 1 or not before.isfinite().all():
+        raise InputError("answers(words) should be a tensor (answers,) of finite numbers.")
+    if not torch.allclose(subject.answers(case.words), before, atol=1e-4):
+        raise InputError("the model answers differently when it runs twice: is dropout still on?")
     _expect_fit(case, len(before), weights[0].shape[-1], subject.weights(case.other))
+    same, got = _run(subject, case.words, _the_same_product)
     if list(got) != [k for k, w in enumerate(weights) if len(w)]:
         raise InputError(
             "the model should call change(layer, weights, values) once in every layer with "
@@ -120,20 +129,37 @@ def _controlled(subject, case):
             raise InputError(
                 f"the weights that change gets in layer {k + 1} are not those of weights(words)."
             )
-    if not before.isfinite().all():
-        raise InputError("the model's answers are not finite: there is nothing to compare.")
     if not torch.allclose(same, before, atol=1e-4):
-        raise InputError("the model answers otherwise when change returns what it was given.")
-    for what, gone in (
-        ("weights", lambda _, weights, values: (0 * weights, values)),
-        ("values", lambda _, weights, values: (weights, 0 * values)),
-    ):
-        if torch.allclose(subject.answers(case.words, gone), before, atol=1e-6):
+        raise InputError(
+            "the model answers differently when change returns tensors with the same product: it "
+            "should use weights @ values, as change returns them."
+        )
+    for k, what in [(k, what) for k in got for what in ("weights", "values")]:
+        if torch.allclose(subject.answers(case.words, _noise(k, what)), before, atol=1e-6):
             raise InputError(
-                f"the model answers the same when change sets all {what} to 0: it does not use "
-                "what change returns."
+                f"the model answers the same when change replaces all {what} of layer {k + 1}: it "
+                "does not use what change returns."
             )
-    return weights
+
+
+def _the_same_product(layer, weights, values):
+    """Twice the weights, half the values, and one more key that gets no weight."""
+    weights = torch.cat([2 * weights, torch.zeros_like(weights[..., :1])], dim=-1)
+    return weights, torch.cat([values / 2, torch.ones_like(values[..., :1, :])], dim=-2)
+
+
+def _noise(at, what):
+    """Random numbers for the weights, or for the values, of one layer."""
+
+    def change(layer, weights, values):
+        if layer != at:
+            return weights, values
+        draws = torch.Generator().manual_seed(layer)
+        old = weights if what == "weights" else values
+        new = torch.randn(old.shape, generator=draws).to(old)
+        return (new, values) if what == "weights" else (weights, new)
+
+    return change
 
 
 def _expect_fit(case, answers, n, others):
@@ -146,7 +172,7 @@ def _expect_fit(case, answers, n, others):
             )
     if case.answer == case.turns or others[0].shape[-1] != n:
         raise InputError(
-            "the other sentence of a case should be as long as its own and have another answer."
+            "the other sentence of a case should have the same length and a different answer."
         )
 
 
@@ -158,14 +184,14 @@ def _run(subject, words, change=None):
     got = {}
 
     def watched(layer, weights, values):
-        got[layer] = weights, values
+        got[layer] = weights.clone(), values.clone()
         return change(layer, weights, values) if change else (weights, values)
 
     return subject.answers(words, watched), got
 
 
 def _interchanged(edge, other):
-    """The weight goes to a copy of the word as it was in the other run: one more key."""
+    """Give the weight to one more key: a copy of the word as it was in the other run."""
 
     def change(layer, weights, values):
         if layer != edge.layer:
@@ -206,8 +232,8 @@ def _made_even(edge):
 
 
 def _tried(subject, case, edge, whole):
-    """What came of one sentence: {what: bool or number, "rivals": {place: ...}}; None where the
-    model does not answer it, or the other one, as is claimed."""
+    """The findings for one sentence: {what: bool or number, "rivals": {place: ...}}; None if the
+    model does not answer this sentence, or the other one, as claimed."""
     before, got = _run(subject, case.words)
     there, other = _run(subject, case.other)
     if before.argmax() != case.answer or there.argmax() != case.turns:
@@ -221,11 +247,11 @@ def _tried(subject, case, edge, whole):
         moved = (between(before) - between(after)) / (between(before) - between(there))
         return bool(after.argmax() == case.turns), moved
 
-    def lead(answers):
+    def gap(answers):
         return float(answers[case.answer] - answers[others].max())
 
     def lost(change):
-        return lead(subject.answers(case.words, change)) < LOST * lead(before)
+        return gap(subject.answers(case.words, change)) < LOST * gap(before)
 
     others = torch.arange(len(before)) != case.answer
 
@@ -240,13 +266,16 @@ def _tried(subject, case, edge, whole):
     weight = float(got[edge.layer][0][edge.heads, edge.query, edge.key].mean())
     return dict(
         weight=weight, follows=follows, moved=moved, read=follows or moved >= READ,
-        even=even, zero=zero, lost=even and zero, rivals=rivals, chance=1 / len(before),
+        partly=follows or moved >= PARTLY, even=even, zero=zero, lost=even and zero,
+        rivals=rivals, chance=1 / len(before),
     )  # fmt: skip
 
 
 def _rivals(subject, case, edge, whole):
-    """For each head its strongest weight of the same word, while the edge is taken out: a backup
-    looks elsewhere before. Those with most weight."""
+    """For each head the strongest weight of the same word; the heads with the most weight.
+
+    The edge is taken out meanwhile, because a backup may look elsewhere as long as it is there.
+    """
     _, got = _run(subject, case.words, _set_to_0(edge))
     found = []
     for layer, (weights, _) in got.items():
@@ -264,24 +293,24 @@ def _rivals(subject, case, edge, whole):
 
 
 def _interval(k, n):
-    """The share of all sentences, from k of n, with 95 % (Wilson 1927)."""
+    """The 95 % interval of a share, from k of n sentences (Wilson 1927)."""
     share, z = k / n, SURE**2 / n
     middle, half = share + z / 2, SURE * (share * (1 - share) / n + z / (4 * n)) ** 0.5
     return (middle - half) / (1 + z), (middle + half) / (1 + z)
 
 
-def _told(k, n):
-    """Whether it is so in most sentences: True, False, or None where that cannot be told."""
+def _clear(k, n):
+    """True if it holds in most sentences, False if in few, None if that is undecided."""
     low, high = _interval(k, n)
     return True if low > MOST else False if high < FEW else None
 
 
 def _enough(k, n):
-    """How many sentences would tell, or why none would."""
-    for more in range(n, TOLD_BY):
-        if _told(k / n * more, more) is not None:
-            return f"about {more} sentences would tell"
-    return "true in some sentences, not in others: claim it of one form"
+    """How many sentences would decide, or why no number of them would."""
+    for more in range(n, DECIDED_BY):
+        if _clear(k / n * more, more) is not None:
+            return f"about {more} sentences would decide"
+    return "make a claim about one kind of sentence"
 
 
 def _decide(rows, content):
@@ -289,38 +318,39 @@ def _decide(rows, content):
     n, total = len(tried), len(rows)
     out = dict(sentences=total, as_claimed=n)
     if n < FEWEST or 2 * n < total:
-        why = f"of {total} different sentences the model answers {n} as is claimed, and with the "
-        why += f"{content}; {max(FEWEST, total // 2)} would do."
-        return out | dict(outcome=CANNOT, why=why)
-    for what in ("follows", "read", "even", "zero", "lost"):
+        why = f"only {n} of {total} sentences are answered as claimed in both versions; at least "
+        why += f"{max(FEWEST, (total + 1) // 2)} are needed."
+        return out | dict(outcome=UNDECIDED, why=why)
+    for what in ("follows", "read", "partly", "even", "zero", "lost"):
         out[what] = sum(row[what] for row in tried)
     for what in ("weight", "moved", "chance"):
         out[what] = round(sum(row[what] for row in tried) / n, 4)
     out["interval"] = [round(x, 4) for x in _interval(out["read"], n)]
     out["rival"] = rival = _strongest([row["rivals"] for row in tried])
-    read, lost = _told(out["read"], n), _told(out["lost"], n)
+    read, partly, lost = (_clear(out[what], n) for what in ("read", "partly", "lost"))
     follows = f"the answer follows the {content}"
+    if read is False and partly:
+        why = f"it moves the answer {out['moved']:.0%} of the way: is it one of several readers?"
+        return out | dict(outcome=UNDECIDED, why=why)
     if read is False:
-        return out | dict(outcome=UNREAD, why=f"the answer stays with the {content} there.")
-    if read is None:
-        return out | dict(outcome=CANNOT, why=f"is it read? {_enough(out['read'], n)}.")
-    if lost is None:
-        return out | dict(outcome=CANNOT, why=f"read; is it needed? {_enough(out['lost'], n)}.")
+        return out | dict(outcome=UNREAD, why=f"the answer does not follow the {content}.")
+    for what, clear in (("read", read), ("lost", lost)):
+        if clear is None:
+            why = f"read{', and needed' * (what == 'lost')} in {out[what]} of {n} sentences; "
+            why += f"{_enough(out[what], n)}."
+            return out | dict(outcome=UNDECIDED, why=why)
     if lost:
-        return out | dict(outcome=NEEDED, why=f"{follows}, and is lost without it.")
-    why = "something else does it too"
-    if rival and _told(rival["only_both"], n):
-        why = f"needed only together with layer {rival['layer']}, {_named(rival['heads'])}"
-    return out | dict(outcome=UNNEEDED, why=f"{follows}; {why}.")
-
-
-def _named(heads):
-    return f"head {heads[0]}" if len(heads) == 1 else "all heads"
+        return out | dict(outcome=NEEDED, why=f"{follows}, and is lost without this weight.")
+    why = "but something else gives the same answer"
+    if rival and _clear(rival["only_both"], n):
+        head = f", head {rival['heads'][0]}" * (len(rival["heads"]) == 1)
+        why = f"and is lost only if layer {rival['layer']}{head} goes too"
+    return out | dict(outcome=UNNEEDED, why=f"{follows}, {why}.")
 
 
 def _strongest(rows):
-    """The rival with which together the answer is most often lost, though with neither alone; else
-    the one that is most often read or needed."""
+    """The rival without which, and without the edge, the answer is lost most often, though it is
+    kept without either; otherwise the rival that is most often read or needed."""
     sums = {}
     for row in rows:
         for place, counts in row.items():

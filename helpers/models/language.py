@@ -1,4 +1,4 @@
-"""The small language of lessons 11 to 13: its words and sentences, and a reader of typed ones."""
+"""Define the small language of lessons 11 to 13, draw its sentences, and read typed ones."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from ..errors import InputError
 FILE = DATA / "language.csv"
 PRONOUNS = ("him", "her", "it")
 MOST = 30  # words of a typed sentence
-# Where the two nouns of a sentence stand: the purple man took the blue hat and washed it.
+# Positions of the two nouns of a sentence: the purple man took the blue hat and washed it.
 FIRST, SECOND, LENGTH = 1, 4, 8
 
 
 @dataclass
 class Sentences:
-    """b sentences, each with a person and a thing, and the colour of the pronoun's noun asked.
+    """b sentences, each with a person and a thing, that ask for the colour of the pronoun's noun.
 
-    words: (b, 8, 2), the number of each word and that of its colour.
-    answer: (b,), the number of the right colour, 0 to 7.  other_answer: that of the other noun.
-    antecedent: (b,), the position of the noun that the pronoun stands for, 1 or 4.
-    other: (b,), that of the other noun.
+    words: (b, 8, 2), the number of each word and the number of its colour.
+    answer: (b,), the number of the right colour, 0 to 7.  other_answer: the other noun's colour.
+    antecedent: (b,), the position of the noun that the pronoun refers to, 1 or 4.
+    other: (b,), the position of the other noun.
     """
 
     words: torch.Tensor
@@ -35,8 +35,8 @@ class Language:
     """The words of sentences such as "the purple man took the blue hat and washed it".
 
     kinds: {kind: list of words}, as in data/language.csv.
-    words: all of them; the number of a word is its place there. The colours come first, so that
-    the number of a colour is also that of an answer; "" is "no colour".
+    words: all words; the number of a word is its index in this list. The colours come first, so
+    that the number of a colour is also the number of an answer; "" means "no colour".
     colours, people, things, verbs, acts: words of one kind.
     """
 
@@ -52,14 +52,14 @@ class Language:
         self._pronoun = {noun: p for p in PRONOUNS for noun in kinds[p]}
 
     def pairs(self):
-        """All pairs (person, thing)."""
+        """Return all pairs (person, thing)."""
         return [(person, thing) for person in self.people for thing in self.things]
 
     def sentences(self, pairs, count, generator, never=()):
-        """sentences([("man", "hat")], 100, generator): a hundred random Sentences about them.
+        """Return random Sentences: sentences([("man", "hat")], 100, generator) has a hundred.
 
         pairs: list of (person, thing).  generator: torch.Generator.  never: nouns that no
-        pronoun stands for; the pair's other noun is taken then.
+        pronoun refers to; the pronoun then refers to the other noun of the pair.
         The order of the nouns, two different colours, the verbs and the pronoun's noun are
         drawn evenly.
         """
@@ -89,14 +89,14 @@ class Language:
         )  # fmt: skip
 
     def write(self, words):
-        """The words of one sentence, (n, 2), as a list of n str such as "purple man"."""
+        """Return the words of one sentence, (n, 2), as a list of n str such as "purple man"."""
         return [f"{self.words[c]} {self.words[w]}".strip() for w, c in words.tolist()]
 
     def read(self, text):
-        """read("the purple man took the hat and washed it"): the words of a typed sentence, (n, 2).
+        """Return the words of a typed sentence, (n, 2): "the purple man took the hat and ...".
 
         Raises InputError if a word is unknown, a colour has no noun after it, or the last
-        word is no pronoun.
+        word is not a pronoun.
         """
         typed = text.lower().replace(".", " ").replace(",", " ").split()
         words, colour = [], ""
@@ -104,11 +104,11 @@ class Language:
             if word not in self._number:
                 kinds = (self.people, self.things, self.colours, [*self.verbs, *self.acts])
                 raise InputError(
-                    f"{word[:30]!r} is no word of the small language. It has: the, and, him, her, "
-                    f"it; {'; '.join(map(', '.join, kinds))}."
+                    f"{word[:30]!r} is not a word of the small language. Its words: the, and, him, "
+                    f"her, it; {'; '.join(map(', '.join, kinds))}."
                 )
             if colour and word not in self._pronoun:
-                raise InputError(f"after the colour {colour!r} a noun is expected, not {word!r}.")
+                raise InputError(f"a noun is expected after the colour {colour!r}, not {word!r}.")
             if word in self.colours:
                 colour = word
             else:
@@ -116,15 +116,15 @@ class Language:
                 colour = ""
         if colour or not typed or typed[-1] not in PRONOUNS or len(typed) > MOST:
             raise InputError(
-                f"the last word is the question: {', '.join(PRONOUNS)} is expected there, after "
+                f"the last word asks the question: {', '.join(PRONOUNS)} is expected there, after "
                 f"at most {MOST - 1} words, as in: the purple man took the blue hat and washed it"
             )
         return torch.tensor(words)
 
     def sentence(self, text):
-        """sentence("the purple man took the blue hat and washed it"): the Sentences that is typed.
+        """Return the Sentences with one typed sentence: "the purple man took the blue hat and ...".
 
-        Raises InputError, as read does, and where it is of another form than those of sentences.
+        Raises InputError as read does, and if the sentence has a different form from those drawn.
         """
         words = self.read(text)
         drawn = [self.words[w] for w in words[:, 0].tolist()]
@@ -134,7 +134,7 @@ class Language:
         coloured = [at for at, (_, colour) in enumerate(words.tolist()) if self.words[colour]]
         if len(words) != LENGTH or not one_each or coloured != [FIRST, SECOND]:
             raise InputError(
-                "a person and a thing, each with a colour, are expected, and a pronoun for one of "
+                "a person and a thing are expected, each with a colour, and a pronoun for one of "
                 "them, as in: the purple man took the blue hat and washed it"
             )
         its, other = (FIRST, SECOND) if fits[0] else (SECOND, FIRST)
@@ -143,7 +143,7 @@ class Language:
 
 
 def load_language():
-    """The small language of data/language.csv."""
+    """Return the small language of data/language.csv."""
     with rows_of(FILE, "a kind and a word in each line") as rows:
         _, *rows = rows
         kinds = {}

@@ -1,4 +1,4 @@
-"""The weights of a model's attention for one text, as Views: one head, or a number for each."""
+"""Views of a model's attention weights for one text: one head, or one number for each head."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,11 @@ from . import intervene
 
 @dataclass
 class Look:
-    """What a model did with a text.
+    """The attention of a model on one text.
 
     layers: a list of tensors (heads, pieces, pieces), one for each layer of the model; rows sum
-    to 1.  rows: the pieces of the text.  about: the model.  note: what was cut off; often empty.
+    to 1.  rows: the pieces of the text.  about: the name of the model.  note: what was cut off, or
+    "".
     """
 
     layers: list
@@ -23,7 +24,7 @@ class Look:
     note: str = ""
 
     def view(self, layer=1, head=1):
-        """A View of one head, with others of its layer beside it, up to sixteen.
+        """Return a View of one head, with up to sixteen heads of its layer small next to it.
 
         layer, head: counted from 1.
         """
@@ -32,12 +33,13 @@ class Look:
         small = heads[first : first + MAX_HEADS]
         which = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
         if len(heads) > MAX_HEADS:
-            which += f" (beside it heads {first + 1} to {first + len(small)})"
+            which += f" (next to it heads {first + 1} to {first + len(small)})"
         weights, rows = heads[head - 1], self.rows
 
         def explain(i, j):
             larger = int((weights[i] > weights[i, j]).sum())
-            rank = f"{larger} in its row are larger" if larger else "the largest of its row"
+            are = "weights in this row are" if larger > 1 else "weight in this row is"
+            rank = f"{larger} {are} larger" if larger else "the largest in this row"
             return f"the weight from “{rows[i]}” to “{rows[j]}”, {rank}"
 
         caption = f"{which}; {len(rows)} pieces. Model: {self.about}. {self.note}".strip()
@@ -45,11 +47,11 @@ class Look:
         return View(weights, rows, keys=rows, caption=caption, explain=explain, **beside)
 
     def per_head(self, number):
-        """A View of layers by heads: number(weights) of each, weights (pieces, pieces).
+        """Return a View of layers by heads: number(weights) of each head, weights (pieces, pieces).
 
-        The largest is outlined; the caption says what weights would give that are even over
-        all that any head of the layer looks at: from, to, where layers look at different pieces.
-        Raises InputError if number has no value for any head (nan).
+        The largest is outlined. The caption gives the number for weights that are even over all
+        pieces that any head of the layer looks at; a range if it differs between layers.
+        Raises InputError if number is nan for every head.
         """
         found = [[float(number(head)) for head in layer] for layer in self.layers]
         even = sorted(float(number(intervene.even(layer)[0])) for layer in self.layers)
@@ -57,14 +59,15 @@ class Look:
         return self.by_heads(found, f"Even weights would give {ends}.")
 
     def by_heads(self, found, caption):
-        """A View of layers by heads, the largest outlined.
+        """Return a View of layers by heads, the largest outlined.
 
-        found: for each layer a list of a number for each head; nothing is shown where it is nan.
+        found: for each layer a list with a number for each head; a nan is not shown.
         """
         table = np.array(found)
         if np.isnan(table).all():
             raise InputError(
-                f"a text of {len(self.rows)} pieces has no such number; type a longer one."
+                f"no head has this number for this text, pieces: {len(self.rows)}; type a longer "
+                "text, or one in which a word occurs twice."
             )
         i, j = np.unravel_index(np.nanargmax(table), table.shape)
         caption = f"Largest: {table[i, j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"

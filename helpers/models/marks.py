@@ -1,6 +1,6 @@
-"""Lesson 09: a task that needs two looks, and a small model that learns it.
+"""Define lesson 09's task, which needs two looks, and a small model that learns it.
 
-Each sentence has six words, numbers from 0 to 31. One word carries mark 1, another one mark 2;
+Each sentence has six words, numbers from 0 to 31. One word has mark 1, a different word mark 2;
 the answers are the word at mark 1 and the word at mark 2.
 """
 
@@ -14,7 +14,7 @@ LENGTH, VOCABULARY = 6, 32
 
 
 def marked_sentences(b, generator):
-    """b sentences: words (b, 6), marks (b, 6) with one 1, one 2 and zeros, answers (b, 2)."""
+    """Return b sentences: words (b, 6), marks (b, 6), a 1, a 2 and zeros, and answers (b, 2)."""
     words = torch.randint(VOCABULARY, (b, LENGTH), generator=generator)
     at = torch.rand(b, LENGTH, generator=generator).argsort(dim=-1)[:, :2]
     marks = torch.zeros_like(words).scatter(1, at, torch.tensor([[1, 2]]).expand(b, 2))
@@ -22,10 +22,10 @@ def marked_sentences(b, generator):
 
 
 class MarkReader(nn.Module):
-    """Attention of one learned query, without a mask: keys know only the marks, values only the
-    words, and one matrix reads both answers from the merged heads.
+    """Attention with one learned query, without a mask: keys are made from the marks only, values
+    from the words only, and one matrix reads both answers from the merged heads.
 
-    num_heads: divides 54, the width.  Its parameters are drawn by torch.randn.
+    num_heads: divides 54, the width.  torch.randn draws the parameters.
     """
 
     def __init__(self, num_heads, width=54):
@@ -37,14 +37,14 @@ class MarkReader(nn.Module):
         )
 
     def weights(self, marks):
-        """marks: (b, n) of 0, 1 and 2.  Returns the weights (b, num_heads, n)."""
+        """Return the weights (b, num_heads, n).  marks: (b, n) of 0, 1 and 2."""
         queries = split_heads(self.query.expand(len(marks), 1, -1), self.num_heads)
         keys = split_heads(self.key_of_mark[marks], self.num_heads)
         return torch.softmax(scaled_scores(queries, keys), dim=-1)[:, :, 0]
 
     def forward(self, words, marks, W_read=None):
-        """words, marks: (b, n).  W_read: in place of its own.  Returns a score for each word of
-        the vocabulary, for the first answer and for the second, (b, 2, 32)."""
+        """Return a score for each word of the vocabulary, for the first and the second answer,
+        (b, 2, 32).  words, marks: (b, n).  W_read: used instead of the model's own."""
         values = split_heads(self.value_of_word[words], self.num_heads)
         merged = merge_heads(self.weights(marks)[:, :, None] @ values)
         read = merged @ (self.W_read if W_read is None else W_read)
@@ -52,7 +52,7 @@ class MarkReader(nn.Module):
 
 
 def train_reader(num_heads, seed, steps=200):
-    """A MarkReader after so many steps on 64 new sentences each. The global seed stays."""
+    """Return a MarkReader trained on 64 new sentences in each step. The global seed is kept."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         reader = MarkReader(num_heads)

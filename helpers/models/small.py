@@ -1,8 +1,7 @@
-"""The models of lessons 11 and 12 by name, and their sentences, each with another content.
+"""Define the models of lessons 11 and 12, and their sentences, each with a changed copy.
 
-A task knows how to train its model from a seed, draws sentences of one form, and names what stands
-where in them: claims are about these names, because "its noun" is now the second word, now the
-fifth.
+A task trains its model from a seed, draws sentences of one form, and names the positions in them:
+claims use these names, because "its noun" is sometimes the second word and sometimes the fifth.
 """
 
 from copy import deepcopy
@@ -19,14 +18,14 @@ from .language import FIRST, SECOND, load_language
 from .training import Adam
 
 WIDTH = 24
-SHORTEST = 7  # letters of a string that is asked
+SHORTEST = 7  # letters of a string with a question
 
 
 class Small(nn.Module):
     """Layers of attention that add their contexts to the words: the models of lessons 11 and 12.
 
-    answers, vocabulary: how many there are.  length: the longest sentence, 0 for a model that
-    does not know positions.  heads: of each layer; they share its 24 numbers.
+    answers, vocabulary: their numbers.  length: the longest sentence, 0 for a model without
+    positions.  heads: in each layer; they share its 24 numbers.
     """
 
     def __init__(self, answers, vocabulary, length=0, layers=1, causal=False, heads=1):
@@ -38,8 +37,8 @@ class Small(nn.Module):
         self.causal, self.heads = causal, heads
 
     def forward(self, words, change=None):
-        """words: (b, n), or (b, n, 2) for a word with its colour.  change: see subject.py.
-        Returns (scores (b, n, answers), the list of the weights that were used)."""
+        """Return (scores (b, n, answers), the list of the weights that were used).
+        words: (b, n), or (b, n, 2) for a word with its colour.  change: see subject.py."""
         x = self.embedding(words)
         x = x.sum(dim=2) if words.dim() == 3 else x
         n, used = x.shape[1], []
@@ -67,9 +66,9 @@ class _Layer(nn.Module):
 
 @dataclass
 class Sentence:
-    """words, other: as the model takes them; other has another content.  names: n str.
-    places: {what stands there: position}.  answer, turns: to words, and to other.  form: equal
-    for sentences of the same form."""
+    """One sentence.  words, other: as the model takes them; other has different content.
+    names: n str.  places: {name: position}.  answer, turns: the right answers for words and for
+    other.  form: equal for sentences of the same form."""
 
     words: torch.Tensor
     names: list
@@ -81,9 +80,9 @@ class Sentence:
 
 
 class Task:
-    """What one of the course's models is made of, how it is trained, and its sentences.
+    """One of the course's models: how it is built and trained, and its sentences.
 
-    contents: what may be different in the other sentence, the usual one first.  answers: their
+    contents: possible differences of the other sentence, the usual one first.  answers: their
     names.  build() -> Small.  steps, rate: of the training.  draw(draws) -> (words, answers) of
     one step.  sentences(draws, count, content) -> list of Sentence.
     """
@@ -92,13 +91,13 @@ class Task:
         self._known = cache(lambda seed: train(self.build, self.draw, seed, self.steps, self.rate))
 
     def trained(self, seed):
-        """The Small of this seed, trained once, as the lessons do it: a copy of your own."""
+        """Return a copy of the Small of this seed, which is trained once, as in the lessons."""
         return deepcopy(self._known(seed))
 
 
 def train(build, draw, seed, steps, rate):
-    """A model of lessons 11 and 12: Adam, at a rate that falls to 0. Other random draws of this
-    process go on as if nothing had been trained."""
+    """Return a trained model of lessons 11 and 12: Adam, at a rate that falls to 0. The global
+    random state is kept."""
     with (
         torch.random.fork_rng(devices=[]),
         torch.inference_mode(False),
@@ -115,7 +114,7 @@ def train(build, draw, seed, steps, rate):
 
 
 class Pronouns(Task):
-    """Lesson 11: which colour has the noun that the pronoun stands for? One layer."""
+    """Lesson 11: what is the colour of the noun that the pronoun refers to? One layer."""
 
     steps, rate, length, layers = 200, 0.005, 0, 1
     contents = "other colour", "other noun"
@@ -135,7 +134,7 @@ class Pronouns(Task):
     def draw(self, draws):
         s = self.language.sentences(self.known, 128, draws)
         words = self.inputs(s.words)
-        # asked at the last word; -1 says that nothing is asked at the others
+        # the last word asks the question; -1 means that the other words ask none
         return words, F.pad(s.answer[:, None], (words.shape[1] - 1, 0), value=-1)
 
     def sentences(self, draws, count, content=contents[0]):
@@ -143,12 +142,12 @@ class Pronouns(Task):
         return self._sentences(drawn, content, draws)
 
     def read(self, text):
-        """The Sentence that somebody typed."""
+        """Return the Sentence for a typed text."""
         drawn = self.language.sentence(text)
         return self._sentences(drawn, self.contents[0], torch.Generator().manual_seed(0))[0]
 
     def inputs(self, words):
-        """What the model is given of (b, 8, 2)."""
+        """Return the part of words (b, 8, 2) that the model gets."""
         return words
 
     def named(self, words):
@@ -162,9 +161,9 @@ class Pronouns(Task):
     def _sentences(self, s, content, draws):
         others, turns = s.words.clone(), s.other_answer
         rows = torch.arange(len(others))
-        if content == "other noun":  # the two change places, and leave their colours there
+        if content == "other noun":  # the two nouns swap places; their colours stay
             others[:, [FIRST, SECOND], 0] = others[:, [SECOND, FIRST], 0]
-        else:  # a colour that does not stand there yet
+        else:  # a colour that is not yet in the sentence
             free = torch.rand(len(others), len(self.answers), generator=draws)
             free[rows, s.answer] = free[rows, s.other_answer] = -1
             turns = free.argmax(dim=1)
@@ -174,14 +173,14 @@ class Pronouns(Task):
         for words, other, *numbers in zip(*parts, strict=True):
             its, second, answer, turned = map(int, numbers)
             names = self.named(words)
-            form = its, names[-1] == "it"  # which noun comes first, and which is meant
+            form = its, names[-1] == "it"  # the noun's position, and whether it is the thing
             places = self.places(its, second)
             made.append(Sentence(words, names, places, answer, other, turned, form))
         return made
 
 
 class TwoLayers(Pronouns):
-    """Lesson 12: the same question, but each colour is a word of its own. Two layers."""
+    """Lesson 12: the same question, but each colour is a separate word. Two layers."""
 
     steps, rate, length, layers = 400, 0.01, 10, 2
 
@@ -216,8 +215,8 @@ class Copying(Task):
         return words, words.gather(1, at.clamp(min=0)).masked_fill(at < 0, -1)
 
     def sentences(self, draws, count, content=contents[0]):
-        """Strings that end where a letter comes again, with a letter before that copy and one
-        between. The other content: another letter after the copy, or another one in place of the
+        """Return strings that end with a repeated letter, with a letter before its copy and one
+        in between. The other content is a different letter after the copy, or instead of the
         copy, so that an earlier copy counts."""
         found = []
         while len(found) < count:
@@ -244,10 +243,10 @@ class Copying(Task):
         return Sentence(words, names, places, int(words[after]), other, turns)
 
     def read(self, text):
-        raise InputError("the strings of copying are drawn; leave out sentence.")
+        raise InputError("the strings of copying are drawn at random; leave out sentence=.")
 
 
 @cache
 def course():
-    """{name: Task} of the models of the course."""
+    """Return {name: Task} of the models of the course."""
     return {"pronouns": Pronouns(), "two layers": TwoLayers(), "copying": Copying()}

@@ -1,4 +1,4 @@
-"""A small model that writes stories, and the language of its stories.
+"""Define and train a small model that writes stories.
 
 Two layers, each of causal attention with four heads and a feed-forward network, learn to predict
 the next word.
@@ -19,7 +19,7 @@ from ..attention import MultiHeadAttention, merge_heads, split_heads, uniform_ca
 from ..attention.data import DATA
 from ..attention.fits import expect_sizes
 from ..errors import InputError
-from .tales import LENGTH, WORDS, Story
+from .tales import LENGTH, RECALLS, WORDS, Story
 from .training import Adam, counted
 
 FILE = DATA / "stories.npz"
@@ -27,14 +27,14 @@ WIDTH, HEADS, LAYERS = 64, 4, 2
 STEPS, RATE, BATCH = 2400, 0.005, 32
 SAMPLES = 0, 50, 200, 700  # steps after which the training shows what the model writes
 NUMBER = {word: k for k, word in enumerate(WORDS)}
-RARE = "…"  # in a text of your own: each word that is too rare to be learned
+RARE = "…"  # in a text of your own: any word too rare to be learned
 
 
 class Block(nn.Module):
     """One layer: attention lets each word look at others, then a network works on each word alone.
 
-    attention: a module, (b, n, width) -> (b, n, width).  What each of the two finds is added to
-    the words.
+    attention: a module, (b, n, width) -> (b, n, width).  The output of each of the two parts is
+    added to the words.
     """
 
     def __init__(self, attention, width):
@@ -46,7 +46,7 @@ class Block(nn.Module):
         )
 
     def forward(self, x, attend=None):
-        """x: (b, n, width).  attend: called in place of the attention."""
+        """Return (b, n, width).  x: (b, n, width).  attend: called instead of the attention."""
         x = x + (attend or self.attention)(self.norm_1(x))
         return x + self.feed_forward(self.norm_2(x))
 
@@ -55,7 +55,7 @@ class Storyteller(nn.Module):
     """model(words) scores every known word as the next one: (b, n) -> (b, n, len(known)).
 
     attention: a class with the arguments of MultiHeadAttention; look() needs its weights, W_value,
-    num_heads and out_proj.  known: the words that it knows, each once.
+    num_heads and out_proj.  known: the words that the model knows, each once.
     """
 
     def __init__(self, attention=MultiHeadAttention, known=WORDS):
@@ -73,10 +73,10 @@ class Storyteller(nn.Module):
         return self._scores(words, lambda layer, attention: None)
 
     def look(self, words, change=None):
-        """Returns (model(words), the weights that were used: a list by layer of (b, heads, n, n)).
+        """Return (model(words), the weights that were used: a list by layer of (b, heads, n, n)).
 
-        change(layer, weights, values): what is used in place of weights and of values,
-        (b, heads, n, 16).
+        change(layer, weights, values): returns what is used instead of the weights and of the
+        values (b, heads, n, 16).
         """
         used = []
 
@@ -101,8 +101,8 @@ class Storyteller(nn.Module):
 
 
 def waves():
-    """Where the position vectors start before they learn, (LENGTH, WIDTH): sines and cosines, so
-    that one matrix moves them all by a word, and a head soon learns to look two words back.
+    """Return the initial position vectors, (LENGTH, WIDTH): sines and cosines, so that one matrix
+    moves them all by a word, and a head soon learns to look two words back.
     Source: Vaswani et al. 2017, section 3.5."""
     speeds = 1.5 * 0.5 ** (torch.arange(WIDTH // 2) / WIDTH * 12)
     angles = torch.arange(LENGTH)[:, None] * speeds
@@ -110,22 +110,51 @@ def waves():
 
 
 def even(layer, weights, values):
-    """A change: every word looks at itself and at all words before it alike."""
+    """Return even weights, as a change: every word looks equally at itself and all words before."""
     return uniform_causal(weights.shape[-1]).expand_as(weights), values
 
 
+def even_heads(*heads):
+    """Return a change that makes the weights of these heads even, each a (layer, head) from 0."""
+
+    def change(layer, weights, values):
+        weights = weights.clone()
+        for head in (head for at, head in heads if at == layer):
+            weights[:, head] = uniform_causal(weights.shape[-1])
+        return weights, values
+
+    return change
+
+
+@torch.inference_mode()
+def recalled(model, change=None, count=100):
+    """Return {kind of RECALLS: share of its words that the model finds most likely}.
+
+    count: how many new stories are drawn, not those of the training.  change: as in look().
+    """
+    draws = random.Random("new")
+    stories = [Story(draws) for _ in range(count)]
+    words = torch.tensor([[NUMBER[word] for word in story.words] for story in stories])
+    found = model.look(words, change)[0][:, :-1].argmax(dim=-1) == words[:, 1:]
+    hits = {kind: [] for kind in RECALLS}
+    for hit, story in zip(found.tolist(), stories, strict=True):
+        for at, kind in story.recalls.items():
+            hits[kind].append(hit[at - 1])
+    return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
+
+
 def draw_stories(draws, count=BATCH):
-    """count stories, (count, LENGTH) of word numbers.  draws: random.Random."""
+    """Return count stories, (count, LENGTH) of word numbers.  draws: random.Random."""
     return torch.tensor([[NUMBER[word] for word in Story(draws).words] for _ in range(count)])
 
 
 def story_loss(model, stories):
-    """The mean loss of predicting each next word of stories (b, n)."""
+    """Return the mean loss of predicting each next word of stories (b, n)."""
     return F.cross_entropy(model(stories[:, :-1]).mT, stories[:, 1:])
 
 
 def train(model, seed=0, steps=STEPS, start="today"):
-    """Trains a Storyteller, for about a minute, and prints what it writes on the way."""
+    """Train a Storyteller, for about a minute, and print what it writes along the way."""
     adam, draws, ends = Adam(model), random.Random(seed), [*SAMPLES, steps]
     for begin, end in zip(ends, [*ends[1:], None], strict=True):
         if begin > steps:
@@ -141,13 +170,13 @@ def train(model, seed=0, steps=STEPS, start="today"):
 
 
 def save_stories(model):
-    """Keeps the numbers of a trained Storyteller in data/stories.npz, 16 bits each."""
+    """Save the numbers of a trained Storyteller in data/stories.npz, 16 bits each."""
     numbers = {name: p.detach().numpy().astype(np.float16) for name, p in model.named_parameters()}
     np.savez_compressed(FILE, **numbers)
 
 
 def load_stories():
-    """The Storyteller of data/stories.npz, trained."""
+    """Return the trained Storyteller of data/stories.npz."""
     model = Storyteller()
     try:
         with np.load(FILE, allow_pickle=False) as kept:
@@ -155,7 +184,7 @@ def load_stories():
         missing, _ = model.load_state_dict(state, strict=False)
         if {*missing} - {name for name, _ in model.named_buffers()}:
             raise ValueError(f"there is no {missing[0]}")
-    except Exception as error:  # a damaged file raises whatever its reader meets first
+    except Exception as error:  # a damaged file can raise any error
         raise InputError(
             f"data/stories.npz does not hold a trained model ({str(error)[:80]}). "
             "Restore it with: git checkout data/stories.npz"
@@ -164,10 +193,10 @@ def load_stories():
 
 
 def own_text(path, most=300):
-    """Reads a text file: (the words to know, the text as their numbers (n,)).
+    """Read a text file and return (the known words, the text as their numbers (n,)).
 
-    most: how many different words are kept, the most frequent ones; RARE stands for the others.
-    Raises InputError where the file cannot be read as text, or is shorter than two stories.
+    most: how many different words are kept, the most frequent ones; RARE replaces the others.
+    Raises InputError if the file cannot be read as text, or is shorter than two stories.
     """
     expect_sizes(most=most)
     try:
@@ -184,20 +213,20 @@ def own_text(path, most=300):
 
 
 def draw_passages(text, draws, count=BATCH):
-    """count passages of LENGTH words from anywhere in a text (n,): (count, LENGTH)."""
+    """Return count passages of LENGTH words from anywhere in a text (n,): (count, LENGTH)."""
     starts = (draws.randrange(len(text) - LENGTH + 1) for _ in range(count))
     return torch.stack([text[start : start + LENGTH] for start in starts])
 
 
 def split(text):
-    """The words and the punctuation marks of a text, a list of str."""
+    """Return the words and the punctuation marks of a text, a list of str."""
     return re.findall(r"\w+(?:['’]\w+)*|[^\w\s]", text)
 
 
 def read(text, known=WORDS):
-    """The words of a typed start of a story: read("Anna has a kite.") is 5 str.
+    """Return the words of a typed start of a story: read("Anna has a kite.") is 5 str.
 
-    Raises InputError where a word is not known, or there is none, or more than LENGTH.
+    Raises InputError if a word is not known, or if there are no words, or more than LENGTH.
     """
     small, typed = {word.lower(): word for word in known}, split(str(text))
     for word in typed:
@@ -206,7 +235,7 @@ def read(text, known=WORDS):
             closest = f" Did you mean {small[near[0]]!r}?" if near else ""
             of, some = ("stories", known) if known is WORDS else ("text", known[1:61])
             raise InputError(
-                f"{word[:30]!r} is no word of the {of}.{closest} Known words: {' '.join(some)}"
+                f"{word[:30]!r} is not a word of the {of}.{closest} Known words: {' '.join(some)}"
             )
     if not 1 <= len(typed) <= LENGTH:
         raise InputError(
@@ -216,14 +245,14 @@ def read(text, known=WORDS):
 
 
 def numbered(text, known=WORDS):
-    """The numbers of the words of a text, (1, n)."""
+    """Return the numbers of the words of a text, (1, n)."""
     number = {word: k for k, word in enumerate(known)}
     return torch.tensor([[number[word] for word in read(text, known)]])
 
 
 @torch.inference_mode()
 def next_words(model, text, change=None, temperature=1.0):
-    """{word: share}: how likely the model finds each word after a text, the likeliest first."""
+    """Return {word: share}: the model's probability of each next word, the most likely first."""
     shares = _shares(model, numbered(text, model.known), change, temperature)
     order = shares.argsort(descending=True).tolist()
     return {model.known[k]: shares[k].item() for k in order}
@@ -231,15 +260,15 @@ def next_words(model, text, change=None, temperature=1.0):
 
 @torch.inference_mode()
 def weights_of(model, text, change=None):
-    """The weights in every layer and head, (layers, heads, n, n).  change: as in look()."""
+    """Return the weights in every layer and head, (layers, heads, n, n).  change: as in look()."""
     return torch.cat(model.look(numbered(text, model.known), change)[1])
 
 
 @torch.inference_mode()
 def write(model, start, words=20, temperature=1.0, seed=0, change=None):
-    """start, and as many words more, each drawn by its share; at most LENGTH words in all.
+    """Return start and so many more words, each drawn by its share; at most LENGTH words in all.
 
-    temperature: above 0; a small one takes the likeliest words, a large one nearly any.
+    temperature: above 0; a small one picks the most likely words, a large one almost any.
     change: as in look().
     """
     expect_sizes(words=words)

@@ -1,4 +1,4 @@
-"""What a trial asks of a model: its weights, and its answers while they are changed.
+"""Define what a trial needs from a model: its weights, and its answers while they are changed.
 
 A subject is any model with
 
@@ -6,9 +6,9 @@ weights(words)               a list by layer of (heads, n, n), after softmax
 answers(words, change=None)  scores or log-probabilities (answers,)
 
 In every layer with attention, counted from 0, change(layer, weights, values) gets (heads, n, n) and
-(heads, n, d) and returns two tensors: their product is used in place of weights @ values. There may
-be more keys than words: (heads, n, m) and (heads, m, d). An example of
-thirty lines stands with the tests (own_subject.py).
+(heads, n, d) and returns two tensors: the model uses their product instead of weights @ values.
+There may be more keys than words: (heads, n, m) and (heads, m, d). own_subject.py, with the tests,
+is an example of about thirty lines.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ import torch
 
 @dataclass
 class Case:
-    """One sentence of a claim, and the same sentence with another content.
+    """One sentence of a claim, and the same sentence with different content.
 
     words, other: as the subject takes them, of the same length.  query, key: positions of the word
-    that looks and of the one looked at.  answer, turns: numbers of the answers to words, and to
-    other.  content: what is different in other, in words.
+    that looks and of the word it looks at.  answer, turns: the indices of the right answers for
+    words and for other.  content: how other differs, in words.
     """
 
     words: object
@@ -37,7 +37,7 @@ class Case:
 class Subject:
     """A model of the lessons: model(words, change) -> (scores (1, n, answers), weights used).
 
-    The answer is the one at the last word.
+    The answer is read at the last word.
     """
 
     def __init__(self, model):

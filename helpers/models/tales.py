@@ -1,8 +1,8 @@
-"""The language of the stories: what they are about, and what of them nobody can know."""
+"""Draw stories in a small language, and measure how much of them cannot be predicted."""
 
 from math import log
 
-LENGTH = 48  # words; a story that is longer is cut
+LENGTH = 48  # words; a longer story is cut
 NAMES = {"she": ["Anna", "Nora", "Sara"], "he": ["Jack", "Tom", "Ben"]}
 OBJECT = {"she": "her", "he": "him"}
 ACTS = {
@@ -23,10 +23,10 @@ class Story:
     """A woman and a man, each with a thing in a place, and an animal; then what they do.
 
     draws: random.Random.
-    words: LENGTH str.  recalls: {position of a word: which of RECALLS}, of the words that the text
-    before them decides.  surprise: of each word, -log of its chance for somebody who knows the
-    language.  at: {pronoun: position of the word that decides what follows it}, the thing that she
-    or he has, and the animal.
+    words: LENGTH str.  recalls: {position of a word: which of RECALLS} for the words that the
+    earlier text decides.  surprise: for each word, -log of its probability for a reader who knows
+    the language.  at: {pronoun: position of the word that decides what follows it}: the thing that
+    she or he has, and the animal.
     """
 
     def __init__(self, draws):
@@ -59,7 +59,7 @@ class Story:
         self.recalls = {at: kind for at, kind in self.recalls.items() if at < LENGTH}
 
     def _deed(self, left):
-        """The animal finds her in the park, or follows her to Ben."""
+        """Add a sentence: the animal finds her in the park, or follows her to Ben."""
         self._say("the", self._animal)
         verb = self._pick([verb for verb, people in left.items() if people])
         self._say(verb)
@@ -97,7 +97,7 @@ class Story:
         self._say(thing)
 
     def _shuffled(self, parts):
-        """The parts in any order, each drawn when the one before it has been said."""
+        """Yield the parts in random order, each drawn after the one before it is written."""
         while parts:
             part = self._pick(sorted({*parts}))
             parts.remove(part)
@@ -109,7 +109,7 @@ class Story:
         return one
 
     def _pick(self, among):
-        """One of them, each as likely: its surprise is that of the next word, which shows it."""
+        """Return one of them, drawn evenly; its surprise counts for the next word."""
         self.surprise[-1] += log(len(among))
         return self._draws.choice(among)
 

@@ -1,4 +1,4 @@
-"""What lessons 11 and 12 need for a training: Adam, a bar that grows, the recorded training."""
+"""Train the models of lessons 11 and 12: Adam, a progress bar, and the recorded training."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ BLOCKS = 20
 
 
 def counted(steps, what="training"):
-    """for step in counted(300): a range(300), while a bar of 20 printed blocks grows."""
+    """Yield the steps of range(steps), and print a progress bar of 20 blocks meanwhile."""
     print(what, end=" ", flush=True)
     for step in range(steps):
         yield step
@@ -20,11 +20,11 @@ def counted(steps, what="training"):
 
 
 class Adam:
-    """Adam(model).step(loss, rate): each number of a model moves against its gradient.
+    """Adam(model).step(loss, rate) moves each number of a model against its gradient.
 
-    The mean of its last gradients is divided by their size, so that every number moves by about
+    The mean of the last gradients is divided by their size, so that every number moves by about
     rate, however small its gradient is. The correction of the first steps is left out.
-    torch.optim.Adam does the same, but to import it takes seconds and 70 MB of each kernel.
+    torch.optim.Adam does the same, but importing it takes seconds and 70 MB in each kernel.
     Source: Kingma and Ba 2015.
     """
 
@@ -42,9 +42,9 @@ class Adam:
 
 @dataclass
 class Snapshot:
-    """A model after so many steps of training.
+    """A model after some steps of training.
 
-    loss: of the sentences of the next step.  state: name -> tensor, as model.state_dict().
+    loss: on the sentences of the next step.  state: name -> tensor, as in model.state_dict().
     """
 
     step: int
@@ -53,13 +53,13 @@ class Snapshot:
 
     @classmethod
     def of(cls, model, step, loss):
-        """The model as it is now; what it learns later does not change it."""
+        """Return a Snapshot of the model, which later training does not change."""
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         return cls(step, loss.item(), state)
 
 
 def load_training():
-    """The training of lesson 11 as it was recorded: a list of Snapshot, first to last."""
+    """Return the recorded training of lesson 11: a list of Snapshot, first to last."""
     with rows_of(FILE, "step, loss, parameter and numbers", ", or train instead.") as rows:
         snapshots = {}
         for step, loss, name, *numbers in rows:
@@ -70,5 +70,5 @@ def load_training():
         for one in snapshots.values():
             one.state = {name: torch.tensor(matrix) for name, matrix in one.state.items()}
         if not snapshots:
-            raise ValueError("there is none")
+            raise ValueError("it has no steps")
     return list(snapshots.values())

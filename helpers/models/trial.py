@@ -1,13 +1,11 @@
-"""A claim in words, its trial over several seeds, and the card: what came out, as data."""
+"""A claim in words, its trial over several seeds, and the card: the result, as data."""
 
 import hashlib
 import json
 import platform
-from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from textwrap import fill
 
 import torch
 
@@ -19,24 +17,25 @@ from .training import counted
 
 BY_SEED = "depends on the seed"
 MOST_SEEDS = 5
-WIDE, FIRST, COLUMN = 88, 33, 11  # letters of a line, and of the columns of a card
+WIDE, NAME = 96, 28  # characters, of a line of a card and of a name in it
+FIRST, COLUMN = 33, 11  # and of its columns
 DRAWN, AT_ONCE = 1600, 64  # sentences
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim("two layers", layer=2, looks="pronoun", at="its colour"): what is claimed.
+    """What Claim("two layers", layer=2, looks="pronoun", at="its colour") claims.
 
-    model: one of the course's, see course(); of another model its name.
-    layer: from 1.  looks, at: what looks, and what it looks at: the name of a place in the
-    sentences of this model, or a word of the sentence.
-    head: from 1, or "all" heads of the layer together.
-    answer: what the model answers because of it; of the course's models "right".
-    instead: what is different in the other sentence; None: the usual content of this model.
-    sentence: the words stand in it, and sentences of its form are drawn for the trial; None:
-    sentences of all forms that the model knows.
-    seeds: of the models that are tried, at most 5; a model of your own has none.
-    draw: seed of the sentences.
+    model: the name of one of the course's models, see course(), or of your own.
+    layer: counted from 1.  looks, at: the word that looks and the word it looks at, each as the
+    name of a place in the sentences of this model, or as a word of the sentence.
+    head: counted from 1, or "all" heads of the layer together.
+    answer: the answer that the weight is said to cause; "right" for the course's models.
+    instead: what is different in the other sentence; None means the usual content of this model.
+    sentence: has these words, and the trial draws sentences of its form; None means sentences of
+    all forms that the model knows.
+    seeds: of the models on trial, at most 5; a model of your own has none.
+    draw: the seed of the sentences.
     """
 
     model: str
@@ -62,24 +61,28 @@ class Claim:
             if not _whole(given, low) and (name, given) != ("head", "all"):
                 other = ', or "all"' * (name == "head")
                 raise InputError(
-                    f"{name} is {repr(given)[:40]}; a whole number from {low} on is "
-                    f"expected{other}."
+                    f"{name} is {repr(given)[:40]}; a whole number of at least {low}{other} is "
+                    "expected."
                 )
         seeds = (self.seeds,) if _whole(self.seeds, 0) else self.seeds
         fits = isinstance(seeds, (list, tuple, range)) and len(seeds) <= MOST_SEEDS
         if not fits or not all(_whole(seed, 0) for seed in seeds):
             raise InputError(
-                f"seeds is {repr(self.seeds)[:40]}; up to {MOST_SEEDS} whole numbers from 0 on, "
-                "such as (0, 1, 2), are expected."
+                f"seeds is {repr(self.seeds)[:40]}; up to {MOST_SEEDS} whole numbers of at least "
+                "0, such as (0, 1, 2), are expected."
             )
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(seeds)))
 
     def __str__(self):
         head = "" if self.head == "all" else f", head {self.head}"
-        return (
-            f"“{self.model}”, layer {self.layer}{head}: the answer is {self.answer} because "
-            f"{self.looks} reads {self.at}."
-        )
+        looks, at = shorten(self.looks, NAME), shorten(self.at, NAME)
+        return f"In layer {self.layer}{head}, “{looks}” reads “{at}”."
+
+
+def shorten(text, most):
+    """The start and the end of a text that is too long, with … between them."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
 def _whole(x, low):
@@ -87,12 +90,13 @@ def _whole(x, low):
 
 
 def trial(claim, models=None):
-    """trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")): a Card.
+    """Try trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")).
 
-    models: {seed: model}, as they were trained in lesson 12; by default the course's, which are
-    trained for it, each once. Of a model that is not the course's: a subject (see subject.py),
-    with cases(claim), an iterable of Case.
-    Raises InputError if the claim does not fit the model or its sentences, or the model is broken.
+    models: {seed: model}, as lesson 12 trains them; without it the course's models are trained
+    first, each once. For a model of your own: a subject (see subject.py) that also has
+    cases(claim), an iterable of Case.
+    Returns a Card. Raises InputError if the claim does not fit the model or its sentences, or if
+    the model is broken.
     """
     if not isinstance(claim, Claim):
         raise InputError(f"the claim is {repr(claim)[:40]}; a Claim is expected.")
@@ -107,10 +111,10 @@ def trial(claim, models=None):
             f"there is no model {claim.model[:40]!r}; the course has {', '.join(course())}."
         )
     if not claim.seeds or models is not None and not isinstance(models, dict):
-        raise InputError("seeds of models are expected, as in trial(claim, {0: model}).")
+        raise InputError("models by their seeds are expected, as in trial(claim, {0: model}).")
     task, found = course()[claim.model], {}
     cases = list(islice(_cases(claim, task), judge.SENTENCES))
-    # while they are trained a bar grows
+    # a bar grows while the models are trained
     several = counted(len(claim.seeds), "models tried") if models is None else claim.seeds
     for seed, _ in zip(claim.seeds, several, strict=True):
         if models is not None and seed not in models:
@@ -129,13 +133,13 @@ def _expect_fit(model, case, answers, seed):
         fits = False
     if not fits:
         raise InputError(
-            f"the model of seed {seed} is of another kind: as in lesson 12, model(words, change) "
-            "-> (scores, weights) is expected, for the words and answers of the claim's model."
+            f"the model of seed {seed} does not fit: as in lesson 12, model(words, change) -> "
+            "(scores, weights) is expected, with the words and answers of the claim's model."
         )
 
 
 def _honoured(claim, cases):
-    """The cases, if each has the content that is claimed; or the card would say what was not."""
+    """Yield the cases if they have the claimed content, or the card would state what was not so."""
     for case in cases:
         if claim.instead and isinstance(case, Case) and case.content != claim.instead:
             raise InputError(
@@ -145,7 +149,7 @@ def _honoured(claim, cases):
 
 
 def _cases(claim, task):
-    """Sentences of the form of the claim."""
+    """Yield sentences of the form that the claim names."""
     if claim.answer != "right":
         raise InputError(f"the answer is {claim.answer[:40]!r}; 'right' is expected.")
     content = claim.instead or task.contents[0]
@@ -164,7 +168,7 @@ def _cases(claim, task):
 
 
 def _place(word, one, typed):
-    """The name of the place that is claimed, or of that where a word stands in what was typed."""
+    """The name of the place in the claim, or of the place of this word in the typed sentence."""
     if word in one.places:
         return word
     at = [k for k, name in enumerate(one.names) if word in (name, name.split()[-1])]
@@ -174,15 +178,15 @@ def _place(word, one, typed):
         raise InputError(f"{word[:40]!r} is not in {where}; it has {', '.join(one.places)}.")
     if len(at) > 1:
         places = ", ".join(one.places)
-        raise InputError(f"{word!r} stands {len(at)} times there; name the place: {places}.")
+        raise InputError(f"{word!r} is there {len(at)} times; name its place: {places}.")
     return named[0]
 
 
 class Card:
-    """What was claimed and what came out. data: all of it, as JSON takes it, with hashes of what
-    the models gave, of the sentences and of the code; print(card) shows ten lines.
+    """A claim and the result of its trial.
 
-    To repeat it: trial(Claim(**card.data["claim"])).
+    data: everything, ready for JSON, with hashes of what the models gave, of the sentences and of
+    the code. print(card) shows ten lines. To repeat it: trial(Claim(**card.data["claim"])).
     """
 
     def __init__(self, claim, models):
@@ -196,12 +200,12 @@ class Card:
 
     def __str__(self):
         models = self.data["models"]
-        lines = [f"A claim on trial: {self.outcome}", str(self.claim), f"Because: {self.why}"]
         cells = [_cells(one) for one in models.values()]
         table = [("", *models), *zip(ROWS, *cells, strict=True)]
-        for first, *rest in table:
-            lines.append(f"{first:{FIRST}}{''.join(f'{cell:{COLUMN}}' for cell in rest)}".rstrip())
-        return "\n".join([fill(line, WIDE) if k < 3 else line for k, line in enumerate(lines)])
+        name = shorten(self.claim.model, 2 * NAME)
+        head = f"“{name}” on trial: {self.outcome}", f"Claim: {self.claim}", f"Why: {self.why}"
+        rows = [f"{a:{FIRST}}" + "".join(f"{x:{COLUMN}}" for x in more) for a, *more in table]
+        return "\n".join([shorten(x, WIDE) for x in head] + [row.rstrip() for row in rows])
 
     __repr__ = __str__
 
@@ -212,14 +216,14 @@ class Card:
             with path.open("x", encoding="utf-8") as file:
                 json.dump(self.data, file, indent=1, ensure_ascii=False)
         except FileExistsError:
-            raise InputError(f"{path.name!r} is there already; choose another name.") from None
+            raise InputError(f"{path.name!r} exists already; choose a different name.") from None
         except OSError as error:
             raise InputError(f"{path.name!r} cannot be written: {error.strerror}.") from None
 
 
 ROWS = (
-    "weight", "sentences answered so", "read: the answer follows it", "  share, with 95 %",
-    "needed: lost without it", "  lost only without a rival too",
+    "mean weight", "sentences answered as claimed", "read: the answer follows in",
+    "  of all such sentences (95 %)", "needed: without it, lost in", "  only if a rival goes too",
 )  # fmt: skip
 
 
@@ -230,28 +234,27 @@ def _cells(one):
     low, high = one["interval"]
     rival, both = one["rival"], "-"
     if rival:
-        heads = f".{rival['heads'][0]}" * (len(rival["heads"]) == 1)
-        both = f"{rival['only_both']} ({rival['layer']}{heads})"
+        heads = f" H{rival['heads'][0]}" * (len(rival["heads"]) == 1)
+        both = f"{rival['only_both']} (L{rival['layer']}{heads})"
     weight, share = f"{one['weight']:.2f}", f"{low:.2f}-{high:.2f}"
     return weight, answered, str(one["read"]), share, str(one["lost"]), both
 
 
 def _code():
-    """A hash of the code that judges."""
-    told = hashlib.sha256()
+    """A hash of the code of the trial."""
+    read = hashlib.sha256()
     for module in (intervene, judge, small, subject):
-        told.update(Path(module.__file__).read_text(encoding="utf-8").encode())
-    return told.hexdigest()
+        read.update(Path(module.__file__).read_text(encoding="utf-8").encode())
+    return read.hexdigest()
 
 
 def _together(models):
     """(outcome, why) over all seeds."""
-    counts = Counter(one["outcome"] for one in models.values())
-    if len(counts) == 1:
-        whys = list(dict.fromkeys(one["why"] for one in models.values()))
-        return [*counts][0], whys[0] if len(whys) == 1 else "for more than one reason; see data."
-    told = [
-        f"{outcome} in {', '.join(k for k, one in models.items() if one['outcome'] == outcome)}"
-        for outcome in counts
-    ]
-    return BY_SEED, f"{'; '.join(told)}."
+    by = {}
+    for name, one in models.items():
+        by.setdefault(one["outcome"], []).append(name.removeprefix("seed "))
+    if len(by) == 1:
+        whys = {one["why"] for one in models.values()}
+        return [*by][0], whys.pop() if len(whys) == 1 else "the reasons differ; see data."
+    parts = [f"{outcome} with seed {', '.join(seeds)}" for outcome, seeds in by.items()]
+    return BY_SEED, f"{'; '.join(parts)}."

@@ -11,23 +11,21 @@ NOTEBOOKS = Path(__file__).parent.parent.parent / "notebooks"
 
 
 def main(arguments=None):
-    """Returns 0, or 1 where a lesson cannot be made into a page, and says what to do."""
+    """Return 0, or 1 if a lesson cannot be made into a page; then print what to do."""
     parser = argparse.ArgumentParser(
         prog="python -m helpers.pages",
         description="Make a folder of static pages from the lessons, with every live view "
-        "recorded. It opens by a double click on index.html, without a server or a network.",
+        "recorded. Double-click index.html to open it; it needs no server and no network.",
     )
-    parser.add_argument("folder", type=Path, help="made if it is not there")
-    parser.add_argument(
-        "lessons", nargs="*", type=Path, help="notebooks; all lessons if none is named"
-    )
+    parser.add_argument("folder", type=Path, help="created if it does not exist")
+    parser.add_argument("lessons", nargs="*", type=Path, help="notebooks; by default all lessons")
     options = parser.parse_args(arguments)
     paths = options.lessons or sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
     try:
         lessons = [Lesson(path) for path in paths]
-        with ThreadPoolExecutor(2) as pool:  # of kernels: each is a process
+        with ThreadPoolExecutor(2) as pool:  # two kernels, each its own process
             list(pool.map(Lesson.run, lessons))
-        # not before all have run: until then the pages that are there stay as they are
+        # only now that all have run: until then the existing pages stay as they are
         options.folder.mkdir(parents=True, exist_ok=True)
         befores, afters = [None, *lessons[:-1]], [*lessons[1:], None]
         for lesson, before, after in zip(lessons, befores, afters, strict=True):

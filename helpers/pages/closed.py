@@ -1,6 +1,6 @@
-"""What a lesson keeps closed: answers until they are asked for, code that only loads or draws.
+"""Decide what a lesson keeps closed: answers to predictions, and code that only loads or draws.
 
-One rule for notebooks, whose cells are collapsed when they are executed, and for pages.
+The same rule applies to notebooks, whose cells are collapsed when they are executed, and to pages.
 """
 
 import ast
@@ -8,40 +8,40 @@ import re
 
 from ..checks.verdict import MIME as VERDICT
 
-ASIDE = "aside"  # a tag: code that a reader may pass over, where no rule can know it
+ASIDE = "aside"  # a tag: code that a reader can skip, if no rule recognises it
 DRAWS = ("explore", "Still")
 FOLD = re.compile(r"<details>.*?</details>", re.S)
 
 
 def closed(cells):
-    """For each cell (cell, answers, way): answers is whether its outputs are an answer; way says
-    what takes its code out of the way, one of DRAWS, "loads", ASIDE or ""."""
+    """Yield (cell, answers, way) for each cell: whether its outputs are an answer, and why its
+    code is closed, one of DRAWS, "loads", ASIDE or ""."""
     asked = False
     for cell in cells:
         if cell.cell_type == "code":
             answers = bool(cell.outputs) and (asked or names_mistakes(cell))
             yield cell, answers, way(cell)
         else:
-            # an answer goes on while the text says nothing in the open
+            # an answer continues while the text below it is entirely folded
             asked = asks(cell.source) or asked and not FOLD.sub("", cell.source).strip()
             yield cell, False, ""
 
 
 def asks(text):
-    """Does it ask for a prediction that the cells below it answer, and no fold in it?"""
+    """Return whether a text asks for a prediction that the cells below answer, and no fold does."""
     _, question, after = text.rpartition("**Predict")
     return bool(question) and "<details>" not in after
 
 
 def names_mistakes(cell):
-    """Is there a verdict on code that somebody else wrote, for readers to repair?"""
+    """Return whether a cell shows a verdict on given code, for readers to repair."""
     verdicts = (output.get("data", {}).get(VERDICT, {}) for output in cell.outputs)
     return any(verdict.get("passed") is False for verdict in verdicts)
 
 
 def way(cell):
-    """What takes the code of a cell out of the way: it loads and does nothing else, or what it
-    ends with is a picture, live or still. So an idea needs a cell of its own."""
+    """Return why the code of a cell is closed: it only loads, or its last statement is a picture,
+    live or still. So an idea needs a separate cell."""
     if ASIDE in cell.metadata.get("tags", ()):
         return ASIDE
     try:
@@ -62,6 +62,6 @@ def _loads(statement):
 
 
 def _called(statement):
-    """The last part of the name that a statement calls, or "" if it calls nothing."""
+    """Return the last part of the name that a statement calls, or "" if it calls nothing."""
     value = getattr(statement, "value", None)
     return ast.unparse(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""

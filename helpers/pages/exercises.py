@@ -1,15 +1,15 @@
-"""Answers as people write them, and the puzzles that a page makes of them.
+"""Read answers as people write them, and make the puzzles of a page from them.
 
-answers/ has a file EXERCISE.txt for each exercise. A file begins with what a notebook has defined
-above the exercise. Then the answers follow, each after a line that judges it:
+answers/ has a file EXERCISE.txt for each exercise. A file begins with what a notebook defines
+above the exercise. The answers follow, each after a line that judges it:
 
     # == right: with einsum
     # == wrong: divides by the largest, not by the sum; named: divided by the largest exp
     # == wrong: adds an epsilon to the sum
 
-A wrong answer may have names, any of which may be told, separated by " or "; without any, a
-verdict that names a cause is wrong about it. Answers that people judge differently are
-"debatable": nothing is asked of their verdict but that there is one.
+A wrong answer may have names, separated by " or ", and a verdict may give any of them; for an
+answer without names, a verdict that names a cause is wrong. Answers that people judge differently
+are "debatable": they only need a verdict, whatever it says.
 """
 
 import ast
@@ -34,7 +34,7 @@ _cells = itertools.count(1)
 
 @dataclass(frozen=True)
 class Answer:
-    """right: None where it is debatable.  names: those of which each may be told; several
+    """One answer.  right: None if it is debatable.  names: those a verdict may give; several
     mistakes at once are joined by " and ".  before: code that runs above it."""
 
     exercise: str
@@ -45,7 +45,7 @@ class Answer:
     code: str
 
     def run(self):
-        """The function or class that is handed in, with its source known as in a notebook."""
+        """Return the function or class that is handed in; Python finds its source as usual."""
         namespace = {"__name__": "__main__"}
         for source in (self.before, self.code):
             name = f"<ipython-input-{next(_cells)}>"
@@ -71,14 +71,14 @@ def answers(exercise="*", folder=SHOWN):
 
 def told(answer):
     """Return the Verdict that check() gives on an answer now."""
-    forget()  # or it says which mistakes of the answer before are gone
+    forget()  # or the verdict names the mistakes that the answer before had, as fixed
     with capture_output():
         return check(answer.exercise, answer.run())
 
 
 def as_puzzle(exercise):
-    """Return the HTML of an exercise's puzzle: its first answer, the names of all its answers in an
-    order that says nothing, and folded what the check says to each. reading.js lets one choose."""
+    """Return the HTML of an exercise's puzzle: its first answer, the names of all its answers in
+    random order, and the folded verdicts. reading.js lets readers choose."""
     first, *others = answers(exercise)
     shuffled = random.Random(exercise).sample([first, *others], k=1 + len(others))
     names = "".join(
@@ -87,16 +87,16 @@ def as_puzzle(exercise):
     )
     compare = "".join(map(_with_verdict, others))
     return (
-        '<div class="puzzle"><h4>Which mistake is it?</h4><p>Somebody wrote:</p>'
+        '<div class="puzzle"><h4>Which mistake is it?</h4><p>Someone wrote:</p>'
         f'{_code(first)}<ul aria-label="Which mistake is it?">{names}</ul>'
         f'<details class="told"><summary>What the check says</summary>{_verdict(first)}</details>'
-        '<details class="told"><summary>Two more answers, which have the other two names</summary>'
+        '<details class="told"><summary>Two more answers, with the other two mistakes</summary>'
         f"{compare}</details></div>"
     )
 
 
 def _with_verdict(answer):
-    return f"<p>Somebody wrote:</p>{_code(answer)}{_verdict(answer)}"
+    return f"<p>Someone wrote:</p>{_code(answer)}{_verdict(answer)}"
 
 
 def _code(answer):
@@ -106,5 +106,5 @@ def _code(answer):
 
 def _verdict(answer):
     verdict = told(answer)
-    # it is read when it is unfolded, and not announced with the page
+    # screen readers read it when it is unfolded, and do not announce it with the page
     return as_html(verdict.said, verdict.passed).replace(' role="alert"', "")

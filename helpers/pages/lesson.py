@@ -1,4 +1,4 @@
-"""A lesson as a page: its notebook is run, its views record themselves, nbconvert writes it."""
+"""Make a lesson into a page: run its notebook, which records its views, and let nbconvert write."""
 
 import base64
 import html
@@ -26,49 +26,49 @@ from .record import MIME, in_columns
 HERE = Path(__file__).parent
 TITLE = "Attention, one step at a time"
 ABOUT = (
-    "From one dot product to a model that writes: you predict, you move a picture, you see every "
-    "number change."
+    "From one dot product to a model that writes: predict, move a picture, and watch every number "
+    "change."
 )
-COVER = "l01-60"  # the cell whose view stands on the first page, and what to do with it
+COVER = "l01-60"  # the cell whose view is on the front page, with the question about it
 QUESTION = (
-    "A small model writes stories. The arc shows where it looks before it writes the word after "
-    "<em>she</em>. Give Anna another thing, or make all weights even: what does it write now?"
+    "A small model writes stories. The arcs show where it looks before it writes the word after "
+    "<em>she</em>. Give Anna a different thing, or make all weights even: what does it write now?"
 )
-COURSE = "notebooks/*.ipynb", "notebooks/*.txt", "helpers/**/*", "data/**/*"  # in course.zip
-COURSE += "README.md", "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
-SECONDS = 600  # that a cell may take, also on a busy machine
+COURSE = "*.md", ".github/*.*", "notebooks/*.*", "helpers/**/*", "data/**/*"  # in course.zip
+COURSE += "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
+SECONDS = 600  # that a cell may take, even on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
-RECORD = "record: "  # a tag of a cell: another text for its text box
+RECORD = "record: "  # a cell's tag: one more text for its text box
 SET_UP = """
 import sys
 sys.path.insert(0, "..")
 from helpers.pages.record import start
 start({texts!r})
 """
-# The words on the fold of code, by what takes it out of the way.
+# The label on folded code, by the reason why it is folded.
 FOLDED = {
-    "loads": "What is loaded",
+    "loads": "What this lesson loads",
     "explore": "The Python behind this picture",
     "Still": "The Python that draws this picture",
-    ASIDE: "Python that you may pass over",
+    ASIDE: "Python that you can skip",
 }
 WITHOUT = (
-    "*On this page, think or write on paper, then unfold; and below each exercise find the mistake "
-    "that somebody made. To write code and have it checked, take "
+    "*On this page, think or write on paper, then unfold the solution. Below each exercise, find "
+    "the mistake in someone's answer. To write code and have it checked, use "
     "[the notebooks](index.html#notebooks).*"
 )
 BOX = '<div class="wide" data-box="Table">'
-QUIET = re.compile(' role="alert"')  # a page says nothing of itself
+QUIET = re.compile(' role="alert"')  # a page announces nothing by itself
 CHECK = re.compile(r'^check\("(\w+)"', re.M)
 PICTURE = re.compile(r'<img alt="([^"]*)"([^>]*?) src="data:image/png;base64,([^"]*)">')
 
 
 class CannotMake(Exception):
-    """What is in the way of a page, and what to do."""
+    """Why a page cannot be made, and what to do."""
 
 
 class Lesson:
-    """One notebook on its way to a page."""
+    """One notebook that becomes a page."""
 
     def __init__(self, path):
         self.path, self.name = path, path.stem
@@ -81,26 +81,26 @@ class Lesson:
 
     @property
     def aims(self):
-        """What one can do afterwards, a list in Markdown."""
+        """What readers will be able to do afterwards, a list in Markdown."""
         sources = (cell.source for cell in self.notebook.cells)
-        aims = next((text for text in sources if "**After this lesson you can**" in text), "")
+        aims = next((text for text in sources if text.startswith("**After this lesson you ")), "")
         return "\n".join(re.findall(r"^(- .*?)[,.]?$", aims, re.M))
 
     @property
     def about(self):
         """The same in a sentence of plain text."""
         aims = re.sub(r"[*`]", "", self.aims.replace("- ", "")).split("\n")
-        return f"A lesson after which you can {'; '.join(aims)}."
+        return f"After this lesson you will be able to: {'; '.join(aims)}."
 
     @property
     def minutes(self):
-        """With those for the exercises."""
+        """The minutes of the lesson, including its exercises."""
         text = "\n".join(cell.source for cell in self.notebook.cells)
         found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
         return sum(int(part or 0) for part in found.groups()) if found else 0
 
     def run(self):
-        """Run all cells; views leave their recordings in their outputs."""
+        """Run all cells; views store their recordings in their outputs."""
         texts = {cell.source.rstrip("\n"): _texts(cell) for cell in self.notebook.cells}
         self.notebook.cells.insert(0, v4.new_code_cell(SET_UP.format(texts=texts)))
         kernel = dict(kernel_name="python3", timeout=SECONDS, coalesce_streams=True)
@@ -117,7 +117,7 @@ class Lesson:
                     raise CannotMake(f"{self.name}, cell {cell.id}: {why}")
 
     def write(self, folder, before=None, after=None):
-        """Write the page, and its pictures beside it. before, after: lessons, or None."""
+        """Write the page and its pictures. before, after: the neighbouring lessons, or None."""
         _for_readers(self.notebook)
         for cell in self.notebook.cells:
             if cell.cell_type == "code":
@@ -125,12 +125,12 @@ class Lesson:
         body, _ = _exporter().from_notebook_node(
             self.notebook, resources={"lesson": self, "before": before, "after": after}
         )
-        self.picture = next(iter(re.findall("<img .*?>", body)), "")  # the one that comes first
+        self.picture = next(iter(re.findall("<img .*?>", body)), "")  # the first picture
         body = _with_contents(re.sub(r"<table.*?</table>", rf"{BOX}\g<0></div>", body, flags=re.S))
         (folder / f"{self.name}.html").write_text(body, encoding="utf-8")
 
     def _output(self, cell, output, folder):
-        """As the page shows it: pictures in files, a live view with its recording."""
+        """Return an output as the page shows it: pictures in files, a live view recorded."""
         data = output.get("data", {})
         if "text/html" in data:
             text = re.sub(r"<style>.*?</style>", "", data["text/html"], flags=re.S)
@@ -159,8 +159,8 @@ class Lesson:
 
 
 def _for_readers(notebook):
-    """What a reader who runs nothing would stumble over: what is solved is not shown, nor how to
-    run a cell; what is closed in a notebook is folded. Below a check stands a puzzle."""
+    """Adapt a notebook for readers who run no code: remove what is solved and how to run a cell,
+    fold what is closed in a notebook, and put a puzzle below each check."""
     notebook.cells = [x for x in notebook.cells if not x.source.startswith("progress(")]
     for cell, answers, way in closed(notebook.cells):
         if cell.cell_type == "code":
@@ -176,20 +176,20 @@ def _for_readers(notebook):
 
 
 def _is_shown(output):
-    """Is it more than a widget, which needs a kernel, and no verdict on a stub, which says only
-    that nothing is written yet?"""
+    """Return whether an output is more than a widget, which needs a kernel, and is not a verdict
+    on a stub, which only says that nothing is written yet."""
     data = output.get("data", {"text": 0})
     return set(data) - {WIDGET} and data.get(VERDICT, {}).get("passed", True) is not None
 
 
 def checked_in(cell):
-    """The exercise that is checked in this cell, or None."""
+    """Return the exercise that is checked in this cell, or None."""
     found = cell.cell_type == "code" and CHECK.search(cell.source)
     return found[1] if found else None
 
 
 def _with_contents(page):
-    """Headings get names to go to, and are listed in front of the lesson."""
+    """Give headings ids, and list them with links before the lesson."""
     lines = []
 
     def place(found):
@@ -216,19 +216,19 @@ def _exporter():
 
 
 def write_common(folder):
-    """What all pages share: the style, and the script of the views with what plays them."""
+    """Write what all pages share: the style, and the script of the views and their recordings."""
     names = ("reading.js", "pages.js", "present.js")
     ours = "".join((HERE / name).read_text(encoding="utf-8") for name in names)
     view = Explore._esm.replace("export default", "const widget =")
     (folder / "course.js").write_text(f"(() => {{\n{view}\n{ours}\n}})();\n", encoding="utf-8")
     style = (HERE / "pages.css").read_text(encoding="utf-8")
     style += Explore._css
-    style += (HERE / "present.css").read_text(encoding="utf-8")  # after what it enlarges
+    style += (HERE / "present.css").read_text(encoding="utf-8")  # last, since it enlarges the rest
     (folder / "course.css").write_text(style, encoding="utf-8")
 
 
 def index(folder, lessons):
-    """The first page: what the course is, a view to begin with, its lessons, its notebooks."""
+    """Write the front page: the course, one view to try, the lessons, the notebooks."""
     root, course = HERE.parent.parent, folder / "course.zip"
     with ZipFile(course, "w", ZIP_DEFLATED) as packed:
         for path in sorted(path for pattern in COURSE for path in root.glob(pattern)):
@@ -245,8 +245,8 @@ def index(folder, lessons):
 
 
 def preview(folder, picture):
-    """preview.png, which stands beside a link to a page: the title above a picture of the pages."""
-    figure = Figure(figsize=(12, 6.3), dpi=100)  # 1200 by 630, as most that show links want it
+    """Write preview.png, shown with a link to a page: the title above a picture of the pages."""
+    figure = Figure(figsize=(12, 6.3), dpi=100)  # 1200 by 630, the usual size of link previews
     figure.text(0.5, 0.86, TITLE, size=40, weight="bold", ha="center")
     if found := re.search(r'src="(pictures/.*?)"', picture):
         axes = figure.add_axes((0.04, 0.05, 0.92, 0.75))

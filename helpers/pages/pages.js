@@ -1,5 +1,5 @@
-// Plays recordings of live views where there is no kernel: a model such as explore.js asks for
-// answers, which were recorded in place of being computed. What is not recorded is said.
+// Plays recordings of live views without a kernel: explore.js gets a model whose answers were
+// recorded instead of being computed. The page says what is not recorded.
 
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -8,7 +8,7 @@ async function unpacked(text) {
   return { ...recorded, pictures: asPictures(recorded.pictures) };
 }
 
-// The pictures that in_columns of record.py packed.
+// Unpacks the pictures that in_columns of record.py packed.
 function asPictures({ forms, which, columns }) {
   const counts = forms.map(() => 0);
   const fillIn = (form, next) => {
@@ -22,7 +22,7 @@ function asPictures({ forms, which, columns }) {
   });
 }
 
-// All ways to take one of each list, the last one fastest.
+// All ways to take one element of each list; the last list changes fastest.
 const product = (lists) => lists.reduce((ways, list) => ways.flatMap((way) => list.map((x) => [...way, x])), [[]]);
 const put = (list, k, x) => list.map((old, n) => (n === k ? x : old));
 const isSame = (a, b) => (typeof a === "number" ? Math.abs(a - b) < 1e-9 : JSON.stringify(a) === JSON.stringify(b));
@@ -31,7 +31,7 @@ const fromTo = (one, other) => sum([one].flat().map((x, n) => (x - [other].flat(
 const rowsThatDiffer = (one, other) => one.map((_, i) => i).filter((i) => !isSame(one[i], other[i]));
 const MATRICES = ["cells", "plane", "amounts"];
 
-// A state is, for each control, the place of its value among those that were recorded.
+// A state has, for each control, the index of its value among the recorded values.
 class Recording {
   constructor(recorded, tell) {
     Object.assign(this, { recorded, tell, hear: () => {} });
@@ -64,8 +64,8 @@ class Recording {
     this.picture = shown.error ? { ...this.picture, error: shown.error, printed: shown.printed } : shown;
     this.values = this.controls.map(({ name }, k) => (shown.error ? undefined : shown.limited[name]) ?? this.asked[k]);
   }
-  // To what is asked for, or what comes nearest: with the other controls as they are, or, where
-  // one is moved at a time, at their start.
+  // Goes to the wanted state or the nearest one: the other controls keep their values, or, if only
+  // one can be moved at a time, go back to their start.
   change(changes) {
     const isMoved = this.controls.map(({ name }) => name in changes), was = this.values;
     const wanted = this.controls.map(({ name }, k) => changes[name] ?? was[k]);
@@ -74,8 +74,8 @@ class Recording {
     this.go(this.states.has(String(exact)) ? exact : put(this.start, last, exact[last]));
     this.tell(this.missing(wanted, rows));
   }
-  // The place of the recorded value that is x, or of a matrix that comes nearest to it: the rows
-  // that were changed, and the others as at the start.
+  // The index of the recorded value x; for a matrix, of the nearest one with the changed rows and
+  // with the others as at the start.
   nearest(k, x) {
     const { full, kind, value: start } = this.controls[k], same = (one) => full.findIndex((value) => isSame(value, one));
     if (!MATRICES.includes(kind)) return same(x);
@@ -84,8 +84,8 @@ class Recording {
     const wanted = rows.length ? alone : x, far = full.map((value) => sum(value.map((point, i) => fromTo(point, wanted[i]))));
     return far.indexOf(Math.min(...far));
   }
-  // A sentence about what is shown in place of what was wanted; rows: of each matrix those that
-  // were changed.
+  // A sentence about what is shown instead of the wanted state; rows: the changed rows of each
+  // matrix.
   missing(wanted, rows) {
     const other = this.controls.map((_, k) => k).filter((k) => !isSame(this.asked[k], wanted[k]));
     const matrix = other.find((k) => rows[k].length);
@@ -94,7 +94,7 @@ class Recording {
       const { kind } = this.controls[matrix], shown = this.asked[matrix];
       const isBack = rowsThatDiffer(shown, wanted[matrix]).some((i) => !rows[matrix].includes(i));
       if (isBack) return `On this page one ${{ cells: "row", plane: "point", amounts: "number" }[kind]} can be changed at a time: the others are back at their start.`;
-      if (kind !== "cells") return ""; // it goes from step to step, as the note says
+      if (kind !== "cells") return ""; // it moves in steps, as the note says
     }
     if (other.length > 3) return "On this page one control can be moved at a time: the others are back at their start.";
     return `Not recorded. Shown instead: ${other.map((k) => this.spoken(k)).join(", ")}.`;
@@ -115,8 +115,8 @@ class Recording {
   }
 }
 
-// Once on a page, and in the words of those who have no mouse and no keys.
-const TOUCH = "Tap a number to see how it came about. In a table, a line under a number says that your last move changed it.";
+// Shown once on a page, with other words for readers without mouse and keyboard.
+const TOUCH = "Tap a number to see how it is computed. In a table, a line under a number says that your last move changed it.";
 function helpIn(box, words) {
   if (box !== document.querySelector(".live")) return "";
   return matchMedia("(hover: none)").matches ? TOUCH : words;
@@ -145,6 +145,6 @@ async function playIn(box) {
 for (const box of document.querySelectorAll(".live")) {
   playIn(box).catch(() => box.append(make("p", {
     className: "note",
-    textContent: "This picture does not move here: the browser is too old for it. One of 2023 or later is needed.",
+    textContent: "This picture does not move here because your browser is too old. It needs a browser from 2023 or later.",
   })));
 }

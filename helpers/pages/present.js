@@ -1,8 +1,8 @@
-// A page as steps for a projector. A step is a part of the page, and all others are put away:
-// nothing is copied or moved, so that views and text boxes stay what they are.
+// Shows a page as steps for a projector. A step is a part of the page, and the rest is hidden:
+// nothing is copied or moved, so that views and text boxes keep their state.
 
 const SMALLEST = 24; // px of a letter that the last row of a class can read
-const PICTURE = ".output > figure img"; // not the still one of a live view
+const PICTURE = ".output > figure img"; // not the still picture of a live view
 const HEADING = /^H[1-6]$/;
 
 const isHeading = (node) => HEADING.test(node.tagName);
@@ -13,35 +13,35 @@ const isLive = (node) => Boolean(node.querySelector(".live"));
 const isPicture = (node) => isOutput(node) && Boolean(node.querySelector(PICTURE));
 const isPuzzle = (node) => Boolean(node.querySelector(".puzzle"));
 const isSetUp = (node) => isSource(node) && /^(import|from) /.test(node.querySelector("pre").textContent.trim());
-// A paragraph that has this in bold, such as "Predict:" or "Live."
+// Whether a paragraph has this word in bold, such as "Predict:" or "Live."
 const says = (node, word) => node.tagName === "P" && [...node.querySelectorAll("strong")].some((x) => x.textContent.startsWith(word));
 
-// The parts of the page that a step can consist of, in their order.
+// The parts of the page that make up the steps, in order.
 const blocksOf = (main) => [...main.querySelectorAll(":scope > :is(.text, .code) > *")];
 
-// A sentence that has not ended, such as one with a formula or lines of code in the middle.
+// Whether a sentence goes on, for instance after a formula or lines of code in its middle.
 function goesOn(before, block) {
   if (!before.parentElement.matches(".text") || !block.parentElement.matches(".text")) return false;
   if (before.tagName === "P") return /[\p{L},]$/u.test(before.textContent.trim());
   return before.matches(".highlight, pre") && /^\p{Ll}/u.test(block.textContent);
 }
 
-// Steps: { blocks, intro: those of them that were shown before, hidden: those that answer a
-// question and wait until they are asked for }.
+// Steps: { blocks, intro: the blocks that were shown before, hidden: the blocks that answer a
+// question and wait until the reader asks for them }.
 function stepsOf(blocks) {
   const steps = [];
   let step, question = false;
   const begin = (block, intro = []) => steps.push(step = { blocks: [...intro, block], intro, hidden: [], asked: false });
   const last = () => step.blocks.at(-1);
-  // code follows, with at most lists and folded hints between
+  // code follows, with only lists and folded hints in between
   const introduces = (k) => isSource(blocks.slice(k + 1).find((block) => isSource(block) || isHeading(block) || block.tagName === "P") ?? blocks[k]);
-  // it says what the output above it shows
+  // the paragraph describes the output above it
   const concludes = (block, k) => isOutput(last()) && !isLive(last()) && !["Predict", "Live"].some((word) => says(block, word)) && !introduces(k);
   function belongs(block, k) {
     if (isHeading(block)) return step.blocks.every(isHeading);
     if (goesOn(last(), block)) return true;
     if (isPuzzle(block)) return false;
-    // a picture below what the same cell printed has a screen of its own
+    // a picture below the printed output of its cell gets its own screen
     if (isPicture(block) && last().matches(".printed")) return false;
     const coded = step.blocks.some((one) => isSource(one) && !isSetUp(one));
     if (isSource(block)) return !coded;
@@ -52,7 +52,7 @@ function stepsOf(blocks) {
   }
   blocks.forEach((block, k) => {
     if (step && belongs(block, k)) step.blocks.push(block);
-    // code is never without the sentence that introduces it: that is shown again
+    // code always has the sentence that introduces it: it is shown again
     else if (step && isPicture(block)) begin(block, introduction(step).filter(isHeading));
     else begin(block, step && (isSource(block) || isPuzzle(block)) ? introduction(step) : []);
     if (says(block, "Predict")) question = true;
@@ -63,8 +63,8 @@ function stepsOf(blocks) {
   return steps;
 }
 
-// The same steps, where two share a screen of which one would leave half empty. What has a picture
-// fills its own; what follows a question waits with its answer, and no second question does.
+// The same steps, joined in pairs if one would leave half the screen empty. A picture fills a screen;
+// text after a question waits with its answer, and a second question starts a new step.
 function joined(steps, heightOf, room) {
   const high = ({ blocks }) => blocks.reduce((total, block) => total + (isLive(block) || isPicture(block) ? room : heightOf(block)), 0);
   return steps.reduce((all, step) => {
@@ -77,7 +77,7 @@ function joined(steps, heightOf, room) {
   }, []);
 }
 
-// Headings, and the last paragraph with what belongs to it, before the code of a step.
+// The headings and the last paragraph, with its lists, before the code of a step.
 function introduction({ blocks }) {
   const before = blocks.slice(0, blocks.findIndex(isSource)).filter((block) => block.tagName !== "DETAILS");
   const from = before.findLastIndex((block) => block.tagName === "P");
@@ -85,7 +85,7 @@ function introduction({ blocks }) {
 }
 
 const largestNow = () => Math.max(SMALLEST, Math.min(window.innerHeight * 0.044, window.innerWidth * 0.028));
-// Code and what it gives are folded for readers; here they have steps of their own.
+// Code and results are folded for readers; in a presentation they have their own steps.
 function foldIn(nodes) {
   for (const node of nodes) node.open = node.matches(".fold");
 }
@@ -105,15 +105,15 @@ function presentation(main, button) {
   const waiting = () => !step().asked && step().hidden.length > 0;
   const parts = (selector) => step().blocks.flatMap((block) => [...(block.matches(selector) ? [block] : []), ...block.querySelectorAll(selector)]);
 
-  // Letters are as large as the screen has room for. Where the code of a view or a picture is in
-  // the way it is folded; what is still too high is scrolled.
+  // Letters are as large as the screen allows. The code of a view or a picture is folded if it
+  // takes too much room; a step that is still too high scrolls.
   function fit() {
     const { innerWidth: wide, innerHeight: high } = window;
     const pictures = parts(PICTURE), lines = parts(".source, .printed, .text pre");
     const largest = largestNow(), sizes = [];
     for (let size = largest; size > SMALLEST; size -= 1) sizes.push(size);
     root.style.setProperty("--columns", Math.max(40, ...lines.map(columnsOf)));
-    // a picture is as wide as the screen, if it is not too high then
+    // a picture is as wide as the screen, unless it is then too high
     const asked = pictures.map((image) => Math.min(0.7 * high, wide * image.naturalHeight / image.naturalWidth || 0));
     function fits(size) {
       root.style.setProperty("--size", `${size}px`);
@@ -176,14 +176,14 @@ function presentation(main, button) {
     tell();
     reveal(step().hidden[0]);
   }
-  // Scrolls only if it has to, and never so far that the beginning is lost.
+  // Scrolls only if necessary, and never past the beginning.
   function reveal(node) {
     const { top, bottom } = node.getBoundingClientRect();
     window.scrollBy(0, Math.min(top, Math.max(0, bottom + 8 - room())));
   }
   const room = () => window.innerHeight - bar.offsetHeight;
 
-  // Through a step that is higher than the screen first, then on.
+  // Scrolls through a step that is higher than the screen, then goes on.
   function forward() {
     const ended = window.scrollY + window.innerHeight > root.scrollHeight - 2;
     const seen = waiting() && step().hidden[0].getBoundingClientRect().top < room();
@@ -196,7 +196,7 @@ function presentation(main, button) {
     else if (now > 0) show(now - 1);
   }
 
-  // At the step of a number, or else at what is at the top of the window.
+  // Starts at the step with this number, or at what is at the top of the window.
   function enter(number) {
     if (!presenting()) {
       const first = atTop();
@@ -209,7 +209,7 @@ function presentation(main, button) {
     }
     show(Math.min(number ?? entered.k, steps.length - 1));
   }
-  // A screen takes as much as it has room for in letters that are still large.
+  // A screen takes as much as fits in letters that are still large.
   function join() {
     const size = Math.max(SMALLEST, 0.85 * largestNow()), gap = 0.5 * size;
     root.style.setProperty("--size", `${size}px`);
@@ -238,11 +238,11 @@ function presentation(main, button) {
     }
     now = -1;
     if (held) return;
-    first.tabIndex = -1; // the keyboard goes on from here
+    first.tabIndex = -1; // the keyboard continues from here
     first.focus({ preventScroll: true });
     first.addEventListener("blur", () => first.removeAttribute("tabindex"), { once: true });
   }
-  // What is at the top of the window and in a step.
+  // The block at the top of the window that belongs to a step.
   function atTop() {
     const there = single.flatMap((one) => one.blocks.filter((block) => !one.intro.includes(block)));
     return there.find((block) => block.getBoundingClientRect().bottom > 40) ?? there.at(-1);
@@ -254,8 +254,8 @@ function presentation(main, button) {
   }
   main.addEventListener("toggle", ({ target }) => presenting() && target.open && reveal(target), true);
 
-  // Page keys are those of a clicker, and always ours; arrows are not where something else
-  // can be moved by them.
+  // A clicker sends page keys, so we always take them; we leave arrow keys to anything else
+  // that they can move.
   function press(event) {
     const { key, target } = event;
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;

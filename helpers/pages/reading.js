@@ -1,7 +1,7 @@
-// What a page does for its readers, apart from its views: boxes that scroll, and all folds at once.
+// Helps readers outside the views: boxes that scroll, all folds at once, and puzzles.
 
-// A box with more in it than it shows says on which side there is more, and is a stop for the
-// keyboard, unless its cells are. Any other is neither.
+// A box that hides part of its content marks the side where there is more, and is a Tab stop
+// unless its cells are. Other boxes are neither.
 function watchBox(box) {
   const edges = () => {
     const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
@@ -23,7 +23,7 @@ function watchBox(box) {
 }
 document.querySelectorAll("[data-box], .text .highlight").forEach(watchBox);
 
-// For the one who prints the answers too, or searches in them.
+// For readers who print the answers too, or search in them.
 for (const button of document.querySelectorAll(".unfold")) {
   button.hidden = false;
   button.addEventListener("click", () => {
@@ -33,7 +33,7 @@ for (const button of document.querySelectorAll(".unfold")) {
   });
 }
 
-// A puzzle: a name that is chosen is answered, and what the check says unfolds, either way.
+// A puzzle: choosing a name shows whether it is right, and unfolds the verdict in either case.
 for (const puzzle of document.querySelectorAll(".puzzle")) {
   const names = [...puzzle.querySelectorAll("li")], verdict = puzzle.querySelector("details");
   const right = puzzle.querySelector("[data-right]").textContent, said = make("p", { className: "said" });
@@ -41,7 +41,7 @@ for (const puzzle of document.querySelectorAll(".puzzle")) {
   const choose = (chosen) => {
     for (const { firstChild: button } of names) set(button, { "aria-pressed": button.textContent === chosen });
     puzzle.dataset.solved = chosen === right ? "yes" : "no";
-    setText(said, chosen === right ? `Yes: ${right}.` : `Not this one, though it is a mistake that people make. Here it is: ${right}.`);
+    setText(said, chosen === right ? `Yes: ${right}.` : `No, though people do make that mistake. Here the mistake is: ${right}.`);
     verdict.open = true;
   };
   for (const name of names) name.replaceChildren(makeButton(name.textContent, () => choose(name.textContent)));

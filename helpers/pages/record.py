@@ -1,8 +1,8 @@
-"""Records a live view: what it shows in the states that a reader is likely to ask for, so that
-pages.js can play it where no kernel is.
+"""Record what a live view shows in the states that a reader is likely to choose, so that pages.js
+can play it without a kernel.
 
-All combinations of the controls' values where they are few; else each control alone, the others
-at their start.
+Record all combinations of the controls' values if they are few; otherwise each control alone, the
+others at their start.
 """
 
 import itertools
@@ -19,9 +19,8 @@ from ..pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
 MOST = 2000  # states with all combinations
-PLACES = 1200  # of all vectors in a plane
-# Said beside a control: what a reader moves next puts back what was moved before.
-AGAIN = 25  # states that are computed once more
+PLACES = 1200  # positions of all vectors in a plane together
+AGAIN = 25  # states that are computed a second time, to compare
 
 
 class CannotRecord(InputError):
@@ -29,10 +28,10 @@ class CannotRecord(InputError):
 
 
 def start(texts):
-    """From now on every live view that is shown in this kernel leaves its recording beside its
-    still picture.
+    """Make every live view shown in this kernel from now on save its recording with its still
+    picture.
 
-    texts: {source of a cell: texts that its text box can take, beside the one at its start}.
+    texts: {source of a cell: texts that its text box can take, as well as the one at its start}.
     """
 
     def recorder(widget):
@@ -46,11 +45,11 @@ def start(texts):
 
 
 def record(widget, texts=()):
-    """What a page needs to show this widget without a kernel, as JSON can hold it.
+    """Return what a page needs to show this widget without a kernel, as JSON can hold it.
 
     full: all recorded values of each control.  alone: whether only one is moved at a time.
-    pictures: of all states.  note: what is missing.
-    The widget, and what draws random numbers, stay as they were.  Raises CannotRecord.
+    pictures: of all states.  note: a sentence about what is missing.
+    The widget and all random generators keep their state.  Raises CannotRecord.
     """
     dice = _dice()
     with widget.recording():
@@ -61,9 +60,9 @@ def record(widget, texts=()):
 
 
 def in_columns(recording):
-    """The same with its pictures packed for pages.js: forms, which picture has which, and for each
-    place of a form what stands there, picture after picture. Numbers that change little lie side
-    by side, so that a third as many bytes are left of a large recording."""
+    """Return the recording with its pictures packed for pages.js: the forms, the form of each
+    picture, and for each place in a form its values, picture after picture. Numbers that change
+    little are then neighbours, and a large recording shrinks to a third of its bytes."""
     forms, which, rows = [], [], []
     for picture in recording["pictures"]:
         row = []
@@ -78,7 +77,7 @@ def in_columns(recording):
 
 
 def _without(x, row):
-    """x with 0 in place of its numbers, words and truths, which are appended to row."""
+    """Return x with 0 instead of its numbers, texts and booleans, which are appended to row."""
     if isinstance(x, dict):
         return {name: _without(part, row) for name, part in x.items()}
     if isinstance(x, (list, tuple)):
@@ -88,7 +87,7 @@ def _without(x, row):
 
 
 class Recorder:
-    """A widget's recording. A state is, for each control, the place of its value in full."""
+    """Records a widget. A state has, for each control, the index of its value in full."""
 
     def __init__(self, widget, texts, dice):
         self.widget, self.dice, self.title = widget, dice, widget.title
@@ -103,13 +102,13 @@ class Recorder:
         first = pictures[states.index(self.start)]
         if first["error"]:
             raise CannotRecord(
-                f"{self.title} starts with an error: {first['error']} Let its controls start where "
-                "it shows a picture."
+                f"{self.title} starts with an error: {first['error']} Give its controls start "
+                "values at which it shows a picture."
             )
         for k in random.Random(0).sample(range(len(states)), min(AGAIN, len(states))):
             if self.picture(states[k]) != pictures[k]:
                 raise CannotRecord(
-                    f"what {self.title} shows depends on earlier calls; let it depend on its "
+                    f"what {self.title} shows depends on earlier calls; make it depend on its "
                     "controls only."
                 )
         return {
@@ -124,7 +123,7 @@ class Recorder:
         }
 
     def states(self):
-        """All that are recorded; pages.js goes through the same."""
+        """Return all recorded states, in the same order as pages.js."""
         places = [range(len(values)) for values in self.full.values()]
         if not self.alone:
             return [*itertools.product(*places)]
@@ -133,7 +132,7 @@ class Recorder:
         return [*dict.fromkeys(moved)]
 
     def asked(self, state):
-        """The values of the widget's controls in a state, by name."""
+        """Return the values of the widget's controls in a state, by name."""
         asked = {}
         for spec, on_page, k in zip(self.widget.controls, self.controls, state, strict=True):
             # a text box is a choice on the page
@@ -142,9 +141,9 @@ class Recorder:
         return asked
 
     def picture(self, state):
-        """What is shown in a state, after an error without panels."""
+        """Return what is shown in a state, without panels after an error."""
         asked = self.asked(state)
-        _put(self.dice)  # each state as if it were the first
+        _put(self.dice)  # as if each state were the first
         shown = self.widget.snapshot(asked)
         picture = {key: shown[key] for key in ("error", "printed")}
         if shown["error"]:
@@ -152,8 +151,8 @@ class Recorder:
         for panel in shown["panels"]:
             if not panel["cells"] and "small" not in panel:
                 raise CannotRecord(
-                    f"{self.title} has a picture with more than {NUMBERS} rows or columns, of "
-                    f"which no numbers are recorded; show at most {NUMBERS}."
+                    f"{self.title} has a picture with more than {NUMBERS} rows or columns, whose "
+                    f"numbers cannot be recorded; show at most {NUMBERS}."
                 )
             panel["colours"] = [*panel["colours"]]
         return picture | {
@@ -165,7 +164,7 @@ class Recorder:
         }
 
     def note(self):
-        """What the page says is missing; "" if nothing is."""
+        """Return a sentence about what the page cannot do; "" if it can do everything."""
         parts = ["one control can be moved at a time"] * self.alone
         for spec, on_page in zip(self.widget.controls, self.controls, strict=True):
             name = spec["name"].replace("_", " ")
@@ -183,11 +182,11 @@ class Recorder:
 
 
 def _on_page(spec, texts, widget):
-    """A control as the page has it: of texts it can offer only those that were recorded."""
+    """Return a control as the page shows it: it can only offer texts that were recorded."""
     if spec["kind"] == "text":
         if not texts:
             raise CannotRecord(
-                f"the text box {spec['name']!r} has one text only; give its cell a tag such as "
+                f"the text box {spec['name']!r} has only one text; give its cell a tag such as "
                 "'record: another text' for each text that its targets name."
             )
         labels = [*dict.fromkeys([spec["value"], *texts])]
@@ -199,7 +198,7 @@ def _on_page(spec, texts, widget):
 
 
 def _values(spec):
-    """All values of a control that are recorded, the start among them."""
+    """Return all recorded values of a control, including its start."""
     start = spec["value"]
     match spec["kind"]:
         case "slider":
@@ -223,7 +222,7 @@ def _of_slider(spec):
     low, high, by, start = (spec[x] for x in ("low", "high", "by", "value"))
     digits = max(len(f"{Decimal(repr(x)):f}".partition(".")[2]) for x in (low, high, by))
     every = (low + k * by for k in range(math.floor((high - low) / by + 1e-9) + 1))
-    # as explore.js rounds them; and there is no -0.0
+    # rounded as in explore.js, and without -0.0
     values = [x if isinstance(x, int) else round(x, digits) + 0.0 for x in every]
     values[round((start - low) / by)] = start
     return values
@@ -234,14 +233,14 @@ def _put_in(rows, i, row):
 
 
 def _rows(start):
-    """Switches with another row, all that it can be."""
+    """Yield the switches with one row replaced, for every possible row."""
     for i, row in enumerate(start):
         for other in itertools.product([True, False], repeat=len(row)):
             yield _put_in(start, i, list(other))
 
 
 def _moved(spec):
-    """Vectors, one of them somewhere on a grid, or straight above, below or beside its start."""
+    """Yield the vectors with one of them on a grid, or in line with its start."""
     start, grid = spec["value"], [_steps(spec["by"], *ends) for ends in spec["ends"]]
     for i, (x, y) in enumerate(start):
         for place in itertools.product([x, *grid[0]], [y, *grid[1]]):
@@ -249,13 +248,13 @@ def _moved(spec):
 
 
 def _steps(by, low, high):
-    """Numbers on a grid, as JSON has them."""
+    """Return numbers on a grid, rounded as JSON stores them."""
     first, last = math.ceil(low / by - 1e-9), math.floor(high / by + 1e-9)
     return [round(k * by, 3) + 0.0 for k in range(first, last + 1)]
 
 
 def _ends(spec, widget):
-    """How far the drawing lets vectors go, right and up: [[low, high], [low, high]]."""
+    """Return the limits of the drawing for vectors, across and up: [[low, high], [low, high]]."""
     panels = widget.compute({})["panels"]
     marks = (mark for panel in panels for part in panel.get("parts", ()) for mark in part["marks"])
     drags = (mark["drags"] for mark in marks if len(mark.get("drags", ())) == 5)
@@ -264,7 +263,7 @@ def _ends(spec, widget):
 
 
 def _ways(spec, controls):
-    """In how many ways the other controls are combined with each place; 1 if they are too many."""
+    """Return how many settings of the other controls go with each position; 1 if too many."""
     others = (one for one in controls if one["name"] != spec["name"])
     ways = (2 if x["kind"] == "switch" else len(x.get("labels", [])) or MOST for x in others)
     planes = sum(x["kind"] == "plane" for x in controls)  # share the places among them
@@ -272,7 +271,7 @@ def _ways(spec, controls):
 
 
 def _grid(spec, most):
-    """How far apart the places of a vector are, a round number."""
+    """Return the distance between a vector's positions, a round number."""
     for by in (x * 10**power for power in range(-2, 20) for x in (1, 2, 2.5, 5)):
         across, up = (len(_steps(by, *ends)) + 1 for ends in spec["ends"])
         if len(spec["value"]) * across * up <= most:
@@ -284,7 +283,7 @@ def _unique(matrices):
 
 
 def _dice():
-    """What draws random numbers, as it is now."""
+    """Return the current state of the random generators."""
     return random.getstate(), np.random.get_state(), torch.get_rng_state()
 
 

@@ -1,2 +1,2 @@
-"""Pictures of weights: view says what there is to say about a matrix; still draws it with
-matplotlib, explore live, with controls (and a still picture, which stays in the saved notebook)."""
+"""Pictures of weights: view describes a matrix; still draws it with matplotlib, and explore draws
+it live, with controls (and a still picture, which stays in the saved notebook)."""

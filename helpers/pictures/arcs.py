@@ -1,4 +1,4 @@
-"""Arcs over a sentence: where one word looks, and what comes of it."""
+"""Draw arcs over a sentence: where one word looks, and what the model answers."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -16,22 +16,22 @@ THICK = 14  # pixels of an arc of weight 1
 THIN = 0.005  # an arc of less is not drawn
 HIGH, LOW = 112, 64  # pixels of the arcs above the words and below them
 ROW = 22  # pixels of a line of text
-CLOSE = 16  # words; those of a longer sentence stand closer together, below lower arcs
+CLOSE = 16  # words; in a longer sentence they are closer together, below lower arcs
 
 
 @dataclass
 class Arcs(View):
     """Arcs(weights, words, query=7): a sentence on one line, and an arc from one word to each
-    word that it looks at, as wide as its weight.
+    word that it looks at, as wide as the weight of that word.
 
-    matrix: the weights (n,) of that word, from 0 to 1.  tokens: the n words.
-    query: which of them looks, counted from 0; by default the last.
-    answers: {word: share}, up to 8 with shares from 0 to 1: bars beside the sentence.
-    below: weights (n, n) of an earlier layer, drawn below the words, of all words at once.
+    matrix: the weights (n,) of the word that looks, from 0 to 1.  tokens: the n words.
+    query: the index of the word that looks, counted from 0; by default the last word.
+    answers: {word: share}, up to 8 words with shares from 0 to 1: bars beside the sentence.
+    below: weights (n, n) of an earlier layer, drawn below the words, for all words at once.
     drags: the name of a control that holds weights (n,): dragging a word's number up or down
         changes it.
     A click on a word sets a control named "query". The other arguments are those of View.
-    Raises InputError where these do not fit together.
+    Raises InputError if the arguments do not fit together.
     """
 
     query: int | None = None
@@ -42,20 +42,20 @@ class Arcs(View):
     def __post_init__(self):
         weights = as_array(self.matrix, "the weights")
         n = weights.size
-        if weights.shape != (1, n) or not isinstance(self.keys, list):  # otherwise it is a copy
+        if weights.shape != (1, n) or not isinstance(self.keys, list):  # else replace() made it
             if weights.shape != (n,) or not n:
                 raise InputError(
-                    f"weights has the shape {weights.shape}; (n,) is expected: those of one word, "
-                    "for instance weights[1]."
+                    f"weights has the shape {weights.shape}; (n,) is expected: the weights of one "
+                    "word, for instance weights[1]."
                 )
             if n > MAX_WORDS:
-                raise InputError(f"there are {n} words; at most {MAX_WORDS} stand on one line.")
+                raise InputError(f"there are {n} words; at most {MAX_WORDS} fit on one line.")
             if self.keys is not None:
-                raise InputError(f"keys is {self.keys}; query= says which word looks.")
+                raise InputError(f"keys is {self.keys}; use query= to choose the word that looks.")
             self.keys = names(self.tokens, n, "tokens")
             self.query = n - 1 if self.query is None else bare(self.query)
             if self.query not in range(n):
-                raise InputError(f"query is {self.query}; a word from 0 to {n - 1} is expected.")
+                raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
             self.matrix, self.tokens = weights[None], [self.keys[self.query]]
         super().__post_init__()
         for what, given, shape in ("weights", self.matrix, (1, n)), ("below", self.below, (n, n)):
@@ -65,7 +65,7 @@ class Arcs(View):
             if known.shape != shape:
                 raise InputError(f"{what} has the shape {known.shape}; {shape} is expected.")
             if not (known[np.isfinite(known)] >= 0).all() or np.nanmax(known, initial=0) > 1 + 1e-6:
-                raise InputError(f"an arc is as wide as a weight; {what} from 0 to 1 are expected.")
+                raise InputError(f"{what} has a number outside 0 to 1; no arc can show it.")
         self.below = None if self.below is None else np.nan_to_num(as_array(self.below))
         self.answers = self._shares()
 
@@ -88,7 +88,7 @@ class Arcs(View):
         return np.where(self.shown, np.nan_to_num(self.matrix), 0.0)[0]
 
     def sketch(self):
-        """The sentence, and the bars of the answers."""
+        """Return the sentence with its arcs, and the bars of the answers."""
         return [self._sentence(), *([self._bars()] if self.answers else [])]
 
     def _sentence(self):
@@ -100,7 +100,7 @@ class Arcs(View):
         low = 0 if self.below is None else LOW
         sketch = Sketch(sum(room), under + low + 4)
         most = int(weights.argmax())
-        is_most = (weights == weights[most]).sum() == 1  # of even weights none stands out
+        is_most = (weights == weights[most]).sum() == 1  # with even weights no word stands out
         for i, row in enumerate(() if self.below is None else self.below):
             for j, weight in enumerate(row):
                 role, faint = ("key", 1) if i == most else ("rest", 0.4)
@@ -119,7 +119,7 @@ class Arcs(View):
             if self.drags:
                 more["drags"] = (self.drags, j, None, high)
             sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
-        # so that colour is not the only sign; last, since each mark keeps its place in the order
+        # Colour should not be the only sign. Added last, since each mark keeps its place in order.
         if self.below is not None:
             sketch.text(2, 9, "later layer", "rest", side="left")
             sketch.text(2, under + low - 4, "earlier layer", "rest", side="left")
@@ -133,7 +133,7 @@ class Arcs(View):
         return sketch
 
     def _bars(self):
-        # room for words of seven letters, so that other answers move nothing
+        # room for words of seven letters, so that nothing moves when the answers change
         beside = 8 * max(7, *map(wide, self.answers)) + 10
         sketch = Sketch(beside + 100 + 44, ROW * (len(self.answers) + 1))
         sketch.text(beside + 50, ROW / 2, "answer", "rest")
@@ -147,7 +147,7 @@ class Arcs(View):
         return sketch
 
     def numbers(self):
-        """The lines of the numbers as text: the weights, the answers and the layer below."""
+        """Return the lines of numbers as text: the weights, the answers and the layer below."""
         lines = super().numbers()
         if self.answers:
             shares = (f"{word} {self.number(x)}" for word, x in self.answers.items())
@@ -158,7 +158,7 @@ class Arcs(View):
         return lines
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         order = np.argsort(-self._weights, kind="stable")[:2]
         most = " and ".join(f"{self.keys[j]} ({self.number(self._weights[j])})" for j in order)
         said = f"Arcs over a sentence: {self.keys[self.query]} looks mostly at {most}."
@@ -169,11 +169,11 @@ class Arcs(View):
 
 
 def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
-    """high: pixels that it may rise at most, less than 0 if it hangs."""
+    """Add an arc.  high: the pixels it may rise at most, below 0 if it hangs."""
     if weight < THIN:
-        # it keeps its place among the marks, so that it can grow
+        # an invisible arc keeps its place among the marks, so that it can grow
         return sketch.curve([(start, foot)] * 4, role, 0, opacity=0, **more)
-    if start == end:  # a word that looks at itself
+    if start == end:  # the word looks at itself
         start, end = start - 10, end + 10
     # a cubic curve reaches three quarters of the way to its inner points
     most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * sketch.size[0]

@@ -1,6 +1,6 @@
-"""A blend in a plane: values as points, the space between them, and the context that weights make.
+"""Draw a blend in a plane: values as points, the space between them, and the resulting context.
 
-Beside it the weights as bars, and, if they are given, the queries and keys that they come from.
+The weights are bars next to the plane; the queries and keys behind them are drawn if given.
 """
 
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ class Blend(View):
     matrix: the weights (n,) of one word, or (n, n), a row for each word.  tokens: the n words.
     values: (n, d); the plane shows the first two of their d numbers.
     query: the word whose weights are drawn, counted from 0; by default the first row.
-    context: (d,) or (n, d), if not weights @ values but what a function returned is to be seen.
-    beside: (queries, keys), (n, 2) each, or only the one query (2,), in a plane of their own.
+    context: (d,) or (n, d), to show what a function returned instead of weights @ values.
+    beside: (queries, keys), (n, 2) each, or one query (2,), drawn in a separate plane.
     coordinates: names of the d numbers.
-    pull: (x, y) from -1 to 1: a handle that stands so far from the middle, tied to the dot.
+    pull: (x, y) from -1 to 1: a handle at this distance from the middle, tied to the dot.
     drags: {"keys": name, "values": name, "pull": name}, the controls whose rows are dragged here.
     moved: the only word whose key and value can be dragged; their controls have one row.
     window: {"keys": 2, "values": (0, 1)}, what the planes show, from -2 to 2 and from 0 to 1; by
-        default what they hold. Something that is dragged needs it.
-    caption: by default what is to be seen.
+        default all their points. It is required for anything that can be dragged.
+    caption: by default a sentence about the picture.
     A click on a word of the weights sets a control named "query". The other arguments are those
-    of View; explain is asked for weights only. Raises InputError where these do not fit together.
+    of View; explain is called for weights only. Raises InputError if they do not fit together.
     """
 
     values: object = None
@@ -60,12 +60,12 @@ class Blend(View):
                 f"for up to {MAX_WORDS} words."
             )
         if self.values is None or self.keys is not None:
-            raise InputError("a Blend needs values=, (n, 2); vectors of keys are given by beside=.")
+            raise InputError("Blend needs values=, (n, 2); give vectors of keys as beside=.")
         self.values = self._points("values", self.values, n)
         self.words = names(self.tokens, n, "tokens")
         self.query = 0 if self.query is None and rows > 1 else bare(self.query)
         if self.query not in (None, *range(n)):
-            raise InputError(f"query is {self.query}; a word from 0 to {n - 1} is expected.")
+            raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
         d = self.values.shape[1]
         self.axis_names = self.coordinates[:2] if self.coordinates else ("", "")
         self.coordinates = names(self.coordinates or range(d), d, "coordinates")
@@ -89,8 +89,8 @@ class Blend(View):
         for what in self.drags:
             if what not in DRAGGED or what != "pull" and what not in self.window:
                 raise InputError(
-                    f"drags has {what!r}; {', '.join(DRAGGED)} can be dragged, keys and values "
-                    f"with a window such as window={{{what!r}: 2}}."
+                    f"drags has {what!r}; {', '.join(DRAGGED)} can be dragged, but keys and values "
+                    f"only with a window such as window={{{what!r}: 2}}."
                 )
         given = self.explain
         self.explain = lambda i, j: (
@@ -122,57 +122,57 @@ class Blend(View):
 
     @property
     def inside(self):
-        """Whether the context lies between the values, as far as the plane shows."""
+        """Return whether the context lies between the values, as far as the plane shows."""
         return is_inside(self.context[self.row, :2], hull(self.values[:, :2]))
 
     def _seen(self):
-        """What the picture shows, and whether the context lies where a blend can."""
+        """Return what the picture shows, and whether the context lies where a blend can."""
         if not self.inside:
-            return "The dot has left the space between the values: this is no blend of them."
+            return "The dot has left the space between the values: it is not a blend of them."
         if self.beside is not None:
-            return "The query (arrow) meets the keys; the weights that come of it blend the values."
+            return "The query (arrow) meets the keys; the resulting weights blend the values."
         return "The dot is the context: each point times its weight, added up."
 
     def _round_the_middle(self):
-        """What the plane shows of a handle: (low, high), the middle of the values in its middle."""
+        """Return the window for a handle: (low, high), centred on the middle of the values."""
         values = self.values[:, :2]
         far = 1.2 * np.abs(values - values.mean(0)).max()
         return values.mean(0) - far, values.mean(0) + far
 
     def _hand(self):
-        """Where the handle stands, in numbers of the plane."""
+        """Return the position of the handle, in numbers of the plane."""
         low, high = self._round_the_middle()
         return (low + high) / 2 + self.pull * (high - low) / 2
 
     def _pulled(self):
-        """A sentence once the handle is outside and the dot is not."""
+        """Return a sentence once the handle is outside and the dot is inside, else ""."""
         outside = self.pull is not None and not is_inside(self._hand(), hull(self.values[:, :2]))
         if not outside or not self.inside:
             return ""
         return (
-            "You pull from outside, and the dot stays in: no weight is below 0, and together "
-            "they are 1."
+            "You pull from outside, but the dot stays inside: no weight is below 0, and the "
+            "weights sum to 1."
         )
 
     def _made_of(self, i, k):
-        """How number k of context i came about."""
+        """Explain how number k of context i is computed."""
         right = self.matrix[i, : len(self.words)] @ self.values[:, k]
         how = dot_in_full(self.matrix[i, : len(self.words)], self.values[:, k])
         return how if np.isclose(right, self.context[i, k], atol=1e-5) else f"not {how}"
 
     def _from(self, i, j):
-        """How weight j of row i came about, if it came of the query and the keys."""
+        """Explain how weight j of row i is computed from the query and the keys, else ""."""
         if self.beside is None:
             return ""
         queries, keys = self.beside
         query = queries[i if len(self.matrix) > 1 else self.asking]
-        parts = np.exp((keys - keys[j]) @ query / 2**0.5)  # of exp, those of the others by its own
+        parts = np.exp((keys - keys[j]) @ query / 2**0.5)  # every exp divided by that of key j
         if not np.isclose(1 / parts.sum(), self.matrix[i, j], atol=1e-5):
             return ""
         return f"softmax of ({dot_in_full(query, keys[j])}) / √2"
 
     def sketch(self):
-        """Queries and keys if there are any, the weights, and the values with their blend."""
+        """Return the queries and keys, if given, the weights, and the values with their blend."""
         asking = [] if self.beside is None else [self._asking()]
         return [*asking, self._bars(), self._blend()]
 
@@ -192,7 +192,7 @@ class Blend(View):
         return plane.sketch
 
     def _point(self, plane, what, j, point):
-        """A key or a value with its name; larger if it can be dragged."""
+        """Add a key or a value with its name; the point is larger if it can be dragged."""
         role, word = what[:-1], self.words[j]
         if what in self.drags and self.moved in (None, j):
             place = ", ".join(map(self.number, point[:2]))
@@ -254,30 +254,30 @@ class Blend(View):
                 label = f"pull: {', '.join(map(self.number, self.pull))}"
                 more = dict(drags=(self.drags["pull"], 0, SIDE / 2, SIDE / 2), label=label)
             sketch.line([hand], "query", 21, **more)
-        plane.dot(contexts[self.row], "ink", 13)  # also over the hand
+        plane.dot(contexts[self.row], "ink", 13)  # above the handle, too
         plane.place_names()
         return sketch
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         order = np.argsort(-self._weights, kind="stable")[:2]
         most = " and ".join(f"{self.words[j]} ({self.number(self._weights[j])})" for j in order)
         where = "inside" if self.inside else "outside"
         said = (
-            f"{len(self.words)} values as points in a plane, and {where} the space between them "
+            f"{len(self.words)} values as points in a plane; {where} the space between them is "
             f"the context{self._whose and ' of ' + self._whose}, tied mostly to {most}."
         )
         if self.beside is not None:
-            said += " Beside it the query and the keys."
+            said += " A second plane shows the query and the keys."
         return " ".join(f"{said} {self.caption}".split())
 
 
 def _finite(what, numbers):
     if not np.isfinite(numbers).all():
-        raise InputError(f"{what} has a nan or an infinity; finite numbers can be drawn.")
+        raise InputError(f"{what} has a nan or an infinity; only finite numbers can be drawn.")
     return numbers
 
 
 def _part(weight):
-    """A weight as a part of a length: from 0 to 1, whatever it is."""
-    return min(1.0, max(0.0, float(weight)))  # 0 of nan
+    """Return a weight as a fraction of a length: clipped to 0 to 1."""
+    return min(1.0, max(0.0, float(weight)))  # 0 for nan

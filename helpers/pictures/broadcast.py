@@ -1,4 +1,4 @@
-"""How PyTorch divides a table by a tensor of another shape: the smaller one is repeated."""
+"""Draw how PyTorch divides a table by a tensor of a different shape: it repeats the smaller one."""
 
 from dataclasses import dataclass
 
@@ -11,19 +11,19 @@ from .view import View
 
 MOST = 6  # rows, columns
 ROW, BOX = 26, 50  # pixels: a cell
-GAP = 34  # between two tables, for a sign
-SOURCES = "first", "second", "third"  # the colours of the numbers that are repeated
+GAP = 34  # pixels between two tables, for a sign
+SOURCES = "first", "second", "third"  # the colours of the repeated numbers
 
 
 @dataclass
 class Broadcast(View):
-    """Broadcast(table / sums, dividend=table, divisor=sums): which number divides which.
+    """Broadcast(table / sums, dividend=table, divisor=sums): which number divides which number.
 
     matrix: the quotients (n, m).  dividend: (n, m).
-    divisor: (m,) or (1, m), a row, which is repeated downwards; (n, 1), a column, repeated across;
-        or a table (n, m).
+    divisor: (m,) or (1, m), a row, repeated downwards; (n, 1), a column, repeated across; or
+        a table (n, m).
     n and m are at most 6. The other arguments are those of View.
-    Raises InputError where these do not fit together.
+    Raises InputError if the arguments do not fit together.
     """
 
     dividend: object = None
@@ -35,8 +35,8 @@ class Broadcast(View):
         self.divisor = as_array(self.divisor, "divisor")
         shape = self.matrix.shape
         if self.dividend.shape != shape or max(shape) > MOST:
-            shapes = f"the quotients have the shape {shape}, dividend has {self.dividend.shape}"
-            raise InputError(f"{shapes}; twice (n, m) is expected, up to ({MOST}, {MOST}).")
+            shapes = f"the quotients have the shape {shape}, the dividend {self.dividend.shape}"
+            raise InputError(f"{shapes}; the same shape is expected, up to ({MOST}, {MOST}).")
         try:
             self.repeated = np.broadcast_to(self.divisor, shape)
         except ValueError:
@@ -46,14 +46,14 @@ class Broadcast(View):
         with np.errstate(all="ignore"):
             right = np.allclose(self.dividend / self.repeated, self.matrix, 1e-4, equal_nan=True)
         if not right:
-            raise InputError("the first matrix is not dividend / divisor.")
+            raise InputError("the first matrix does not equal dividend / divisor.")
         self.explain = self.explain or (lambda i, j: self._in_full(i, j))
 
     def _in_full(self, i, j):
         return f"{self.number(self.dividend[i, j])} / {self.number(self.repeated[i, j])}"
 
     def sketch(self):
-        """One drawing: the table, the numbers that divide it, the quotients."""
+        """Return one drawing: the table, the numbers that divide it, and the quotients."""
         n, m = self.matrix.shape
         wide, middle = m * BOX, ROW * (n / 2 + 1)
         starts = [k * (wide + GAP) + 2 for k in range(3)]
@@ -62,7 +62,7 @@ class Broadcast(View):
             sketch.text(x + wide / 2, ROW / 2, title, "rest")
         for x, sign in zip(starts[1:], "/=", strict=True):
             sketch.text(x - GAP / 2, middle, sign, "ink strong")
-        # the place in divisor of each repeated number
+        # for each repeated number, its index in divisor
         sources = np.broadcast_to(np.arange(self.divisor.size).reshape(self.divisor.shape), (n, m))
         seen = set()
         for i, j in np.ndindex(n, m):
@@ -85,7 +85,7 @@ class Broadcast(View):
         return [sketch]
 
     def numbers(self):
-        """The lines of the numbers as text: each quotient with what it is made of."""
+        """Return the lines of numbers as text: each quotient with its two numbers."""
         n, m = self.matrix.shape
         cells = [
             [f"{self._in_full(i, j)} = {self.number(self.matrix[i, j])}" for j in range(m)]
@@ -94,5 +94,5 @@ class Broadcast(View):
         return [", ".join(row) for row in cells]
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         return " ".join(f"{'; '.join(self.numbers())}. {self.caption}".split())

@@ -1,4 +1,4 @@
-"""What is computed, kept and thrown away while a model writes word by word."""
+"""Draw what a model computes, keeps and throws away while it writes word by word."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,12 @@ GAP = 150  # between queries and keys, where the scores are
 @dataclass
 class Cache(View):
     """Cache(counts, words, now=now): a query, a key and a value for each word written so far, and
-    a line for each score that the newest word takes.
+    a line for each score that is computed for the newest word.
 
     matrix: (n, n), how often each score was computed so far; a row is a query.  tokens: the words.
-    now: (n, n) of bool, the scores computed for the newest word. A word with one in its row is
-        computed anew; one with one in its column only is read from the cache, its query is gone.
-    The other arguments are those of View. Raises InputError where these do not fit together.
+    now: (n, n) of bool, the scores computed for the newest word. A word with True in its row is
+        computed again; one with True only in its column is read from the cache, without its query.
+    The other arguments are those of View. Raises InputError if they do not fit together.
     """
 
     now: object = None
@@ -33,10 +33,10 @@ class Cache(View):
         self.now = as_array(self.now, "now").astype(bool)
         if n != m or n > MAX_WORDS or self.now.shape != (n, n):
             shapes = f"the counts have the shape {n, m}, now has {self.now.shape}"
-            raise InputError(f"{shapes}; twice (n, n) is expected, n up to {MAX_WORDS}.")
+            raise InputError(f"{shapes}; (n, n) is expected for both, n up to {MAX_WORDS}.")
 
     def _state(self, i, role):
-        """What has become of it: "new", "kept", "gone", or "" while the word is not written."""
+        """Return "new", "kept" or "gone" for a vector, or "" while its word is not written."""
         if self.now[i].any():
             return "new"
         if self.now[:, i].any() and role != "query":
@@ -44,7 +44,7 @@ class Cache(View):
         return "gone" if (self.matrix[i] > 0).any() else ""
 
     def sketch(self):
-        """One drawing: a row for each word, from its query lines to the keys that it meets."""
+        """Return one drawing: a row for each word, and lines from each query to its keys."""
         left = 8 * max(map(wide, self.tokens)) + 12
         starts = {"query": left, "key": left + BOX + GAP, "value": left + 2 * BOX + GAP + 12}
         sketch = Sketch(starts["value"] + BOX + 4, ROW * (len(self.tokens) + 1))
@@ -66,7 +66,7 @@ class Cache(View):
         return [sketch]
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         roles = "query", "key", "value"
         every = {role: [self._state(i, role) for i in range(len(self.tokens))] for role in roles}
         said = (

@@ -1,16 +1,16 @@
-// A part of explore.js: the controls. Each is its row, and functions that move it to a value
-// from elsewhere (show), stop it, or limit it to a highest value.
+// Part of explore.js: the controls. Each has its row, and functions that set its value from
+// outside (show), stop it, or limit it to a highest value.
 
 const STEP = 900; // ms for each step of a play
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
   plane: "drag a point, or move it with the arrow keys",
-  amounts: "drag, or use arrow keys; Enter: off and on",
+  amounts: "drag, or use the arrow keys; Enter switches off and on",
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
 
-// Page Up and Page Down are ten steps, as far as there are so many.
+// Page Up and Page Down move by ten steps, or to the end.
 function onPages(input, go) {
   input.addEventListener("keydown", (event) => {
     const ten = { PageUp: 10, PageDown: -10 }[event.key];
@@ -23,7 +23,7 @@ function onPages(input, go) {
 
 function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
-  if (control.kind in HINTS) { // it is in the picture
+  if (control.kind in HINTS) { // the control is in the picture
     const words = make("span", { id: control.kind === "cells" ? hint : "", textContent: HINTS[control.kind] });
     return { row: make("div", { className: `control ${control.kind}` }, make("span", { textContent: name }), words) };
   }
@@ -43,7 +43,7 @@ function makeChoice({ labels }, id, changed) {
 function makeText({ value: start }, id, changed) {
   const input = make("input", { id, type: "text", size: inside(start.length + 2, 20, 60) }); // in letters
   input.addEventListener("input", () => changed(input.value));
-  // writing a text that is already there would move the cursor
+  // writing the same text again would move the cursor
   return { parts: [input], show: (value) => { if (input.value !== value) input.value = value; } };
 }
 
@@ -59,7 +59,7 @@ function makeSlider(control, id, changed, busy) {
   const digits = labels ? 0 : digitsOf(low, high, by);
   const input = make("input", { id, type: "range", min: low, max: high, step: by });
   const said = new Text(), output = make("output", { htmlFor: id }, said);
-  if (labels) output.style.minWidth = `${Math.max(...labels.map((text) => text.length))}ch`; // what is beside it stays
+  if (labels) output.style.minWidth = `${Math.max(...labels.map((text) => text.length))}ch`; // so that its neighbours do not move
   const show = (value) => {
     const words = labels ? labels[value] : Number(value).toFixed(digits);
     input.value = value;
@@ -89,7 +89,7 @@ function makeStepping(input, move, busy) {
     setText(play, "stop");
     timer = setInterval(() => {
       if (!play.isConnected) return stop();
-      if (busy()) return; // show every step, also of a slow function
+      if (busy()) return; // show every step, even of a slow function
       by(1);
       if (last()) stop();
     }, STEP);
@@ -98,10 +98,10 @@ function makeStepping(input, move, busy) {
   return { buttons: make("span", {}, back, play, next), stop };
 }
 
-// The value of a control that this name, the k-th, stands for; null if it is none.
+// The value of a control that has this name, the k-th; null if there is none.
 function option({ labels, low, high, by }, word, k) {
   if (!labels) return low + k * by <= high ? low + k * by : null;
-  if (labels[k] === word) return k; // a word may stand in a sentence twice
+  if (labels[k] === word) return k; // a word may occur twice in a sentence
   return labels.includes(word) ? labels.indexOf(word) : null;
 }
 
@@ -122,7 +122,7 @@ function makeForm(title, controls, { change, reset, busy, hint }) {
     limit(most) {
       controls.forEach(({ name }, k) => made[k].limit?.(most[name]));
     },
-    free() { // the start may lie beyond a limit of now
+    free() { // the start may be above a current limit
       for (const { stop, limit } of made) {
         stop?.();
         limit?.();

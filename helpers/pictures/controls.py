@@ -1,7 +1,7 @@
-"""The controls of the live picture, from the abbreviations that the reader writes.
+"""Make the controls of the live picture from the abbreviations that the reader writes.
 
-A value of a control is what the page holds: for a choice the index of the option, for a
-matrix nested lists. An argument is what the reader's function gets for it.
+A control's value is what the page stores: an index for a choice, nested lists for a matrix.
+An argument is what the reader's function receives for that value.
 """
 
 import copy
@@ -17,15 +17,15 @@ from ..errors import InputError
 from .given import as_array, bare
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
-LARGEST = 2**53  # up to here the page knows whole numbers exactly
+LARGEST = 2**53  # up to here a page stores whole numbers exactly
 EMPTY = inspect.Parameter.empty
 
 
 def control(name, short, fn):
-    """control("x", (0, 5), fn) is the Slider for fn's parameter x.
+    """Return the control for a parameter of fn: control("x", (0, 5), fn) is a Slider.
 
-    short: an abbreviation, see explore().  Raises InputError if it is none, or if the parameter
-    is missing or has a default that the control cannot have.
+    short: an abbreviation, see explore().  Raises InputError if it is not one, if fn has no such
+    parameter, or if the parameter's default is outside what the control accepts.
     """
     default, short = bare(_default(name, fn)), bare(short)
     array = _array(short, name)
@@ -41,9 +41,9 @@ def control(name, short, fn):
         made = Choice(name, short)
     else:
         raise InputError(
-            f"{name}={brief(short)} is no control; expected (low, high), (low, high, step), "
+            f"{name}={brief(short)} is not a control; expected (low, high), (low, high, step), "
             "a list of choices, a text, True or False, a matrix of True and False, or an "
-            "array of numbers, (n, 2) or (n,) from 0 to 1."
+            "array of numbers: (n, 2), or (n,) with numbers from 0 to 1."
         )
     if default is not EMPTY:
         made.spec["value"] = made.start_at(default)
@@ -51,10 +51,10 @@ def control(name, short, fn):
 
 
 class Control:
-    """What all controls can do. spec: what the page needs; spec["value"] is the start.
+    """The base of all controls. spec: what the page needs; spec["value"] is the start.
 
-    Each has its kind, a type or an accepts(value) of its own, and expected: what it accepts,
-    with its verb.
+    Each subclass defines kind, a type or accepts(value), and expected: what it accepts, as text
+    that ends with a verb.
     """
 
     def __init__(self, name, value, **spec):
@@ -62,7 +62,7 @@ class Control:
         self.spec = {"name": name, "kind": self.kind, "value": value, **spec}
 
     def plain(self, value, verb="is"):
-        """The value as JSON can hold it. Raises InputError if the control cannot have it."""
+        """Return the value as JSON can hold it; InputError if the control does not accept it."""
         value = bare(value)
         if not self.accepts(value):
             raise InputError(f"{self.name} {verb} {brief(value)}; {self.expected} expected.")
@@ -75,7 +75,7 @@ class Control:
         return value
 
     def argument(self, plain):
-        """What fn gets for a plain value."""
+        """Return what fn receives for a plain value."""
         return plain
 
     def start_at(self, default):
@@ -114,7 +114,7 @@ class Slider(Control):
         self.low, self.high = low, high
         self.expected = f"{'a whole number' if self.whole else 'a number'} from {low} to {high} is"
         start = low if name == "step" else low + (high - low) / step // 2 * step
-        # 0.3 and not 0.30000000000000004, which the slider never says
+        # 0.3 and not 0.30000000000000004, which the slider would not show
         start = self.own(min(max(low, float(f"{start:.12g}")), high))
         super().__init__(name, start, low=low, high=high, by=step)
 
@@ -123,8 +123,8 @@ class Slider(Control):
         steps = (start - self.low) / self.spec["by"]
         if abs(steps - round(steps)) > 1e-6:  # the page could not show it
             raise InputError(
-                f"{self.name} starts at {brief(default)}; the steps of its slider are "
-                f"{self.spec['by']} wide, from {self.low} on. Give (low, high, step) that fit."
+                f"{self.name} starts at {brief(default)}, but its slider moves in steps of "
+                f"{self.spec['by']} from {self.low}. Give a (low, high, step) that fits."
             )
         return start
 
@@ -136,13 +136,13 @@ class Slider(Control):
         return int(value) if self.whole else float(value)
 
     def at_most(self, value):
-        """The highest value of the slider up to this one."""
+        """Return the highest value of the slider that is not above this one."""
         steps = math.floor((value - self.low) / self.spec["by"] + 1e-9)
         return self.own(min(self.high, self.low + max(0, steps) * self.spec["by"]))
 
 
 class Choice(Control):
-    """x=["a", "b"]: one of several; of three or more rising numbers a slider with stops."""
+    """x=["a", "b"]: one of several; three or more rising numbers make a slider with stops."""
 
     def __init__(self, name, options):
         labels = [str(bare(option)) for option in options]
@@ -160,14 +160,14 @@ class Choice(Control):
         return whole and 0 <= value < len(self.options)
 
     def at_most(self, value):
-        """The index of the last option that is no number above this one."""
+        """Return the index of the last option that is not a number above this one."""
         above = [_is_number(option) and bare(option) > value for option in self.options]
         return max((k for k, over in enumerate(above) if not over), default=0)
 
     def argument(self, plain):
         option = self.options[plain]
         try:
-            return copy.deepcopy(option)  # fn may change what it is given
+            return copy.deepcopy(option)  # fn may change its argument
         except Exception:  # a computed tensor with its history, a generator and the like
             return option.clone() if torch.is_tensor(option) else option
 
@@ -185,8 +185,8 @@ class Choice(Control):
 
 
 class Matrix(Control):
-    """x=mask: cells of the picture that are switches; x=points: vectors to be dragged;
-    x=weights: amounts to be dragged."""
+    """x=mask: cells of the picture as switches; x=points: vectors that can be dragged;
+    x=weights: amounts that can be dragged."""
 
     def __init__(self, name, array):
         self.shape, self.cells = array.shape, array.dtype == bool
@@ -236,15 +236,15 @@ class Matrix(Control):
 
 
 def _is_of_switches(x):
-    """Whether all that x holds is True or False."""
+    """Return whether x holds only True and False."""
     if isinstance(x, (list, tuple)):
         return all(map(_is_of_switches, x))
     return getattr(x, "dtype", type(x)) in (bool, torch.bool)
 
 
 def _array(x, name):
-    """x as an array if it is a matrix of True and False, or numbers (n, 2) or (n,) of numpy or
-    torch (lists of those are choices); otherwise None."""
+    """Return x as an array if it is a matrix of True and False, or numbers (n, 2) or (n,) in a
+    numpy array or a tensor (lists of numbers are choices); otherwise None."""
     rows = isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
     if not (rows and _is_of_switches(x) or isinstance(x, (torch.Tensor, np.ndarray))):
         return None
@@ -259,7 +259,7 @@ def _array(x, name):
 
 
 def _default(name, fn):
-    """The default of fn's parameter, or EMPTY; InputError if there is no such parameter."""
+    """Return the default of fn's parameter, or EMPTY; InputError if fn has no such parameter."""
     parameters = inspect.signature(fn).parameters
     if name in parameters:
         return parameters[name].default
@@ -273,11 +273,11 @@ def _is_number(x):
 
 
 def sendable(text):
-    """text as it can be sent: half of a pair of surrogates has no bytes."""
+    """Return the text in a form that can be sent: a lone surrogate has no bytes in UTF-8."""
     return str(text).encode("utf-8", "backslashreplace").decode()
 
 
 def brief(x):
-    """x on one short line, whatever it is."""
+    """Return x as one short line, whatever its type."""
     text = " ".join(repr(x).split())
     return text if len(text) <= 60 else text[:59] + "…"

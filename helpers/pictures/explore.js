@@ -1,9 +1,9 @@
-// The page's half of explore.py: draws the controls once, and puts each picture into tables and canvases.
-// Words of the reader enter the page as text only, never as HTML.
+// The page's half of explore.py: draws the controls once, and each picture as tables and canvases.
+// The reader's words enter the page as text only, never as HTML.
 
 const SLOW = 600; // ms without an answer before the page says that Python computes
-const WAIT = 15000; // ms without an answer before it says that there may be none
-const NONE = 255; // the colour of a cell that has none
+const WAIT = 15000; // ms without an answer before it says that none may come
+const NONE = 255; // the index of a cell without a colour
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
 
 function make(tag, properties = {}, ...children) {
@@ -15,19 +15,19 @@ function make(tag, properties = {}, ...children) {
 const makeShape = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
 const makeButton = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
 
-// Of an element, or of a Text: what changes with every move is a Text, or the browser would
-// look for styles again.
+// For an element or a Text: what changes with every move is a Text, since the browser would
+// compute styles again for an element.
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// A text that may be too long for its box, which can then be scrolled with the keyboard too.
+// Sets a text that may be too long for its box; the keyboard can then scroll the box, too.
 function say(node, text) {
   setText(node, text);
   node.tabIndex = text && node.scrollHeight > node.clientHeight ? 0 : -1;
 }
 
-// undefined takes an attribute away.
+// undefined removes an attribute.
 function set(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined) node.removeAttribute(name);
@@ -38,26 +38,25 @@ function set(node, attributes) {
 const spoken = (name) => name.replaceAll("_", " ");
 const inside = (x, low, high) => Math.min(high, Math.max(low, x));
 const isPress = ({ key, shiftKey, ctrlKey, metaKey }) => (key === "Enter" || key === " ") && !(shiftKey || ctrlKey || metaKey);
-// Saving the notebook and running the cell stay what they are, wherever they are pressed.
+// The keys that save the notebook and run the cell keep their meaning everywhere.
 const isCommand = ({ key, ctrlKey, metaKey, shiftKey }) =>
   (ctrlKey || metaKey) && key.toLowerCase() === "s" || (ctrlKey || metaKey || shiftKey) && key === "Enter";
 const strides = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
 
-// The children of a box; moving those that are there already would take the focus from them.
+// Sets the children of a box; moving children that are already there would take away their focus.
 function fill(box, nodes) {
   if (nodes.length !== box.children.length || nodes.some((node, k) => node !== box.children[k])) box.replaceChildren(...nodes);
 }
 
 const asBytes = (data) => (data.buffer ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data));
 
-// Put what Python sends in place of what was shown. The colours are bytes: of a message they come
-// beside it, of a new page they are in the picture.
+// Replaces the picture by what Python sends. The colours are bytes: a message carries them
+// separately, a new page inside the picture.
 function receive(picture, { panels, ...rest }, buffers) {
   Object.assign(picture, rest, { panels: panels.map((panel, k) => ({ ...panel, colours: asBytes(buffers?.[k] ?? panel.colours) })) });
 }
 
-// What Python is asked: one question at a time is under way, and while it is, only the newest
-// values wait.
+// Asks Python: one question at a time is open, and only the newest values wait meanwhile.
 function makeTalk(model, { computing, overdue, lost }) {
   const me = Math.random().toString(36).slice(2); // two views of a widget may ask at once
   let turn = 0, asked = "", waiting = {}, slow = null, late = null;
@@ -91,7 +90,7 @@ function makeTalk(model, { computing, overdue, lost }) {
   return { ask, send, hear, stop, end, isAsking: () => late !== null, isSettled: () => !late && !hasWaiting() };
 }
 
-// Says where the cell is that is pointed at, and asks Python how its number came about: one
+// Names the cell that the reader points at, and asks Python how its number is computed: one
 // question at a time.
 function makeGuide(picture, send, sayCell, stateOf) {
   let watched = null, isAsking = false;
@@ -122,7 +121,7 @@ function makeGuide(picture, send, sayCell, stateOf) {
     const [k, i, j] = cell;
     sayCell(where(picture.panels[k], i, j, number) + (text && ` = ${text}`));
   }
-  // After a new picture, which may have shrunk.
+  // After a new picture, which may be smaller.
   function follow() {
     isAsking = false;
     if (watched) look(...(isThere(...watched) ? watched : [null]));
@@ -130,8 +129,8 @@ function makeGuide(picture, send, sayCell, stateOf) {
   return { look, told, follow, isLooking: () => watched !== null };
 }
 
-// What stands beside the picture: the caption, below it what went wrong or what is known about a
-// cell, and what was printed.
+// The words next to the picture: the caption, then an error or the explanation of a cell, and
+// what was printed.
 function makeWords(help) {
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
@@ -142,7 +141,7 @@ function makeWords(help) {
   function tell(picture) {
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
-    // once there was printing its place stays, or the page would jump with every other value
+    // once something was printed, keep its room, or the page would jump between values
     if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
     setText(text, picture.caption);
     setText(reached, picture.reached && `✔ ${picture.reached}`);
@@ -209,7 +208,7 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     const figures = (isSmall) => made.filter(({ kind }) => (kind === "small") === isSmall).map(({ figure }) => figure);
     const large = figures(false), small = figures(true);
     box.classList.toggle("several", large.length > 1);
-    // once there were many heads their place stays
+    // once there were many heads, keep their room
     if (heads.children.length !== small.length) heads.style.minHeight = `${heads.getBoundingClientRect().height}px`;
     fill(heads, small);
     fill(box, [...large, heads, after]);
@@ -218,17 +217,17 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
   return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
 }
 
-// The element of a view. What is typed in it is not for the notebook.
+// The element of a view. The notebook must not see what is typed in it.
 function makeRoot(children) {
   const root = make("div", { className: "explore" }, ...children);
-  // otherwise the notebook takes arrows and letters typed here for its own commands
+  // otherwise the notebook would treat arrows and letters typed here as its commands
   root.addEventListener("keydown", (event) => { if (!isCommand(event)) event.stopPropagation(); });
-  // Notebook 7 looks at keys before they arrive here, unless the element that has the focus says this
+  // Notebook 7 sees keys before they arrive here, unless the focused element has this attribute
   function suppress(event) {
     if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !isCommand(event));
   }
   window.addEventListener("keydown", suppress, true);
-  // places that were kept are those of another size of the page
+  // room that was kept belongs to a different size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
     if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
@@ -237,8 +236,8 @@ function makeRoot(children) {
   return { root, leave: () => window.removeEventListener("keydown", suppress, true) };
 }
 
-// Asks what the picture is when the connection comes back, and learns when the kernel ends, where
-// the page knows it (JupyterLab, Notebook 7).
+// Asks for the picture when the connection comes back, and notices the end of the kernel if the
+// page knows it (JupyterLab, Notebook 7).
 function watchKernel(model, { back, gone }) {
   const status = model.widget_manager?.kernel?.statusChanged;
   const follow = (_, now) => { if (["dead", "autorestarting", "terminating"].includes(now)) gone(); };
@@ -250,7 +249,7 @@ function watchKernel(model, { back, gone }) {
   };
 }
 
-// A view of a widget: what is shown is `picture`, and `values` what its controls show.
+// A view of a widget: it shows `picture`, and its controls show `values`.
 function makeView(model, picture) {
   const controls = model.get("controls"), title = model.get("title"), values = { ...picture.values };
   const find = (word) => controls.find(({ name, kind }) => name === word && ["slider", "stops", "choice"].includes(kind));
@@ -281,7 +280,7 @@ function makeView(model, picture) {
     board.renew();
     if (switches && switches.name in changes) board.mark(changes[switches.name], hint);
   }
-  // Asked first: while Python computes there is time to show what was chosen.
+  // Ask first: the page can show the choice while Python computes.
   function move(changes) {
     Object.assign(values, changes);
     talk.ask(changes);
@@ -294,17 +293,17 @@ function makeView(model, picture) {
     form.free();
     move(Object.fromEntries(controls.map(({ name, value }) => [name, value])));
   }
-  // A cell of the picture that is a switch.
+  // Switches a cell of the picture.
   function press(i, j) {
     const rows = switches && values[switches.name], on = rows?.[i]?.[j];
     if (on !== undefined) change(switches.name, rows.map((row, m) => row.map((old, n) => (m === i && n === j ? !on : old))));
   }
-  // The value of a control that a word of the picture stands for; null if it is none, or there is no such control.
+  // The value of a control that belongs to a word of the picture; null without such a value or control.
   function optionOf([name, k, word]) {
     const control = find(name);
     return control ? option(control, word, k) : null;
   }
-  // A row of a matrix of numbers, moved by so much of its drawing.
+  // Moves a row of a matrix of numbers by pixels of its drawing.
   function drag([name, k, right, up, ends = []], from, by) {
     const { limit, low = -limit } = controls.find((one) => one.name === name), pixels = [right, up];
     const part = (z, n) => (pixels[n] ? Number(inside(z + by[n] / pixels[n], ...(ends[n] ?? [low, limit])).toFixed(2)) : z);
@@ -317,7 +316,7 @@ function makeView(model, picture) {
     const far = Array.isArray(from) ? [right, up] : [right + up, right + up];
     drag(what, from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
   }
-  // An amount is switched off, and on again.
+  // Switches an amount off, and on again.
   function turn([name, k]) {
     if (Array.isArray(values[name][k])) return;
     const { value: start, limit } = controls.find((one) => one.name === name);
@@ -334,7 +333,7 @@ function makeView(model, picture) {
 
   function draw() {
     talk.hear(picture.turn);
-    // an older answer must not pull a control out of the hand that moves it
+    // an older answer must not move a control that the reader is dragging
     const isSettled = talk.isSettled();
     if (isSettled) Object.assign(values, picture.values);
     form.fields.disabled = false;
@@ -344,7 +343,7 @@ function makeView(model, picture) {
     if (isSettled) show(values);
     else if (switches) board.mark(values[switches.name], hint);
     guide.follow();
-    talk.ask(); // what waits
+    talk.ask(); // send the values that wait
   }
 
   const { root, leave } = makeRoot([...(controls.length ? [form.fields] : []), board.box]);
@@ -354,7 +353,7 @@ function makeView(model, picture) {
 }
 
 export default () => {
-  const picture = {}, views = new Set(); // of one widget: what it shows, and where
+  const picture = {}, views = new Set(); // of one widget: what it shows, and its views
   function hear({ picture: now, ...message }, buffers) {
     if (!now) return message.cell && views.forEach((view) => view.told(message));
     receive(picture, now, buffers);
@@ -369,7 +368,7 @@ export default () => {
       const view = makeView(model, picture);
       views.add(view);
       el.append(view.root);
-      // JupyterLab keeps every model for ever, the model its last view: leave that empty
+      // JupyterLab keeps every model for ever, and a model its last view: leave the view empty
       return () => { views.delete(view); view.end(); view.root.remove(); };
     },
   };

@@ -1,9 +1,9 @@
-"""The live picture: the reader's own function, called again whenever a control moves.
+"""Show a live picture: the reader's own function, called again whenever a control moves.
 
-The page (explore.js) draws controls, tables and canvases. A change of a control travels as
+The page (explore.js) draws controls, tables and canvases. It sends a change of a control as
 {"changes": {name: value}, "turn"}; the answer is {"picture"}, all that is shown, and the bytes of
-its colours. The page has at most one question under way and keeps only the newest values while it
-waits, so a drag cannot pile up. A new page gets the trait `picture`; a still picture is saved.
+its colours. The page has at most one question open and keeps only the newest values while it
+waits, so a drag cannot pile up. A new page reads the trait `picture`; a still picture is saved.
 """
 
 import html
@@ -25,10 +25,10 @@ from .still import draw
 from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = (
-    16  # rows or columns of a table with numbers in the cells; more are colours, numbers on focus
+    16  # rows or columns of a table with numbers in its cells; a larger one shows colours only
 )
 
-# Controls that are dragged, and a picture in which they are.
+# Controls that can only be dragged, and a drawing that lets the reader drag each.
 GRIPS = {
     "plane": "Blend(weights, words, values=values, drags={{'values': {0!r}}}, window=...)",
     "amounts": "Arcs(weights, words, drags={0!r})",
@@ -54,14 +54,14 @@ def _text(name):
 
 
 class Explore(anywidget.AnyWidget):
-    """What explore() returns: a widget that shows itself.
+    """The widget that explore() returns; a notebook displays it.
 
-    compute(values) gives the picture for given values of the controls, as the page does.
+    compute(values) returns the picture for given values of the controls, as the page shows it.
     """
 
     recorder = None  # recorder(widget): {mime type: data} to be saved beside the still picture
 
-    # the text and not the path: anywidget would watch the files and keep every widget alive
+    # the text, not the path: with a path, anywidget watches the file and keeps every widget alive
     _esm = "".join(map(_text, SCRIPTS))
     _css = _text("explore.css") + roles_css(".explore")
     title = traitlets.Unicode().tag(sync=True)
@@ -75,11 +75,11 @@ class Explore(anywidget.AnyWidget):
         self._controls = {name: control(name, short, fn) for name, short in controls.items()}
         several = [c.name for c in self._controls.values() if c.kind == "cells"]
         if len(several) > 1:
-            raise InputError(f"{' and '.join(several)} cannot both be the cells; one matrix can.")
+            raise InputError(f"{' and '.join(several)} cannot both be the cells; keep one matrix.")
         self._dragged = [c for c in self._controls.values() if c.kind in GRIPS]
         self._lock = threading.RLock()  # questions are answered one at a time
-        # The desk answers the page: a slow function must not stop the thread that brings the
-        # messages, which all widgets share. The worker calls fn, so that the desk can stop it.
+        # The desk answers the page: a slow function must not block the thread that receives the
+        # messages of all widgets. The worker calls fn, so that the desk can stop it.
         self._desk, self._worker = Worker(), Worker()
         self._views, self._panels, self._most = [], [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
@@ -91,20 +91,21 @@ class Explore(anywidget.AnyWidget):
             palette=[colours, white_from],
             help=HELP if _is_first() else "",
         )
-        # ipykernel 7.4 sends the first message of a page to the shell that opened the comm,
-        # the main one, where it waits for a cell that runs; without this to the page's own.
+        # ipykernel 7.4 sends the first message of a page to the shell that opened the comm. That
+        # is the main one, where it waits for a running cell; without this id the page's shell
+        # gets the message.
         vars(self.comm).pop("_reply_subshell_id", None)
         self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)
 
     def compute(self, values):
-        """The picture for these values: {control name: value; for a choice its index}.
+        """Return the picture for these values: {control name: value; for a choice its index}.
 
         Controls that are not named keep their values. Returns a dict: "error", "printed",
-        "values" of all controls, "most" (to which a slider is limited now), "caption", "reached"
-        and "panels", each with "cells" (the numbers as texts, row by row; none beyond 16 by 16) and
-        "colours" (bytes, indices into palette(); 255 for none). After an error, also of a value
-        that a control cannot have, the panels are the last good ones and "error" is a sentence.
+        "values" of all controls, "most" (the current upper limits of sliders), "caption", "reached"
+        and "panels", each with "cells" (the numbers as text, row by row; none beyond 16 by 16) and
+        "colours" (bytes, indices into palette(); 255 for none). After an error, including a value
+        that a control does not accept, the panels are the last good ones and "error" is a sentence.
         """
         with self._lock:
             error = printed = ""
@@ -133,7 +134,7 @@ class Explore(anywidget.AnyWidget):
 
     @contextmanager
     def recording(self):
-        """Meanwhile the widget can be asked for any values; afterwards it is as it was."""
+        """Let the widget compute any values inside the with block; restore its state afterwards."""
         held = self._values, self._views, self._panels, self._most
         try:
             yield
@@ -141,9 +142,9 @@ class Explore(anywidget.AnyWidget):
             self._values, self._views, self._panels, self._most = held
 
     def snapshot(self, values):
-        """compute(values), whose panels also have "told", how each number came about.
+        """Return compute(values) with "told" in each panel: how each number is computed.
 
-        Raises InputError if that takes too long.
+        Raises InputError if the explanations take too long.
         """
         picture = self.compute(values)
         outcome = call(lambda: [p | {"told": self._told(k, p)} for k, p in enumerate(self._panels)])
@@ -157,7 +158,7 @@ class Explore(anywidget.AnyWidget):
         return [self.explanation([k, *divmod(place, width)])[1] for place in places]
 
     def _limit(self):
-        """Sliders go no higher than what was returned has a meaning for."""
+        """Limit sliders to the values that the returned views support."""
         sliders = {n: c for n, c in self._controls.items() if c.kind in ("slider", "stops")}
         most = {}
         for _, view in self._views:
@@ -174,14 +175,14 @@ class Explore(anywidget.AnyWidget):
                 number, text = self.explanation(content["cell"])
                 self.send({"cell": content["cell"], "number": number, "text": text})
                 return
-            if "changes" in content:  # otherwise the page asks for what it missed
+            if "changes" in content:  # otherwise the page asks for a picture it missed
                 self._sent = self.compute(content["changes"]) | {"turn": content["turn"]}
             panels = [panel | {"colours": None} for panel in self._sent["panels"]]
-            colours = [panel["colours"] for panel in self._sent["panels"]]  # beside it, as bytes
+            colours = [panel["colours"] for panel in self._sent["panels"]]  # separately, as bytes
             self.send({"picture": self._sent | {"panels": panels}}, colours)
 
     def explanation(self, cell):
-        """(the number as text, how it came about) of a cell [panel, row, column]."""
+        """Return (the number as text, how it is computed) for a cell [panel, row, column]."""
         panel, row, column = cell
         try:
             _, view = self._views[panel]
@@ -195,35 +196,35 @@ class Explore(anywidget.AnyWidget):
 
     def close(self):
         super().close()
-        self.layout.close()  # a widget of its own, which would stay behind
+        self.layout.close()  # a separate widget, which would stay open
         self._worker.end()
         self._desk.end()
 
     def __repr__(self):
-        """What the page shows, as text: settings, numbers, caption."""
+        """Return what the page shows as text: settings, numbers, caption."""
         values, error = self._sent["values"], self._sent["error"]
         settings = (f"{c.name} = {c.spoken(values[c.name])}" for c in self._controls.values())
         views = (f"{title}\n{view.text()}".strip("\n") for title, view in self._views)
         return "\n".join(filter(None, [", ".join(settings), error, *views]))
 
     def _repr_mimebundle_(self, **kwargs):
-        """The picture as it is now, for programs that run nothing."""
+        """Return the current picture, for programs that run no code."""
         bundle, metadata = {}, {}
         if self._views:
-            with suppress(InputError):  # too many for one picture: the numbers stay
+            with suppress(InputError):  # too large for one picture: the text is still saved
                 bundle, metadata = draw(self._views)._repr_mimebundle_()
         recorded = self.recorder() if self.recorder else {}
         return bundle | {"text/plain": repr(self)} | recorded, metadata
 
     def _ipython_display_(self):
-        """Two outputs: the live view, and the still one, which is hidden while the other lives.
+        """Display two outputs: the live view, and the still one, hidden while the view is live.
 
-        In one output, JupyterLab shows "model not found" in place of the picture when a
-        notebook is opened again. Other programs would show both: they get one.
+        In one output, JupyterLab shows "model not found" instead of the picture when a
+        notebook is opened again. Other programs would show both, so they get one output.
         """
         live, _ = super()._repr_mimebundle_()
-        # VS Code puts this name into every kernel that it starts for a notebook, also in a
-        # container, where its VSCODE_PID is missing
+        # VS Code defines this name in every kernel that it starts for a notebook, even in a
+        # container, where VSCODE_PID is missing
         vs_code = "__vsc_ipynb_file__" in getattr(get_ipython(), "user_ns", {})
         one_output = vs_code or "google.colab" in sys.modules
         if not one_output:
@@ -239,52 +240,52 @@ class Explore(anywidget.AnyWidget):
 
 
 def explore(fn, /, **controls):
-    """See a function of your own live: every change of a control calls fn again.
+    """Show your own function live: every change of a control calls fn again.
 
-    fn: called with the values of the controls by name. It returns a matrix, (rows, columns)
-        as torch, numpy or lists; or View(matrix, tokens, caption=..., ...), which says more;
-        or several of them side by side, {title: matrix or View}. Up to 16 rows and columns
-        have their numbers in the cells; up to 512 are colours, with the number of the cell
-        that is pointed at; of more, a window is shown. What fn raises or prints is shown,
-        and the last picture stays. After 10 seconds it is stopped.
-    controls: name = what it can be, as in ipywidgets.interact:
+    fn: called with the values of the controls by name. It returns a matrix, (rows, columns),
+        as torch, numpy or lists; or View(matrix, tokens, caption=..., ...), with names and
+        texts; or several of them side by side, {title: matrix or View}. With up to 16 rows
+        and columns the cells show numbers; up to 512 they show colours, and the number of
+        the cell you point at; of a larger matrix you see the first 512. What fn raises or
+        prints is shown, and the last picture stays. A call is stopped after 10 seconds.
+    controls: name = its possible values, as in ipywidgets.interact:
         (low, high) or (low, high, step)   a slider; whole numbers give whole numbers
         a list, or a dict of label: value  a choice; three or more rising numbers become
                                            a slider that stops at these numbers only
         a str                              a text box
         True or False                      a switch
-        a matrix of True and False         a switch in each cell of the picture, as many as
-                                           the matrix has; fn gets a bool tensor of its own
-        an array of numbers (n,), 0 to 1   amounts, to be dragged in a drawing such as Arcs,
+        a matrix of True and False         a switch in each cell of the picture that the
+                                           matrix covers; fn gets a copy, a bool tensor
+        an array of numbers (n,), 0 to 1   amounts, dragged in a drawing such as Arcs,
                                            whose drags= names the control
-        an array of numbers (n, 2)         vectors, to be dragged in a drawing such as Blend;
-                                           fn gets a float tensor of its own
-        The default of the function's parameter is the start, otherwise the middle of a
-        slider and the first of a choice. A control named "step" is a slider with back, play
-        and next; of a list or dict it shows the names beside it. A choice or slider named
-        "query" is also set by a click on the name of a row or column, one named "head" by the
-        small heads of a View: to the option of that name, otherwise counting from its first
-        value.
+        an array of numbers (n, 2)         vectors, dragged in a drawing such as Blend;
+                                           fn gets a copy, a float tensor
+        The start is the default of the function's parameter, otherwise the middle of a
+        slider or the first choice. A control named "step" is a slider with back, play and
+        next; for a list or dict it shows the name of each step. A click on the name of a row
+        or column also sets a choice or slider named "query", and a click on a small head of
+        a View one named "head": to the option of that name, otherwise counting from the
+        control's first value.
     Returns the widget: put it last in the cell. Its plain text is its numbers.
-    Raises InputError if fn cannot be called or a control cannot be understood.
+    Raises InputError if fn cannot be called or if a control cannot be made.
     """
     return Explore(fn, controls)
 
 
 def _cell():
-    """(the cell of the notebook, its execution) that runs; None where there is none."""
+    """Return (the notebook cell that runs, its execution), each None outside a notebook."""
     kernel = getattr(get_ipython(), "kernel", None)
     parent = kernel.get_parent("shell") if kernel else {}
     return parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
 
 
 def _is_first():
-    """Whether this is the first cell of the notebook that shows something live."""
+    """Return whether this is the first cell of the notebook that shows something live."""
     return next(iter(_shown), _cell()[0]) == _cell()[0]
 
 
 def _close_earlier(widget):
-    """Close what the same cell of the notebook made when it ran before: nobody sees it."""
+    """Close the widgets that the same cell made when it ran before: they are no longer shown."""
     cell, run = _cell()
     if cell is None:
         return
@@ -296,13 +297,14 @@ def _close_earlier(widget):
 
 
 def _drawn(result, dragged):
-    """([(title, View)], panels) of what the function returned; dragged: controls that only a
-    drawing can move.
+    """Return ([(title, View)], panels) for a result.  dragged: controls that only a drawing moves.
 
-    A part of its call: reading this may fail or take for ever, too.
+    Runs inside the guarded call, because reading the result may fail or never end, too.
     """
     if result is None:
-        raise InputError("it returned None: is `return` missing?")
+        raise InputError(
+            "the function returned None; a matrix or a View is expected: is `return` missing?"
+        )
     several = side_by_side(result if isinstance(result, dict) and result else {"": result})
     views = [(title, view.part(MAX_SIDE)) for title, view in several]
     panels = _panels(views)
@@ -310,14 +312,14 @@ def _drawn(result, dragged):
     for one in dragged:
         if not any(mark.get("drags", [None])[0] == one.name for mark in marks):
             raise InputError(
-                f"{one.name} is dragged in a drawing, and nothing that was returned has a mark "
-                f"for it; return {GRIPS[one.kind].format(one.name)}."
+                f"{one.name} is dragged in a drawing, but the function returned no drawing with a "
+                f"mark for it; return {GRIPS[one.kind].format(one.name)}."
             )
     return views, panels
 
 
 def _panels(views):
-    """What the page draws: the views, and the small heads beside the only one."""
+    """Return what the page draws: the views, and the small heads next to a single view."""
     panels = [_panel(title, view) for title, view in views]
     for _, view in views:
         for k, (title, head) in enumerate(view.small()):

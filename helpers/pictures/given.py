@@ -1,4 +1,4 @@
-"""What a reader gives, as plain Python: numbers, names and texts of any library."""
+"""Turn what a reader passes in, from any library, into plain numbers, names and texts."""
 
 import unicodedata
 
@@ -9,9 +9,9 @@ from ..errors import InputError
 
 
 def as_array(values, what="the matrix"):
-    """as_array(weights): torch, numpy or nested lists as a float64 array of its own.
+    """Return a copy of torch, numpy or nested lists as a float64 array.
 
-    Raises InputError, about `what`, if they are no real numbers or rows differ in length.
+    Raises InputError, which names `what`, if there are no real numbers or rows differ in length.
     """
 
     def unpack(values):
@@ -25,23 +25,23 @@ def as_array(values, what="the matrix"):
     try:
         array = np.asarray(unpack(values))
     except ValueError:
-        raise InputError(f"the rows of {what} differ in length; give each the same.") from None
+        raise InputError(f"the rows of {what} differ in length; make them equally long.") from None
     if array.dtype.kind not in "biuf":
         raise InputError(
             f"{what} is {' '.join(str(values)[:40].split())} ({type(values).__name__}); "
-            "real numbers are expected: torch, numpy or nested lists."
+            "real numbers are expected, as a tensor, a numpy array or nested lists."
         )
     return array.astype(np.float64)
 
 
 def bare(value):
-    """A single number of torch or numpy as Python's own; anything else as it is."""
+    """Return a single number of torch or numpy as a Python number; anything else unchanged."""
     single = isinstance(value, (torch.Tensor, np.ndarray, np.generic)) and value.ndim == 0
     return value.item() if single else value
 
 
 def one_line(text):
-    """A line break as \\n and so on: real tokens have them, and a table would fall apart."""
+    """Return the text with line breaks written as \\n and so on: they would break a table."""
     if text.isprintable():
         return text
     odd = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, line and paragraph ends
@@ -51,12 +51,12 @@ def one_line(text):
 
 
 def as_text(text):
-    """A title or caption as str, which may have line breaks but nothing else that is odd."""
+    """Return a title or caption as str, which keeps line breaks but no other control characters."""
     return "" if text is None else "\n".join(map(one_line, str(text).split("\n")))
 
 
 def names(given, count, what):
-    """Names as a list of str, one for each row or column; numbers from 0 if None is given."""
+    """Return names as a list of str, one for each row or column; numbers from 0 for None."""
     if given is None:
         return [str(i) for i in range(count)]
     if isinstance(given, str) or not np.iterable(given):
@@ -68,7 +68,7 @@ def names(given, count, what):
 
 
 def wide(text):
-    """Columns that a text takes in a fixed-width font."""
+    """Return how many columns a text takes in a fixed-width font."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -76,10 +76,10 @@ def wide(text):
 
 
 def yours(mine, course):
-    """yours(my_softmax, softmax): the reader's own function as soon as it is written.
+    """Return a function that calls the reader's own as soon as it is written, else the course's.
 
-    It is called like either. As long as mine returns None, as a stub does, it answers what course
-    does; its attribute `whose` says which of them answered last.
+    yours(my_softmax, softmax) takes the same arguments as either. While mine returns None, as a
+    stub does, the course's result is returned; the attribute `whose` names the one used last.
     """
 
     def run(*args, **options):

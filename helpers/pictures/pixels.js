@@ -1,4 +1,4 @@
-// A part of explore.js: what is drawn on canvases.
+// Part of explore.js: what is drawn on canvases.
 
 // Colours only, a pixel for each cell.
 function makePainter(rgba, most) {
@@ -8,7 +8,7 @@ function makePainter(rgba, most) {
     if (!image || image.width !== wide || image.height !== high) {
       const pixels = Math.max(1, Math.floor(most / Math.max(high, wide)));
       Object.assign(canvas, { width: wide, height: high });
-      canvas.style.width = `${pixels * wide}px`; // and as high as its shape asks for, also if that is too wide
+      canvas.style.width = `${pixels * wide}px`; // its height follows from its shape, even if this is too wide
       image = new ImageData(wide, high);
     }
     const data = new Uint32Array(image.data.buffer);

@@ -1,4 +1,4 @@
-"""A plane in a drawing: a square with ticks, points that stand in it, and names that are read."""
+"""Draw a plane: a square with ticks, points in it, and names that stay readable."""
 
 import math
 from functools import cache
@@ -9,16 +9,16 @@ from .given import wide
 from .sketch import Sketch
 
 SIDE = 180  # pixels of the square
-LEFT, TOP, FOOT = 30, 20, 20  # pixels beside it, for the ticks and what the plane shows
-LETTER, HIGH = 7.2, 16  # pixels of a letter of a name, and of its line
-FAR = 26  # pixels; a name that stands farther from its point is tied to it
+LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the title
+LETTER, HIGH = 7.2, 16  # width of a letter of a name, height of its line, in pixels
+FAR = 26  # pixels; a name farther from its point gets a line to it
 
 
 class Plane:
-    """Plane(points, window, title): shows all points (n, 2), or what a window says.
+    """Plane(points, window, title): shows all points (n, 2), or a given window.
 
-    window: the numbers that both axes show, (low, high), or r for (-r, r).
-    even: whether both axes have one scale, without a window too, and zero is shown.
+    window: the range that both axes show, (low, high), or r for (-r, r).
+    even: whether both axes share one scale even without a window, and include zero.
     axes: their names, across and up.  sketch: the drawing, to which marks can be added.
     """
 
@@ -39,28 +39,28 @@ class Plane:
         self._frame(title, *axes)
 
     def at(self, points):
-        """Where points (n, 2) stand, in pixels."""
+        """Return the positions of points (n, 2) in pixels."""
         part = (np.reshape(points, (-1, 2)) - self.low) * self.unit
         return (LEFT, TOP + SIDE) + part * (1, -1)
 
     def drag(self, control, row):
-        """For a mark: drags this row of a control, no farther than the plane shows."""
+        """Return a mark's `drags` for this row of a control, limited to what the plane shows."""
         ends = np.column_stack([self.low, self.high]).round(2).tolist()
         return (control, row, *self.unit.round(3).tolist(), ends)
 
     def dot(self, point, role, size, **more):
-        """A point that no name should cover."""
+        """Add a point that no name should cover."""
         (spot,) = self.at(point)
         self.spots.append(spot)
         self.sketch.line([spot], role, size, **more)
 
     def name(self, point, text, role, **more):
-        """A point's name, which is placed with all others."""
+        """Add a point's name, which place_names() will place."""
         self.names.append((self.at(point)[0], text, role, more))
 
     def place_names(self):
-        """Each name to where it covers the fewest names and points; the first ones choose first."""
-        # what should not be covered: corners, sizes, and how much it costs; first the points
+        """Put each name, in order, where it covers the fewest names and points."""
+        # boxes that should not be covered: corner, size and cost; the points come first
         taken = [[*(spot - 6), 12, 12, 2] for spot in self.spots]
         low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE + 8, TOP + SIDE])
         for spot, text, role, more in self.names:
@@ -72,7 +72,7 @@ class Plane:
             corner = corners[cost.argmin()]
             taken.append([*corner, *own, 3])
             near = np.clip(spot, corner, corner + own)
-            # always, so that each mark keeps its place in the order
+            # add the line in any case, so that each mark keeps its place in the order
             tied = float(np.linalg.norm(near - spot) > FAR)
             self.sketch.line([spot, near], "rest", tied, opacity=0.7)
             self.sketch.text(*(corner + own / 2), text, role, **more)
@@ -99,7 +99,7 @@ class Plane:
 
 @cache
 def _beside(width, height):
-    """Where a name may stand beside its point, the best places first: its corners, from there."""
+    """Return the possible corners of a name, relative to its point, the best places first."""
     places = []
     for far in (9, 13, 30, 46):
         for up in (-8, -16, 0, -22, 6) if far < 20 else (-8, -24, 8, -40, 24):
@@ -110,7 +110,7 @@ def _beside(width, height):
 
 
 def _covered(corners, size, taken):
-    """What boxes of a size at these corners (n, 2) cover, as it costs: (n,)."""
+    """Return the cost (n,) of what boxes of a size at these corners (n, 2) cover."""
     x, y, width, height, cost = np.reshape(taken, (-1, 5)).T
     across = np.minimum(corners[:, :1] + size[0], x + width) - np.maximum(corners[:, :1], x)
     down = np.minimum(corners[:, 1:] + size[1], y + height) - np.maximum(corners[:, 1:], y)
@@ -118,7 +118,7 @@ def _covered(corners, size, taken):
 
 
 def _ticks(low, high):
-    """Two to four round numbers from low to high."""
+    """Return two to four round numbers from low to high."""
     step = 10 ** np.floor(np.log10((high - low) / 2))
     step *= next(k for k in (5, 2, 1) if (high - low) / (step * k) >= 2)
     first = int(np.ceil(low / step - 1e-9))
@@ -126,7 +126,7 @@ def _ticks(low, high):
 
 
 def hull(points):
-    """The corners of the convex hull of points (n, 2), in order; of points on one line its ends."""
+    """Return the corners of the convex hull of points (n, 2), in order; the ends of a line."""
     points = sorted(set(map(tuple, np.reshape(points, (-1, 2)).tolist())))
     halves = []
     for way in (points, points[::-1]):
@@ -140,7 +140,7 @@ def hull(points):
 
 
 def is_inside(point, corners):
-    """Whether a point lies in a convex hull, or on its edge."""
+    """Return whether a point is inside a convex hull or on its edge."""
     if len(corners) == 1:
         return bool(np.allclose(point, corners[0]))
     corners, point = np.reshape(corners, (-1, 2)).tolist(), np.reshape(point, 2).tolist()
@@ -149,6 +149,6 @@ def is_inside(point, corners):
 
 
 def _turn(a, b, c):
-    """More than 0 if c lies to the left of the way from a to b."""
+    """Return a number above 0 if c is to the left of the line from a to b."""
     (ax, ay), (bx, by), (cx, cy) = a, b, c
     return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)

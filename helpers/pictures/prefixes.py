@@ -1,4 +1,4 @@
-"""One sentence as many tasks: each beginning of it asks for the next word."""
+"""Draw one sentence as several tasks: each beginning asks for the next word."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -15,17 +15,17 @@ COLUMN = 58
 @dataclass
 class Prefixes(View):
     """Prefixes(numbers, words, keys=["chance", "loss"]): a row for each beginning of a sentence,
-    with an arrow to the word that comes next, and the numbers that belong to it.
+    with an arrow to the next word, and the numbers of that row.
 
     matrix: (n - 1, columns), a row for each beginning.  tokens: the n words.
     The other arguments are those of View; a row that is not shown has no arrow yet.
-    Raises InputError where these do not fit together.
+    Raises InputError if the arguments do not fit together.
     """
 
     words: list | None = None
 
     def __post_init__(self):
-        if self.words is None:  # otherwise it is a copy, made by replace()
+        if self.words is None:  # otherwise replace() made this copy
             n = len(as_array(self.matrix, "the numbers")) + 1
             self.words = names(self.tokens, n, "tokens")
             self.tokens = [
@@ -60,7 +60,7 @@ class Prefixes(View):
         return [sketch]
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         tasks = "; ".join(
             f"{name}, {', '.join(map(self.number, row))}"
             for name, row, on in zip(self.tokens, self.matrix, self.shown, strict=True)

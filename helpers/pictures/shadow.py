@@ -1,4 +1,4 @@
-"""The shadow of one word on another: a dot product as a length times a length."""
+"""Draw the shadow of one word on another: a dot product as a length times a length."""
 
 from dataclasses import dataclass
 
@@ -11,30 +11,30 @@ from .view import View
 
 MAX_WORDS = 8  # bars
 WIDE, HIGH = 240, 112  # pixels of the plane, at most
-EDGE, ROW, NUMBER = 16, 22, 40  # pixels beside the plane; of a line of text; of a number
-GROUND, BELOW = ROW + HIGH, 41  # where the query lies; what is below it
+EDGE, ROW, NUMBER = 16, 22, 40  # pixels next to the plane; of a line of text; of a number
+GROUND, BELOW = ROW + HIGH, 41  # pixels down to the query's line; and below it
 MOST = 12  # letters of a word in the drawing
-LEFT, RIGHT = 30, 64  # pixels of the bars on both sides of 0
+LEFT, RIGHT = 30, 64  # pixels of the bars on either side of 0
 
 
 @dataclass
 class Shadow(View):
     """Shadow(inputs, tokens, query="journey", key="one"): two words as arrows in the plane that
-    they span, and the shadow that the key casts on the query. Beside them a rectangle, shadow
-    times length of the query: its area is the score. A bar for the score of each word.
+    they span, and the shadow that the key casts on the query. Next to them is a rectangle, shadow
+    times length of the query, whose area is the score. Each word has a bar for its score.
 
     matrix: the vectors (n, d) of up to 8 words.  tokens: the words.
-    query, key: a word or its place, counted from 0; by default the key is the best match.
-    scores: (n,) that a function of your own gives; by default the dot products.
-    reach: an arrow of this length has room; by default the longest. Give it where arrows grow:
-        the scale stays, and a tip is dragged no further.
-    drags: the name of a control that holds [[along, away]], the tip of the key: how far along the
-        query it lies and how far away from it. Dragging the tip changes it.
-    A click on a word sets a control named "key". The numbers are the scores, (1, n), which it
-    explains itself, and it has a caption. The other arguments are those of View.
-    It then knows best, the place of the best match; and lengths (n,), shadows (n,) on the query,
-    and angle, that of the key to the query in degrees.
-    Raises InputError where these do not fit together.
+    query, key: a word or its index, counted from 0; by default the key is the best match.
+    scores: (n,), what a function of your own returns; by default the dot products.
+    reach: the longest arrow that has room; by default the longest given. Set it if arrows grow:
+        the scale stays the same, and a tip cannot be dragged further.
+    drags: the name of a control that holds [[along, away]], the tip of the key: its distance along
+        the query and its distance from the query. Dragging the tip changes it.
+    A click on a word sets a control named "key". The numbers are the scores, (1, n); they have
+    explanations and a caption. The other arguments are those of View.
+    Attributes: best, the index of the best match; lengths (n,); shadows (n,) on the query; and
+    angle, between the key and the query, in degrees.
+    Raises InputError if the arguments do not fit together.
     """
 
     query: object = 0
@@ -54,7 +54,7 @@ class Shadow(View):
         self.keys = names(self.tokens, n, "tokens")
         self.query, self.lengths = self._place("query"), np.linalg.norm(vectors, axis=1)
         if not self.lengths[self.query]:
-            raise InputError(f"{self._asks} has the length 0, on which nothing casts a shadow.")
+            raise InputError(f"{self._asks} has the length 0, so no word casts a shadow on it.")
         direction = vectors[self.query] / self.lengths[self.query]
         self.shadows = vectors @ direction
         given = self.shadows * self.lengths[self.query] if self.scores is None else self.scores
@@ -89,13 +89,13 @@ class Shadow(View):
 
     @property
     def _measured(self):
-        """Length of the key, and its angle to the query."""
+        """The length of the key, and its angle to the query."""
         return f"length {self.number(self.lengths[self.key])}, {self.angle:.0f}°"
 
     def _in_full(self, j):
         shadow, length = self.shadows[j], self.lengths[self.query]
         if not np.isclose(shadow * length, self.matrix[0, j], atol=1e-5):
-            return ""  # a function of your own has reasons of its own
+            return ""  # the score of a different function cannot be explained
         factors = f"{self.number(shadow)} × {self.number(length)}"
         return f"{factors}, its shadow on {self._asks} times the length of {self._asks}"
 
@@ -108,16 +108,16 @@ class Shadow(View):
         )
 
     def sketch(self):
-        """The plane, the rectangle and the bars."""
+        """Return the plane, the rectangle and the bars."""
         along, long, reach = self.shadows[self.key], self.lengths[self.query], self.reach
         back, high = reach / 2, 0.75 * reach
-        # the size of the drawings stays whatever is chosen or dragged
+        # the drawings keep their size, whatever the reader chooses or drags
         tall = max(high, long if self.drags else max(self.lengths))
         unit = min(WIDE / (back + reach), HIGH / tall)
         plane = Sketch(2 * EDGE + (back + reach) * unit, GROUND + BELOW)
         rectangle = Sketch(EDGE + NUMBER + reach * unit, GROUND + BELOW)
         zero = EDGE + back * unit
-        # an arrow that is longer makes all of them smaller
+        # an arrow longer than that shrinks all arrows
         unit /= max(1, along / reach, long / reach, -along / back, self.away / tall)
         self._draw_plane(plane, zero, unit)
         if self.drags:
@@ -151,7 +151,7 @@ class Shadow(View):
     def _draw_rectangle(self, sketch, unit):
         shadow, length = self.shadows[self.key], self.lengths[self.query]
         top, across = GROUND - length * unit, shadow * unit
-        # a shadow that falls behind goes to the left of its 0
+        # a negative shadow goes to the left of 0
         zero = NUMBER - min(0, across)
         left, role = min(zero, zero + across), "key" if shadow >= 0 else "rest"
         sketch.box(left, top, abs(across), GROUND - top, role, opacity=0.25)
@@ -186,14 +186,14 @@ class Shadow(View):
         return sketch
 
     def numbers(self):
-        """The lines of the numbers as text: the scores, and the two arrows."""
+        """Return the lines of numbers as text: the scores, and the two arrows."""
         along, length = self.shadows[self.key], self.lengths[self.query]
         numbers = " × ".join(map(self.number, (along, length)))
         line = f"{self._key} on {self._asks}: shadow {numbers}, the length of {self._asks}"
         return [*super().numbers(), f"{line}, is {self.number(along * length)}"]
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         shadow = self.number(self.shadows[self.key])
         said = f"Two arrows: the shadow of {self._key} on {self._asks} is {shadow} long."
         return " ".join(f"{said} {self.caption}".split())
@@ -204,6 +204,6 @@ def _short(word):
 
 
 def _beside(sketch, x, y, below, text, role):
-    """A text so far below a point, moved aside as far as it would leave the drawing."""
+    """Add a text below a point, moved sideways if it would leave the drawing."""
     half = 4 * wide(text)
     sketch.text(min(max(x, half), sketch.size[0] - half), y + below, text, role)

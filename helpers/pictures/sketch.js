@@ -1,7 +1,7 @@
-// A part of explore.js: a drawing of marks, which Python has placed (sketch.py).
+// Part of explore.js: a drawing of marks, which Python has placed (sketch.py).
 
-const GLIDE = 160; // ms in which a mark goes to its new place
-const THUMB = 24; // pixels of what can be taken hold of, at least
+const GLIDE = 160; // ms for a mark to reach its new place
+const THUMB = 24; // pixels of a mark that can be grabbed, at least
 
 const dot = ([x, y]) => `M${x} ${y}h0`;
 const through = (at) => at.map((z, k) => (k % 2 ? `${z}` : `${k ? "L" : "M"}${z} `)).join("");
@@ -16,12 +16,12 @@ function reachOf(at, k) {
   const own = at.filter((_, n) => n % 2 === k);
   return [Math.min(...own), Math.max(...own)];
 }
-// Curves are only pointed at: what they say, a word at their end says too.
+// Curves only react to the pointer: a word at their end gives the same explanation.
 const isReached = ({ kind, cell, sets }) => Boolean(sets || cell) && kind !== "curve";
 const isUsed = (mark) => Boolean(mark.drags || mark.sets || mark.cell);
 
-// One mark: an element of SVG, which glides to where the next picture has it. What can be used is in
-// a group of its own, with a text for those who cannot see it.
+// One mark: an SVG element, which glides to its place in the next picture. A mark that can be used
+// has its own group, with a text for people who cannot see it.
 function makeMark() {
   let shape = null, group = null, kind = "", spot = null, used = false, goal = [], from = [], at = [];
   function place() {
@@ -40,7 +40,7 @@ function makeMark() {
     const before = group;
     group = makeShape("g");
     before?.replaceWith(group);
-    // a curve is pointed at by its own width, all else also beside it
+    // the pointer must hit a curve itself; for other marks nearby is enough
     spot = isUsed(mark) && kind !== "curve" ? makeShape("rect") : null;
     if (spot) set(spot, { class: "spot" });
     group.append(...[spot, shape].filter(Boolean));
@@ -55,7 +55,7 @@ function makeMark() {
     goal = mark.at;
     from = at.length === goal.length ? at : goal;
   }
-  // part: how much of the way to its place it has gone.
+  // part: the fraction of the way to its new place.
   function glide(part) {
     if (part === 1 && String(at) === String(goal)) return;
     at = part === 1 ? goal : goal.map((z, k) => from[k] + (z - from[k]) * part);
@@ -64,13 +64,13 @@ function makeMark() {
   return { draw, glide, group: () => group };
 }
 
-// A drawing: its marks, those that can be used one Tab stop, but those to be dragged one each.
+// A drawing: all marks that can be used share one Tab stop, but each mark to drag has its own.
 function makePart({ look, sets, drags }) {
   const shape = makeShape("svg"), box = make("div", { className: "part" });
   box.append(shape);
-  let made = [], marks = [], held = 0, start = 0, taken = null; // taken: what is dragged, and from where
+  let made = [], marks = [], held = 0, start = 0, taken = null; // taken: the mark being dragged, and from where
   const at = ({ target }) => made.findIndex((one) => one.group().contains(target));
-  // one listener for all marks: in Chromium, one of its own for "focus" makes a mark a Tab stop
+  // one listener for all marks: in Chromium, a mark with its own "focus" listener is a Tab stop
   const listen = (type, react) => box.addEventListener(type, (event) => { if (at(event) >= 0) react(marks[at(event)], event, at(event)); });
   const lookAt = ({ cell }) => { if (cell) look(...cell); };
   listen("pointerover", lookAt);
@@ -80,7 +80,7 @@ function makePart({ look, sets, drags }) {
   listen("pointerdown", (mark, event, k) => {
     if (!mark.drags) return;
     event.preventDefault();
-    box.classList.add("by-hand"); // without the frame that says where the keys are
+    box.classList.add("by-hand"); // without the frame of the keyboard's focus
     made[k].group().focus();
     box.setPointerCapture(event.pointerId);
     taken = { what: mark.drags, x: event.clientX, y: event.clientY, value: drags.value(mark.drags), size: shape.getScreenCTM().a };
@@ -99,7 +99,7 @@ function makePart({ look, sets, drags }) {
     const all = reachable(), to = all.indexOf(k) + Math.sign(step[0] + step[1]);
     made[all[inside(to, 0, all.length - 1)]].group().focus();
   });
-  // In the order of the marks, without what is dragged.
+  // In the order of the marks, without those that are dragged.
   const reachable = () => marks.map((_, k) => k).filter((k) => isReached(marks[k]) && !marks[k].drags);
   function hold(k) {
     held = k;
@@ -107,7 +107,7 @@ function makePart({ look, sets, drags }) {
   }
   function nameOne(one, k) {
     const { sets: word, drags: what, cell, label } = marks[k], group = one.group();
-    set(group, { "pointer-events": isUsed(marks[k]) ? undefined : "none" }); // what lies under it is taken hold of
+    set(group, { "pointer-events": isUsed(marks[k]) ? undefined : "none" }); // the pointer reaches the mark below it
     if (!what && !isReached(marks[k])) return set(group, { "aria-hidden": true });
     const now = what && drags.value(what), chosen = word && sets.isChosen(word);
     set(group, {
@@ -125,7 +125,7 @@ function makePart({ look, sets, drags }) {
   }
   let wide = 0, high = 0;
   function draw({ size, marks: now }, mayGlide) {
-    // it becomes no smaller, or all that is beside it would jump
+    // it never shrinks, or everything next to it would jump
     [wide, high] = [Math.max(wide, size[0]), Math.max(high, size[1])];
     set(shape, { viewBox: `0 0 ${wide} ${high}` });
     box.style.setProperty("--wide", `${wide}px`);
@@ -134,7 +134,7 @@ function makePart({ look, sets, drags }) {
     while (made.length < marks.length) made.push(makeMark());
     made.length = marks.length;
     made.forEach((one, k) => one.draw(marks[k]));
-    // a mark that stays keeps the focus
+    // a mark that is still there keeps the focus
     while (shape.children.length > made.length) shape.lastChild.remove();
     shape.append(...made.slice(shape.children.length).map((one) => one.group()));
     const all = reachable();
@@ -145,7 +145,7 @@ function makePart({ look, sets, drags }) {
   function glide(mayGlide) {
     const mine = start = performance.now();
     const step = (now) => {
-      if (start !== mine) return; // another picture came
+      if (start !== mine) return; // a newer picture arrived
       const part = mayGlide ? Math.min(1, (now - start + 16) / GLIDE) : 1;
       made.forEach((one) => one.glide(part));
       if (part < 1) requestAnimationFrame(step);
@@ -155,7 +155,7 @@ function makePart({ look, sets, drags }) {
   return { box, draw, renew: () => made.forEach(nameOne) };
 }
 
-// All drawings of a panel, side by side where there is room.
+// All drawings of a panel, side by side if they fit.
 function makeSketch(on) {
   const box = make("div", { className: "sketch" }), quiet = matchMedia("(prefers-reduced-motion: reduce)");
   let made = [];

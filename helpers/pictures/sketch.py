@@ -1,7 +1,7 @@
-"""A drawing of marks: what every kind of View but the table is made of.
+"""Build a drawing from marks, for every kind of View except the table.
 
-A mark is a text, a line, a curve or an area, in pixels from the top left; numbers and words are
-decided in Python, so that sketch.js, the still picture and the recording of a page show the same.
+A mark is a text, a line, a curve or an area, in pixels from the top left; Python decides numbers
+and words, so that sketch.js, the still picture and the recording of a page show the same ones.
 """
 
 from math import isfinite
@@ -16,31 +16,31 @@ ROLES = {
     "key": ("#0b5fae", "#7fbcf2"),
     "value": ("#1a7434", "#6fcf8b"),
     "rest": ("#616161", "#b0b0b0"),
-    # words that are told apart, whatever their roles
+    # to distinguish words, whatever their roles
     "first": ("#7b2d9b", "#d7a0f0"),
     "second": ("#00696f", "#58cfd4"),
     "third": ("#7d5a00", "#e3bd4e"),
 }
-INK = "#1f1f1f"  # of a still picture; on a page that of the other texts
+INK = "#1f1f1f"  # in a still picture; a page uses its own text colour
 INCH = 80  # pixels
-LETTER = 13  # pixels, of a text
-MOST = 2000  # marks of a drawing
+LETTER = 13  # pixels, the size of a text
+MOST = 2000  # marks in a drawing
 
 
 class Sketch:
     """Sketch(width, height): an empty drawing of this size, in pixels; x to the right, y down.
 
-    Each method adds a mark; in the next picture of a live view the k-th mark glides from where the
-    k-th one was, so keep their order.
-    role: a name of ROLES or "ink", with " strong" for one that stands out.
+    Each method adds a mark; in the next picture of a live view the k-th mark glides to its new
+    position from that of the old k-th mark, so keep their order.
+    role: a name in ROLES or "ink", with " strong" to make the mark stand out.
     The other arguments, all optional:
         opacity: 0 to 1.
-        cell: (row, column) of the matrix, whose number is explained when the mark is pointed at.
+        cell: (row, column) of the matrix: pointing at the mark explains this number.
         sets: (control, k, word): a click chooses this word, the k-th, in a slider or a choice.
         drags: (control, k, right, up, ends): drags the k-th row of a matrix of numbers; right
-            and up are the pixels of 1, None where it cannot be moved; ends, where they are given,
-            are [[low, high], [low, high]], what the drawing shows.
-        label: what the mark is, for those who cannot see it; needed by the three above.
+            and up are the pixels of 1, None if it cannot move that way; ends, if given, are
+            the limits of the drawing, [[low, high], [low, high]].
+        label: a description for people who cannot see the mark; needed by the three above.
     """
 
     def __init__(self, width, height):
@@ -48,15 +48,15 @@ class Sketch:
         self.marks = []
 
     def text(self, x, y, text, role="ink", **more):
-        """A text, its middle at (x, y). side: "left" or "right" of it in place of "middle"."""
+        """Add a text with its middle, or the side "left" or "right", at (x, y)."""
         self._add("text", [x, y], role, text=str(text), **more)
 
     def line(self, points, role="rest", width=2, **more):
-        """A line through points (n, 2), width pixels wide; of one point a dot."""
+        """Add a line through points (n, 2), width pixels wide; one point makes a dot."""
         self._add("line", points, role, width=width, **more)
 
     def arrow(self, start, tip, role="rest", width=2, **more):
-        """A line from start to tip with a head."""
+        """Add a line from start to tip with an arrowhead."""
         start, tip = np.array(start, float), np.array(tip, float)
         along = (start - tip) / max(np.linalg.norm(start - tip), 1e-9)
         head = 4 + 2 * width
@@ -67,22 +67,22 @@ class Sketch:
         self.line([start, tip, left, tip, right, tip], role, width, **more)
 
     def curve(self, points, role="rest", width=2, **more):
-        """A cubic Bézier curve, points (4, 2)."""
+        """Add a cubic Bézier curve, points (4, 2)."""
         self._add("curve", points, role, width=width, **more)
 
     def area(self, points, role="rest", **more):
-        """A filled polygon, points (n, 2)."""
+        """Add a filled polygon, points (n, 2)."""
         self._add("area", points, role, **more)
 
     def box(self, x, y, width, height, role="rest", **more):
-        """A filled rectangle, its top left corner at (x, y)."""
+        """Add a filled rectangle with its top left corner at (x, y)."""
         right, low = x + width, y + height
         self.area([(x, y), (right, y), (right, low), (x, low)], role, **more)
 
     def _add(self, kind, points, role, **more):
         at = np.asarray(points, float).ravel().tolist()
         if not all(map(isfinite, at)):
-            raise InputError("a mark lies at nan or inf; it can be drawn at finite numbers only.")
+            raise InputError("a mark is at nan or inf; marks need finite positions.")
         if len(self.marks) == MOST:
             raise InputError(f"the picture has more than {MOST} marks; draw a part of it.")
         self.marks.append({"kind": kind, "role": role, "at": [round(z, 1) for z in at], **more})
@@ -122,7 +122,7 @@ def _paint(axes, kind, role, at, opacity=1, width=0, text="", side="middle", **_
 
 
 def roles_css(place):
-    """The colours as variables of CSS, --query and so on; JupyterLab says which theme it has."""
+    """Return the colours as CSS variables, --query and so on, for light and dark themes."""
     themes = {place: "light-dark({}, {})"}
     themes[f'body[data-jp-theme-light="true"] {place}'] = "{0}"
     themes[f'body[data-jp-theme-light="false"] {place}'] = "{1}"

@@ -1,4 +1,4 @@
-"""The still picture: a View, or several, as a matplotlib figure with a text alternative."""
+"""Draw the still picture: one or several Views as a matplotlib figure with a text alternative."""
 
 import base64
 import html
@@ -13,20 +13,20 @@ from .given import as_array, as_text, wide
 from .sketch import INCH
 from .view import MAX_TEXT, NONE, View, palette, side_by_side
 
-NONE_COLOUR = "#ffffff"  # of NaN and what is not computed yet, under its stripes
-# (colour, hatch, colour of the hatch): of those, and of each kind of marked cells, as on the page
+NONE_COLOUR = "#ffffff"  # of NaN and of cells not computed yet, under their stripes
+# (colour, hatch, hatch colour) of such cells, and of each kind of marked cells, as on the page
 STRIPES = ("#ffffff", "///", "#d8d8d8")
 MARKS = (("#d0d0d0", None, None), ("#ffffff", "xx", "#b0b0b0"), ("#ffffff", "..", "#a0a0a0"))
 LETTERS = 11  # points: about as large as on the page
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
 MAX_AREA = 3400  # square inches of a picture: PIL's limit
-MAX_LABEL = 24  # a longer name is cut
-MANY = 24  # panels; more are small, without numbers in the cells
+MAX_LABEL = 24  # letters; a longer name is cut
+MANY = 24  # panels; with more they are small, without numbers in the cells
 MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 
 def _label(text):
-    """A name as it stands beside the picture: cut if it is long."""
+    """Return a name as the picture shows it: cut if it is long."""
     room = MAX_LABEL * len(text) // max(1, wide(text))
     return text if len(text) <= room else text[: room - 1] + "…"
 
@@ -34,8 +34,8 @@ def _label(text):
 class Still:
     """Still(figure, "Two curves that cross."): a picture with a text alternative.
 
-    figure: a matplotlib Figure.  alt: a sentence that says what is to be seen.
-    text: what stands for it in plain text (compared in the tests); alt by default.
+    figure: a matplotlib Figure.  alt: a sentence that describes it.
+    text: the picture as plain text (compared in the tests); alt by default.
     """
 
     def __init__(self, figure, alt, text=None):
@@ -45,14 +45,14 @@ class Still:
         return self._text
 
     def png(self):
-        """The picture as bytes, twice as fine as it is shown, for projectors; 128 colours
-        keep a notebook with many of them small."""
+        """Return the picture as bytes, at twice the resolution shown, for projectors; 128
+        colours keep a notebook with many pictures small."""
         from PIL import Image
 
         buffer, small = io.BytesIO(), io.BytesIO()
         with warnings.catch_warnings():
             # A font without the glyph draws a box, and names too wide for the page are cut
-            # off; a warning would land in the cell's output.
+            # off; a warning would appear in the cell's output.
             warnings.filterwarnings("ignore", message=".*([Gg]lyph|constrained_layout).*")
             self.figure.savefig(buffer, format="png", dpi=160)
         drawn = Image.open(buffer).convert("RGB")
@@ -69,13 +69,13 @@ class Still:
 
 
 def heatmap(weights, tokens=None, *, title="", **options):
-    """heatmap(weights, tokens): a picture, row 0 on top, on one fixed colour scale.
+    """Draw weights as a picture, row 0 on top, on one fixed colour scale.
 
     weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
         lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
         (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A dict,
         {title: matrix}, draws its matrices side by side. A View is drawn as it is.
-    tokens: names of the rows, and of as many columns.
+    tokens: names of the rows, and of the columns if there are equally many.
     options: the other fields of View, for instance keys, scale, digits, caption, row_sums.
     Returns a Still; several panels share one colour scale.
     Raises InputError if the shapes or the names do not fit.
@@ -84,7 +84,7 @@ def heatmap(weights, tokens=None, *, title="", **options):
     options |= {"tokens": tokens}
     if isinstance(weights, View):
         if options != {"tokens": None}:
-            raise InputError("a View is drawn as it is; give its options to View(...) instead.")
+            raise InputError("a View is drawn as it is; pass the options to View(...) instead.")
         return draw([("", weights)], title=title)
     if isinstance(weights, dict):
         return draw(side_by_side(weights, **options), title=title)
@@ -99,7 +99,7 @@ def heatmap(weights, tokens=None, *, title="", **options):
 
 
 def _layers(weights):
-    """Whatever heatmap takes, as a list of layers, each a list of matrices, one for each head."""
+    """Return whatever heatmap takes as a list of layers, each a list with a matrix per head."""
     first = weights[0] if isinstance(weights, (tuple, list)) and len(weights) else None
     if torch.is_tensor(first) and first.ndim >= 3:
         return [_layers(layer)[0] for layer in weights]
@@ -114,14 +114,14 @@ def _layers(weights):
 
 
 def draw(views, across=None, title=""):
-    """draw([("before", view), ("after", view)]): views of one shape on one figure, as a Still.
+    """Draw views of one shape on one figure: draw([("before", view), ("after", view)]) is a Still.
 
-    across: how many stand side by side; by default all.  Raises InputError if they are too many
-    or too large for one picture.
+    across: how many are drawn side by side; by default all.  Raises InputError if the views are
+    too many or too large for one picture.
     """
     if any(view.sketch() for _, view in views):
         return _draw_sketches(views, title)
-    # here, because importing them takes longer than the rest
+    # imported here, because that takes longer than the rest
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
     from matplotlib.figure import Figure
@@ -136,10 +136,10 @@ def draw(views, across=None, title=""):
     if not numbers:
         size *= MAX_NUMBERS / max(len(rows), len(columns)) * (0.25 if many else 1)
     width = max(3.2, across * (len(columns) * size + 0.9 + letter * name))
-    height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # such names stand upright
+    height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # long names are vertical
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
     if len(words) > len(MARKS):
-        raise InputError(f"up to {len(MARKS)} words can mark cells; there are {', '.join(words)}.")
+        raise InputError(f"up to {len(MARKS)} words can mark cells; you gave {', '.join(words)}.")
     height = height * down + 0.35 * bool(title) + 0.3 * bool(words)
     if width * height > MAX_AREA:
         raise InputError(
@@ -182,12 +182,12 @@ def _text(views, title):
 
 
 def _draw_sketches(views, title):
-    """Drawings, one view below the other; those of a view side by side."""
+    """Draw views made of drawings, one view below the other, each view's drawings side by side."""
     from matplotlib.figure import Figure
 
     rows = [(heading, view.sketch()) for heading, view in views]
     if not all(parts for _, parts in rows):
-        raise InputError("a table and a drawing do not fit into one picture; return one of them.")
+        raise InputError("a table and a drawing do not fit in one picture; return one of them.")
     gap, line = 16, 24
     wide = max(sum(part.size[0] + gap for part in parts) for _, parts in rows) + gap
     high = line * bool(title) + gap
@@ -215,7 +215,7 @@ def _draw_sketches(views, title):
 
 
 def _seen(view, many):
-    """The view's table as far as it is drawn: without numbers there is no place for sums."""
+    """Return the part of the view's table that is drawn: without numbers there are no sums."""
     rows, columns = view.matrix.shape
     if many or rows > MAX_TEXT or columns > MAX_NUMBERS:
         return view.tokens, view.keys, None
@@ -227,7 +227,7 @@ def _draw_panel(axes, view, table, title, words):
 
     rows, columns, cells = table
     _, white_from = palette()
-    # an image of its own colours, so that sums and what is not computed stay uncoloured
+    # an image of indices, so that sums and cells not computed yet stay uncoloured
     index, (n, m) = np.full((len(rows), len(columns)), NONE), view.matrix.shape
     index[:n, :m] = view.colours()
     _draw_colours(axes, index, "auto")
@@ -261,7 +261,7 @@ def _draw_panel(axes, view, table, title, words):
 
 
 def _filled(cell, kind):
-    """The rectangle of a cell (column, row) without a colour of its own."""
+    """Return the rectangle of a cell (column, row) that has no colour of the scale."""
     from matplotlib.patches import Rectangle
 
     colour, hatch, of_hatch = kind
@@ -270,7 +270,7 @@ def _filled(cell, kind):
 
 
 def _draw_colours(axes, index, aspect):
-    """Indices into palette(), NONE for no colour."""
+    """Draw cells from indices into palette(), NONE for no colour."""
     colours = [*palette()[0], NONE_COLOUR]
     rgb = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in colours], np.uint8)
     axes.imshow(rgb[index], aspect=aspect, interpolation="nearest")

@@ -1,4 +1,4 @@
-"""A strip of fixed length that is cut into parts: softmax, from scores to weights."""
+"""Draw a strip of fixed length that is cut into parts: softmax, from scores to weights."""
 
 from dataclasses import dataclass
 
@@ -9,31 +9,31 @@ from .given import as_array, names, wide
 from .sketch import Sketch
 from .view import View
 
-MAX_WORDS = 6  # so that the numbers have room
+MAX_WORDS = 6  # so that the numbers fit
 WIDE = 360  # pixels of the strip, and of the bars above it
 UNIT = 16  # pixels of a bar of 1
-UP, DOWN = 72, 32  # pixels of a bar above 0 and below it; one that is longer leaves the picture
+UP, DOWN = 72, 32  # pixels of a bar above and below 0; a longer bar leaves the picture
 ROW = 16  # pixels of a line of text
 THICK = 24  # pixels of the strip
-EDGE = 8  # pixels beside it
+EDGE = 8  # pixels on either side of it
 
 
 @dataclass
 class Strip(View):
-    """Strip(scores, words): for each word a bar of its score and one of its exp, and below them a
-    strip of the length 1, cut into a part for each word, as long as its weight.
+    """Strip(scores, words): two bars for each word, its score and its exp, and below the bars a
+    strip of length 1, cut into a part for each word, as long as its weight.
 
     matrix: the scores (n,) of up to 6 words.  tokens: the words.
     exps: (n,), by default exp(score - largest score).
-    weights: (n,), by default the exps divided by their sum. What cannot be cut, such as nan, is
-        said in the strip.
-    cut: False as long as the strip is whole.
-    markers: (m,) from 0 to 1 on the strip, such as a guess where it will be cut.
-    drags: the name of a control that holds them: dragging a marker changes it.
-    The numbers are (3, n): scores, exps and weights, which it explains itself, and it has a
-    caption. The other arguments are those of View. It then knows cuts (n - 1,), where the parts
+    weights: (n,), by default the exps divided by their sum. If the strip cannot be cut, for
+        instance at nan, it shows why.
+    cut: False while the strip is whole.
+    markers: (m,) from 0 to 1 on the strip, for instance guesses of the cuts.
+    drags: the name of a control that holds the markers: dragging a marker changes it.
+    The numbers are (3, n), scores, exps and weights; they have explanations and a caption. The
+    other arguments are those of View. Attribute: cuts (n - 1,), the positions where the parts
     meet.
-    Raises InputError where these do not fit together.
+    Raises InputError if the arguments do not fit together.
     """
 
     exps: object = None
@@ -51,7 +51,7 @@ class Strip(View):
                 f"{MAX_WORDS} words, for instance scores[1]."
             )
         self.is_shifted = self.exps is None
-        with np.errstate(all="ignore"):  # nan is shown
+        with np.errstate(all="ignore"):  # the picture shows nan
             exps = np.exp(scores - scores.max()) if self.is_shifted else as_array(self.exps, "exps")
             weights = exps / exps.sum() if self.weights is None else self.weights
         weights = as_array(weights, "weights")
@@ -76,7 +76,7 @@ class Strip(View):
         if obstacle := self._obstacle():
             return f"The strip cannot be cut. {obstacle}."
         j = int(self.matrix[2].argmax())
-        said = f"The longest part is that of {self.keys[j]}, {self.number(self.matrix[2, j])}."
+        said = f"The longest part belongs to {self.keys[j]}: {self.number(self.matrix[2, j])}."
         for at in self.markers if self.cuts.size else ():
             cut = min(self.cuts, key=lambda cut: abs(cut - at))
             said += f" The cut nearest to the marker at {self.number(at)} is at {self.number(cut)}."
@@ -84,7 +84,7 @@ class Strip(View):
 
     def _in_full(self, i, j):
         scores, exps, weights = self.matrix
-        # as float32, in which the lessons compute: it may be inf where a larger type has room
+        # in float32, as the lessons compute: a larger type could hold what is inf there
         with np.errstate(all="ignore"):
             total = float(exps.astype(np.float32).sum())
             quotient = exps[j] / total
@@ -105,7 +105,7 @@ class Strip(View):
         return f"{said}, too small for float32: rounded to 0" if exp == 0 else said
 
     def _obstacle(self):
-        """Why the strip cannot be cut, in words; "" if it can, or is not to be cut."""
+        """Return in words why the strip cannot be cut; "" if it can, or if cut is False."""
         _, exps, weights = self.matrix
         if not self.cut:
             return ""
@@ -115,11 +115,11 @@ class Strip(View):
         if (weights < 0).any():
             return f"{_short(weights.min())}: no part has a length below 0"
         if not weights.any():
-            return "every weight is 0: there is no part"
+            return "every weight is 0: no part has a length"
         return ""
 
     def sketch(self):
-        """One drawing: the bars of each word, and below them the strip."""
+        """Return one drawing: the bars of each word, and the strip below them."""
         zero = 2 * ROW + UP
         foot = zero + DOWN + 2 * ROW  # of the words
         top = foot + 10  # of the strip
@@ -135,7 +135,7 @@ class Strip(View):
             for j, x in enumerate(middles + aside * column):
                 value = self.matrix[i, j]
                 end = _bar(sketch, x, zero, value, role)
-                # an exp has its number below 0, where a score beside it rarely has one
+                # an exp has its number below 0, where the score next to it rarely has one
                 y = zero + 9 if i == 1 else end + (8 if value < 0 else -8)
                 label = f"{self.tokens[i]} of {self.keys[j]}: {_short(value)}"
                 sketch.text(x, y, _short(value), role, cell=(i, j), label=label)
@@ -175,14 +175,14 @@ class Strip(View):
         sketch.text(EDGE + WIDE / 2, top + THICK / 2, said, "ink strong")
 
     def numbers(self):
-        """The lines of the numbers as text: scores, exps and weights, and the markers."""
+        """Return the lines of numbers as text: scores, exps and weights, and the markers."""
         lines = [*super().numbers(), self._obstacle()]
         lines += [f"marker at {self.number(at)}" for at in self.markers]
         return [line for line in lines if line]
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
-        said = "Bars of the scores and of their exps; below them a strip of the length 1, "
+        """Describe the picture in words for people who cannot see it."""
+        said = "Bars of the scores and of their exps; below them a strip of length 1, "
         if not self.cut:
             said += "not cut yet."
         elif obstacle := self._obstacle():
@@ -194,7 +194,7 @@ class Strip(View):
 
 
 def _bar(sketch, x, zero, value, role):
-    """A bar; one that is too long ends in a point at the edge of the picture. Returns its end."""
+    """Add a bar, which ends in a point at the picture's edge if it is too long; return its end."""
     half, long = 9, UNIT * np.nan_to_num(value, posinf=np.inf, neginf=-np.inf)
     end = zero - np.clip(long, -DOWN, UP)
     shoulder = end if -DOWN <= long <= UP else end + 10 * np.sign(long)
@@ -204,7 +204,7 @@ def _bar(sketch, x, zero, value, role):
 
 
 def _short(x):
-    """A number in up to five letters."""
+    """Return a number in up to five characters."""
     if not np.isfinite(x) or abs(x) >= 10000:
         return f"{x:.0e}".replace("e+", "e")
     return f"{x:z.{2 if abs(x) < 10 else 1 if abs(x) < 100 else 0}f}"

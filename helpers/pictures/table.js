@@ -1,6 +1,6 @@
-// A part of explore.js: a matrix up to 16 by 16, as a table with the numbers.
+// Part of explore.js: a matrix up to 16 by 16, as a table with the numbers.
 
-// Cells of which Python says what became of them: place => {word, kind}, the first word if there are two.
+// The cells that Python marks with a word: place => {word, kind}, the first word if there are two.
 function marksOf({ marked = [] }) {
   const found = new Map();
   for (const [n, [word, places]] of marked.entries()) {
@@ -20,7 +20,7 @@ function looksOf(panel, whiteFrom) {
   });
 }
 
-// Built when its size changes; otherwise what changed is put into its cells.
+// Built again when its size changes; otherwise only changed cells are updated.
 function makeTable(palette, { look, press, choose }) {
   const [colours, whiteFrom] = palette;
   const box = make("div", { className: "scroll" }), table = make("table");
@@ -77,7 +77,7 @@ function makeTable(palette, { look, press, choose }) {
       set(button, { "aria-pressed": query === null ? undefined : query === choose.chosen() });
     });
   }
-  // No picture becomes narrower, and no column, or all that is beside it would jump.
+  // No picture and no column becomes narrower, or everything next to it would jump.
   function keepWidth(isNew) {
     if (isNew) box.style.minWidth = `min(100cqw, ${box.offsetWidth}px)`;
     else {
@@ -92,7 +92,7 @@ function makeTable(palette, { look, press, choose }) {
     if (isNew) build(panel);
     named = words;
     setText(corner, [axes[0] && `${axes[0]} ↓`, axes[1] && `${axes[1]} →`].filter(Boolean).join("\n"));
-    // a query is a row; where there is one row only, its columns name the words
+    // a query is a row; with only one row, the columns name the words
     nameAll(heads, columns, size[1], rows.length === 1);
     nameAll(sides, rows, size[0], rows.length > 1);
     shown = looksOf(panel, whiteFrom).map((now, place) => {
@@ -100,12 +100,12 @@ function makeTable(palette, { look, press, choose }) {
       if (was.kind !== now.kind) cell.dataset.kind = now.kind;
       if (was.colour !== now.colour) cell.style.backgroundColor = now.colour === NONE ? "" : colours[now.colour];
       if (was.text !== now.text) cell.textContent = now.text;
-      // by the last move: if and only if, a mark stands under it
+      // set if and only if the last move changed the number: a line under it shows that
       cell.classList.toggle("changed", !isNew && was.text !== now.text);
       return now;
     });
   }
-  // Cells that are switches: what is on is a selected cell of a grid, also for the style.
+  // Cells that are switches: one that is on is a selected cell of a grid, also for the style.
   function mark(on, hint) {
     set(table, { role: "grid", "aria-multiselectable": true, "aria-describedby": hint });
     cells.forEach((cell, place) => set(cell, { "aria-selected": on[Math.floor(place / width)]?.[place % width] }));

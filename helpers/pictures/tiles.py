@@ -1,4 +1,4 @@
-"""Tiles: where each number of each word goes when words are split into heads, and merged again."""
+"""Draw tiles: where each number of a word goes when words are split into heads and merged again."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from .view import View
 
 STEPS = ["words", "cut", "heads", "merged"]
 NO_GUESS = "no guess"
-COLOURS = "first", "second", "third"  # roles of words, in turn
+COLOURS = "first", "second", "third"  # roles, used for the words in turn
 MAX_WORDS, MAX_NUMBERS = 6, 8
-SIZE, GAP = 30, 12  # pixels of a tile, and between those of two heads
+SIZE, GAP = 30, 12  # pixels of a tile, and between the tiles of two heads
 ROW = SIZE + 6
 APART = 56  # pixels between the words and the heads
 TOP = 24
@@ -26,14 +26,14 @@ class Tiles(View):
 
     matrix: (n, d) or a batch of one (1, n, d), each number once, torch.arange for instance.
     tokens: the n words.
-    heads: (num_heads, n, head_dim), or (1, ...), what a function made of them: the number on a
-        tile says where it went.
-    merged: (n, d) or (1, n, d), what was made of the heads; needed for the last step only.
+    heads: (num_heads, n, head_dim), or (1, ...), what a function returned for them: the number
+        on a tile shows where it went.
+    merged: (n, d) or (1, n, d), the merged heads; needed for the last step only.
     step: "words", "cut" between the numbers of two heads, "heads" or "merged".
     guess: {tile: place}: where a reader expects this tile, one of Tiles.places(...). A click on
         a place of a head sets a control named "guess".
-    caption: by default what is to be seen at this step.
-    The other arguments are those of View.  Raises InputError where these do not fit together.
+    caption: by default a sentence about this step.
+    The other arguments are those of View.  Raises InputError if they do not fit together.
     """
 
     steps = STEPS
@@ -55,15 +55,16 @@ class Tiles(View):
             )
         if self.step not in STEPS or self.step == "merged" and self.merged is None:
             raise InputError(
-                f"step is {self.step!r}; {', '.join(STEPS)} are expected, the last with merged=."
+                f"step is {self.step!r}; one of {', '.join(STEPS)} is expected, and merged= for "
+                "the last."
             )
         self.back = start if self.merged is None else _one("merged", self.merged, 2)
         if self.back.shape != start.shape:
-            raise InputError(f"merged has the shape {self.back.shape}, the words {start.shape}.")
+            raise InputError(f"merged has the shape {self.back.shape}; {start.shape} is expected.")
         for what, numbers in ("the words", start), ("heads", self.split), ("merged", self.back):
             if sorted(numbers.ravel()) != sorted(set(start.ravel())):
                 raise InputError(
-                    f"{what}: each number of the words once is expected, as in torch.arange."
+                    f"{what}: each number of the words is expected once, as in torch.arange."
                 )
         self.matrix = {"heads": np.hstack(list(self.split)), "merged": self.back}.get(
             self.step, start
@@ -77,37 +78,37 @@ class Tiles(View):
         super().__post_init__()
         ((self.asked, self.place),) = (self.guess or {None: NO_GUESS}).items()
         if self.place not in self.places(*self.split.shape):
-            raise InputError(f"the guess is {self.place!r}; one of Tiles.places(...) is expected.")
+            raise InputError(f"guess is {self.place!r}; one of Tiles.places(...) is expected.")
         self.caption = self.caption or self._seen()
         if self.step in STEPS[2:] and self.place != NO_GUESS:
             self._judge()
 
     @staticmethod
     def places(num_heads, n, head_dim):
-        """["no guess", "head 0, row 0, number 0", ...]: what a control named guess chooses from."""
+        """Return the choices of a control named guess: "no guess", "head 0, row 0, number 0"..."""
         every = np.ndindex(num_heads, n, head_dim)
         return [NO_GUESS, *(f"head {h}, row {i}, number {k}" for h, i, k in every)]
 
     @property
     def _strays(self):
-        """How many tiles are in the row of another word."""
+        """The number of tiles in the row of a different word."""
         return sum(self._of(x)[0] != i for (i, _), x in np.ndenumerate(self.matrix))
 
     def _seen(self):
-        """What is to be seen at this step."""
+        """Return what the picture shows at this step."""
         if self.step == "words":
-            return "A row is a word, a tile one of its numbers."
+            return "Each row is a word, and each tile is one of its numbers."
         if self.step == "cut":
-            return f"Each word is cut: {self.split.shape[2]} of its numbers for each head."
+            return f"Each word is cut: every head gets {self.split.shape[2]} of its numbers."
         if self._strays:
             return f"{self._strays} of {self.start.size} tiles are in the row of another word."
         every = (
-            "In every head each word has its row" if self.step == "heads" else "The words are back"
+            "Every head has a row for each word" if self.step == "heads" else "The words are back"
         )
         return f"{every}: no tile is in the row of another word."
 
     def _judge(self):
-        """What there is to say about the guess."""
+        """Add the result of the guess to the caption, or a tick if it was right."""
         tile, right = self.asked, self._landed(self.asked)
         word, k = self._of(tile)
         size = self.split.shape[2]
@@ -123,7 +124,7 @@ class Tiles(View):
                 every = ", ".join(map(str, range(h * size, (h + 1) * size)))
                 why = f"head {h} gets the numbers {every} of every word"
             self.reached = (
-                f"{said}, as you said: it is number {k} of {self.tokens[word]}, and {why}."
+                f"{said}, as you guessed: it is number {k} of {self.tokens[word]}, and {why}."
             )
 
     def _landed(self, number):
@@ -131,7 +132,7 @@ class Tiles(View):
         return self.places(*self.split.shape)[1 + place]
 
     def _of(self, number):
-        """(word, place in it) of a number, at the start."""
+        """Return (word, index in that word) of a number at the start."""
         return tuple(map(int, np.argwhere(self.start == number)[0]))
 
     def _origin(self, i, j):
@@ -139,7 +140,7 @@ class Tiles(View):
         return f"number {k} of {self.tokens[word]}"
 
     def sketch(self):
-        """The words on the left, the heads on the right; each tile where it is at this step."""
+        """Return the words on the left, the heads on the right, and each tile in its place."""
         heads, n, size = self.split.shape
         left = 8 * max(map(wide, self.tokens)) + 12
         d = self.start.shape[1]
@@ -190,7 +191,7 @@ class Tiles(View):
         sketch.text(x + SIZE / 2, y + SIZE / 2, text, role, **more)
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         heads, n, size = self.split.shape
         rows = "; ".join(
             f"{word}: {', '.join(f'{x:g}' for x in row)}"
@@ -206,7 +207,7 @@ class Tiles(View):
 
 
 def _one(what, given, ndim):
-    """An array of so many dimensions; a batch of one is taken out."""
+    """Return an array of ndim dimensions; remove the batch dimension of a batch of one."""
     if given is None:
         raise InputError(f"Tiles needs {what}.")
     array = as_array(given, what)

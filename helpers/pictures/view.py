@@ -1,4 +1,4 @@
-"""A matrix and what there is to say about it: what the still and the live picture share.
+"""Describe a matrix: what the still and the live picture share.
 
 Names, numbers as text, colours and explanations are decided in this file only; still.py and
 explore.py draw them.
@@ -17,18 +17,18 @@ from .given import as_array, as_text, bare, names, one_line, wide
 # ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
 # projector and for every kind of colour vision.
 STOPS = "f7fbff deebf7 c6dbef 9ecae1 6baed6 4292c6 2171b5 08519c 08306b".split()
-WHITE_FROM = 183  # from this colour on text must be white, for a contrast of at least 4.5:1
-NONE = 255  # the index of NaN and of what is not computed yet
+WHITE_FROM = 183  # for this colour and darker ones text is white: a contrast of at least 4.5:1
+NONE = 255  # the index of NaN and of cells not computed yet
 MAX_TEXT = 64  # rows or columns of the numbers as text
 MAX_SIDE = 512  # rows or columns of a picture
-MAX_TERMS = 8  # products that an explanation tells
+MAX_TERMS = 8  # products that an explanation shows
 MAX_HEADS = 16  # small heads beside a matrix
 MAX_KINDS = 3  # kinds of marked cells
 
 
 @cache
 def palette():
-    """255 colours "#rrggbb", light to dark, and the index from which text must be white."""
+    """Return 255 colours "#rrggbb", light to dark, and the index from which text must be white."""
     stops = np.array([[int(s[i : i + 2], 16) for i in (0, 2, 4)] for s in STOPS])
     at = np.linspace(0, len(stops) - 1, NONE)
     rgb = np.stack([np.interp(at, range(len(stops)), channel) for channel in stops.T], 1).round()
@@ -37,32 +37,32 @@ def palette():
 
 @dataclass
 class View:
-    """View(weights, tokens, caption="Rows sum to 1."): a matrix and what to say about it.
+    """View(weights, tokens, caption="Rows sum to 1."): a matrix and how to show it.
 
     matrix: (rows, columns) or (columns,); torch, numpy or lists; NaN and infinities are shown.
-    tokens: names of the rows (the queries); also of the columns if there are as many.
-    keys: names of the columns, where they differ.
+    tokens: names of the rows (the queries), and of the columns if there are equally many.
+    keys: names of the columns, if they differ.
     caption: one or two sentences under the picture.
     highlights: cells (row, column) to outline; None means all: (1, None) is row 1.
     shown: (rows, columns) of bool, False where a cell is not computed yet; None shows all.
-    row_sums, column_sums: also show what each row, or column, adds up to.
+    row_sums, column_sums: also show the sum of each row, or column.
     marked: {"masked": mask, "dropped": ...}, up to three matrices (rows, columns) of bool:
-        cells that stand out, each kind in its own way and with its word in place of how the
-        number came about.
-    scale: (low, high), the values of the lightest and the darkest colour, wider where a
-        number lies beyond, unless clip is set; by default (0, 1) if all values lie there,
+        cells that stand out, each kind with its own pattern, and with its word instead of an
+        explanation.
+    scale: (low, high), the values of the lightest and the darkest colour, widened if a
+        number is outside, unless clip is set; by default (0, 1) if all values are inside it,
         else from the lowest to the highest with 0 included.
-    clip: numbers beyond the scale have its last colour.
+    clip: numbers outside the scale get its first or last colour.
     digits: digits after the point.
-    axes: what a row and what a column is.
-    explain: explain(row, column) -> str, how the number in this cell came about.
-    heads: (heads, rows, columns), up to 16 of them, drawn small and without numbers beside
-        the matrix, on its scale, which by default covers them too; shown holds for them too.
-    head: which of them, from 0, the matrix is: outlined; None if it is none of them.
-    limits: {"step": 3}: sliders of the live view that go no higher for now. One named "head"
-        counts up to the heads there are by itself.
-    reached: a sentence that says why the target of the view is reached; "" while it is not.
-    Raises InputError where these do not fit together.
+    axes: what a row and a column stand for.
+    explain: explain(row, column) -> str, how the number in this cell is computed.
+    heads: (heads, rows, columns), up to 16 heads, drawn small and without numbers next to
+        the matrix, on the same scale, which by default covers them too; shown applies to them.
+    head: the index of the head that the matrix is: outlined; None if it is none of them.
+    limits: {"step": 3}: current upper limits of sliders of the live view. A slider named
+        "head" gets the number of heads as its limit without this.
+    reached: a sentence that explains why the target of the view is reached; "" before that.
+    Raises InputError if the arguments do not fit together.
     """
 
     matrix: object
@@ -93,7 +93,7 @@ class View:
         if self.matrix.ndim != 2:
             raise InputError(
                 f"one matrix is expected, (rows, columns); the shape is {self.matrix.shape}."
-                + " Choose one, for instance weights[0]." * (self.matrix.ndim > 2)
+                + " Choose a matrix, for instance weights[0]." * (self.matrix.ndim > 2)
             )
         rows, columns = self.matrix.shape
         if not self.matrix.size:
@@ -115,28 +115,28 @@ class View:
             raise InputError(f"marked has {len(self.marked)} kinds; at most {MAX_KINDS} fit.")
         self.limits = {name: float(x) for name, x in (self.limits or {}).items()}
         if not np.isfinite([*self.limits.values()]).all():
-            raise InputError("limits are finite numbers.")
+            raise InputError("limits has an infinity or nan; finite numbers are expected.")
         self._fit_heads()
         self.scale = self._ends(self.scale)
         self.caption, self.reached = as_text(self.caption), as_text(self.reached)
-        self.number(0.0)  # fails now, and not in the picture, if digits cannot be used
+        self.number(0.0)  # if digits cannot be used, fail now and not in the picture
 
     def _cells(self, what, given):
-        """Which cells are meant, as an array of bool."""
-        cells = as_array(given, what).astype(bool)
-        if cells.shape != self.matrix.shape:
-            raise InputError(f"{what} has the shape {cells.shape}, the matrix {self.matrix.shape}.")
+        """Return the chosen cells as an array of bool."""
+        cells, shape = as_array(given, what).astype(bool), self.matrix.shape
+        if cells.shape != shape:
+            raise InputError(f"{what} has the shape {cells.shape}; the matrix has {shape}.")
         return cells
 
     def _outlined(self, highlights):
-        """Highlights as a set of (row, column)."""
+        """Return the highlights as a set of (row, column)."""
         lit = np.zeros(self.matrix.shape, bool)
         for place in highlights:
             lit[tuple(slice(None) if k is None else operator.index(k) for k in place)] = True
         return set(map(tuple, np.argwhere(lit).tolist()))
 
     def mark(self, row, column):
-        """The word of a marked cell, "" for any other."""
+        """Return the word of a marked cell, "" for any other cell."""
         return next((word for word, cells in self.marked.items() if cells[row, column]), "")
 
     def _fit_heads(self):
@@ -145,13 +145,14 @@ class View:
             self.heads, size = as_array(self.heads, "heads"), self.matrix.shape
             count = len(self.heads)
             if self.heads.shape[1:] != size or count > MAX_HEADS:
-                got = self.heads.shape
-                raise InputError(f"heads has the shape {got}, not up to {MAX_HEADS} of {size}.")
+                got, most = self.heads.shape, f"up to {MAX_HEADS}"
+                raise InputError(f"heads has the shape {got}; {most} heads of {size} are expected.")
         if self.head not in (None, *range(count)):
-            raise InputError(f"head is {self.head}; one of {count} heads, counted from 0, or None.")
+            known = f"one of {count} heads, counted from 0, or None"
+            raise InputError(f"head is {self.head}; {known} is expected.")
 
     def _ends(self, scale):
-        """The values of the lightest and the darkest colour."""
+        """Return the values of the lightest and the darkest colour."""
         if scale is not None:
             low, high = map(float, scale)
             if not -np.inf < low < high < np.inf:
@@ -163,27 +164,27 @@ class View:
         return (0.0, 1.0) if low == 0 and high <= 1 else (low, high)
 
     def _coloured(self):
-        """[lowest, highest] of all finite numbers that have a colour; [] if there are none."""
+        """Return [lowest, highest] of the finite numbers that get a colour; [] for none."""
         every = self.matrix[None] if self.heads is None else np.stack([self.matrix, *self.heads])
         finite = every[np.isfinite(every) & ~self._colourless()]
         return [float(finite.min()), float(finite.max())] if finite.size else []
 
     def _colourless(self):
-        """(rows, columns) of bool: cells that have no colour, whatever their number."""
+        """Return (rows, columns) of bool: cells without a colour, whatever their number."""
         return np.logical_or.reduce([~self.shown, *self.marked.values()])
 
     def number(self, value):
-        """A value as it is shown everywhere: fixed digits, no minus before zero; with a
-        power of ten if it is too long for a cell, such as a mask of -1e9."""
+        """Return a value as text: fixed digits, no minus before zero; with a power of ten
+        if it is too long for a cell, such as -1e9 in a mask."""
         text = f"{value:z.{self.digits}f}"
         return text if len(text) <= 12 else f"{value:.{self.digits}e}"
 
     def table(self):
-        """(row names, column names, cells), cells as text, "" where not computed yet;
-        sums included."""
+        """Return (row names, column names, cells), sums included; a cell is text, "" if it is
+        not computed yet."""
         across, down = bool(self.row_sums), bool(self.column_sums)
         shown, known = self.shown, np.where(self.shown, self.matrix, 0.0)
-        with np.errstate(all="ignore"):  # inf - inf is nan, and shown as that
+        with np.errstate(all="ignore"):  # inf - inf is nan, and is shown
             if across:
                 known = np.column_stack([known, known.sum(1)])
                 shown = np.insert(shown, shown.shape[1], True, 1)
@@ -197,9 +198,9 @@ class View:
         return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
 
     def colours(self):
-        """(rows, columns) of uint8, indices into palette(); NONE where there is no colour."""
+        """Return (rows, columns) of uint8, indices into palette(); NONE for no colour."""
         low, high = self.scale
-        unit = max(-low, high)  # with numbers near 1 nothing overflows
+        unit = max(-low, high)  # numbers near 1 cannot overflow
         with np.errstate(all="ignore"):
             part = (self.matrix / unit - low / unit) / (high / unit - low / unit)
         none = np.isnan(self.matrix) | self._colourless()
@@ -207,7 +208,7 @@ class View:
         return np.where(none, NONE, index.round()).astype(np.uint8)
 
     def part(self, most):
-        """The first `most` rows and columns, the caption saying so; self if that is all."""
+        """Return the first `most` rows and columns, named in the caption; self if all fit."""
         n, m = self.matrix.shape
         if max(n, m) <= most:
             return self
@@ -223,31 +224,31 @@ class View:
             highlights=[(i, j) for i, j in self.highlights if i < rows and j < columns],
             heads=None if self.heads is None else self.heads[:, :rows, :columns],
             caption=f"{text} {self.caption}".strip(),
-            # the sum of a part would pass for that of the whole row
+            # the sum of a part could be mistaken for the sum of the whole row
             row_sums=self.row_sums and columns == m,
             column_sums=self.column_sums and rows == n,
         )
 
     def small(self):
-        """The heads as (title, View), in order; empty if there are none."""
+        """Return the heads as (title, View), in order; empty if there are none."""
         alone = dict(caption="", reached="", highlights=(), explain=None)
         alone |= dict(heads=None, head=None, marked=None)
         heads = () if self.heads is None else self.heads
         return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
 
     def sketch(self):
-        """The drawings [Sketch, ...] that show it in place of a table; none of a plain View."""
+        """Return the drawings [Sketch, ...] that replace the table; a plain View has none."""
         return []
 
     def text(self):
-        """The numbers as a text table, those of the heads too, with the caption below; of a
-        large matrix the first 64 rows and columns."""
+        """Return a text table of the numbers and of the heads, with the caption below; a large
+        matrix shows its first 64 rows and columns."""
         if max(self.matrix.shape) > MAX_TEXT:
             return self.part(MAX_TEXT).text()
         return "\n".join([*self.numbers(), *self.said()])
 
     def numbers(self):
-        """The lines of the numbers as text."""
+        """Return the lines of numbers as text."""
         rows, columns, cells = self.table()
         lines = [["", *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
         widths = [max(map(wide, column)) for column in zip(*lines, strict=True)]
@@ -261,11 +262,11 @@ class View:
         return out
 
     def said(self):
-        """The lines below the picture: the caption, and the tick of a target that is reached."""
+        """Return the lines below the picture: the caption, and a tick if the target is reached."""
         return [*filter(None, [self.caption]), *(["✔ " + self.reached] if self.reached else [])]
 
     def alt(self):
-        """One sentence for those who do not see the picture."""
+        """Describe the picture in words for people who cannot see it."""
         rows, columns = self.matrix.shape
         sentence = f"{self.axes[0]} by {self.axes[1]}, {rows} by {columns} numbers"
         known = np.where(self.shown & np.isfinite(self.matrix), self.matrix, -np.inf)
@@ -277,15 +278,15 @@ class View:
             sentence += f"; {word}: {int(cells.sum())}"
         if self.heads is not None:
             which = "" if self.head is None else f"this is head {self.head + 1} of "
-            sentence += f"; {which}{len(self.heads)} heads, shown small beside it"
+            sentence += f"; {which}{len(self.heads)} heads, shown small next to it"
         return " ".join(f"{sentence}. {self.caption}".split())
 
 
 def side_by_side(matrices, **options):
-    """side_by_side({"before": matrix, "after": matrix}) is [("before", View), ("after", View)].
+    """Return [(title, View), ...] for matrices of one shape.
 
     matrices: {title: matrix or View}; a View stays as it is, the others get these options.
-    Plain matrices share one scale. Raises InputError if they differ in shape.
+    Plain matrices share one scale. Raises InputError if the shapes differ.
     """
     views = [
         (as_text(title), one if isinstance(one, View) else View(one, **options))
@@ -293,7 +294,7 @@ def side_by_side(matrices, **options):
     ]
     if len({view.matrix.shape for _, view in views}) != 1:
         shapes = ", ".join(f"{title} {view.matrix.shape}" for title, view in views) or "{}"
-        raise InputError(f"matrices of one shape are expected, side by side; got {shapes}.")
+        raise InputError(f"matrices side by side must have one shape; got {shapes}.")
     if not any(isinstance(one, View) for one in matrices.values()):
         low, high = zip(*(view.scale for _, view in views), strict=True)
         for _, view in views:
@@ -302,9 +303,9 @@ def side_by_side(matrices, **options):
 
 
 def dot_in_full(a, b):
-    """A dot product in full, as explain can say it: "0.55 × 0.43 + 0.87 × 0.15".
+    """Return a dot product in full, for explain: "0.55 × 0.43 + 0.87 × 0.15".
 
-    a, b: vectors of one length; of long ones the first eight products are told.
+    a, b: vectors of one length; for long vectors the text has the first eight products.
     """
     a, b = as_array(a, "a").ravel(), as_array(b, "b").ravel()
     terms = [f"{x:.2f} × {y:.2f}" for x, y in zip(a, b, strict=True)]
@@ -312,11 +313,11 @@ def dot_in_full(a, b):
 
 
 def softmax_in_full(scores, j, temperature=None):
-    """How softmax makes weight j of these scores (n,): "exp(0.95 - 1.50) / 4.20, where ...".
+    """Return how softmax computes weight j of scores (n,): "exp(0.95 - 1.50) / 4.20, where ...".
 
-    As softmax does it, the largest score is taken from all of them first; below the line is
-    the sum of all such exponentials. What the numbers are is said in words.
-    temperature: by which the scores are divided before that.
+    As in softmax, the largest score is subtracted from all scores first; the divisor is the
+    sum of all these exponentials. The text says what each number is.
+    temperature: the number that divides the scores before that.
     """
     given = as_array(scores, "scores").ravel()
     scores = given if temperature is None else given / temperature

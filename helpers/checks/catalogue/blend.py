@@ -22,7 +22,7 @@ BLEND = Stage(
         "all weights equal": lambda s: s.values.mean(-2, keepdim=True).expand(
             *s.weights.shape[:-1], -1
         ),
-        "took the winner": _winner,
+        "only the top word": _winner,
         "weights returned": lambda s: s.weights,
     },
 )
@@ -31,6 +31,6 @@ BLEND_OF_ALL = BLEND.plus(
     {
         "weights transposed": lambda s: s.weights.transpose(-2, -1) @ s.values,
         "not blended": lambda s: s.values,
-        "residual added": lambda s: blend(s) + s.inputs,
+        "input added back": lambda s: blend(s) + s.inputs,
     }
 )

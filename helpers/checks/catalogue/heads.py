@@ -52,16 +52,16 @@ WRONG_SPLITS = {
         lambda x, num_heads: _mixed_up(x, num_heads).transpose(1, 2),
         _mixed_up,
     ),
-    "wrong dimensions exchanged": lambda x, num_heads: _cut(x, num_heads).transpose(2, 3),
+    "wrong dimensions swapped": lambda x, num_heads: _cut(x, num_heads).transpose(2, 3),
     "heads before the batch": lambda x, num_heads: _cut(x, num_heads).permute(2, 0, 1, 3),
     "batch lost": lambda x, num_heads: _split(x, num_heads)[0],
     "every head gets all numbers": (
         lambda x, num_heads: x[:, None].expand(-1, num_heads, -1, -1),
         _one_head,
     ),
-    "one projection for all heads": _one_for_all,
+    "the same numbers for every head": _one_for_all,
     "slices do not step by head_dim": _every_number_on,
-    "transposed before it was cut": lambda x, num_heads: x.transpose(1, 2).reshape(
+    "transposed before it was split": lambda x, num_heads: x.transpose(1, 2).reshape(
         len(x), num_heads, x.shape[1], -1
     ),
 }
@@ -90,11 +90,11 @@ WRONG_MERGES = {
     "view after transpose": lambda x, b, n: x.transpose(1, 2).view(b, n, -1),
     "heads averaged": lambda x, b, n: x.mean(1),
     "heads added": lambda x, b, n: x.sum(1),
-    "largest of the heads": lambda x, b, n: x.amax(1),
+    "only the largest of the heads": lambda x, b, n: x.amax(1),
     "merged with the heads before the batch": _of_heads_first,
-    "concatenated along tokens": lambda x, b, n: x.flatten(1, 2),
+    "heads joined along the words": lambda x, b, n: x.flatten(1, 2),
     "numbers dealt out in turn": lambda x, b, n: x.permute(0, 2, 3, 1).reshape(b, n, -1),
-    "wrong dimensions exchanged": _exchanged,
+    "wrong dimensions swapped": _exchanged,
     "not merged": lambda x, b, n: x.transpose(1, 2),
     "batch lost": lambda x, b, n: x.transpose(1, 2).reshape(n, -1),
 }
@@ -126,7 +126,7 @@ SPLIT = Stage(
         "transpose left out": (split_by(_cut), split_by(_cut) | merge_by(_not_transposed)),
         "numbers dealt out in turn": split_by(_dealt_out),
         "heads not split": split_by(_one_head),
-        "one projection for all heads": split_by(_one_for_all),
+        "the same numbers for every head": split_by(_one_for_all),
     },
 )
 MERGE = Stage(
@@ -134,7 +134,7 @@ MERGE = Stage(
     {
         "merged without transposing back": merge_by(_not_transposed),
         "merged with the heads before the batch": merge_by(_of_heads_first),
-        "wrong dimensions exchanged": merge_by(_exchanged),
+        "wrong dimensions swapped": merge_by(_exchanged),
     },
 )
 OUTPUT = Stage(
@@ -143,6 +143,6 @@ OUTPUT = Stage(
         "out_proj forgotten": NO_OUTPUT,
         "bias of out_proj forgotten": lambda s: s.contexts @ s.W_out,
         "W_out transposed": lambda s: s.contexts @ s.W_out.T + s.b_out,
-        "residual added": lambda s: output(s) + s.inputs,
+        "input added back": lambda s: output(s) + s.inputs,
     },
 )

@@ -87,12 +87,12 @@ def _scores_of_0_too(state):
 MASK = Stage(
     hide(),
     {
-        "masked_fill result dropped": cured(FillsInPlace, dropped),
+        "result of masked_fill not used": cured(FillsInPlace, dropped),
         "mask * -inf added": cured(ZeroTimesInfinityIsZero, added(-torch.inf)),
-        "no mask": nothing_hidden,
+        "nothing hidden": nothing_hidden,
         "mask after softmax": later(),
         "masked with 0": hide(value=0.0),
-        "+inf": cured(plus_is_minus, hide(value=torch.inf)),
+        "plus infinity": cured(plus_is_minus, hide(value=torch.inf)),
         "a large number instead of a low one": hide(value=1e9),
         "mask of ones added": added(1),
         "mask only, scores unused": {"normalise": _evenly},
@@ -103,7 +103,7 @@ MASK = Stage(
         ),
         # Mistakes of other stages that a mask allows in another way.
         "softmax twice": {"mask": nothing_hidden, "normalise": _between},
-        "naive exp overflow": {
+        "exp overflows": {
             "mask": nothing_hidden,
             "exp": exp_is(naive),
             "normalise": _exps_divided,
@@ -113,12 +113,12 @@ MASK = Stage(
 # What is hidden are keys that come later than the query.
 CAUSAL_MASK = MASK.plus(
     {
-        "masked where tril(S)==0": (hide(_scores_of_0_too), hide(_scores_of_0_too, -1e9)),
+        "masked wherever a score is 0": (hide(_scores_of_0_too), hide(_scores_of_0_too, -1e9)),
         "mask upside down": hide(lambda s: past(s.scores)),
         "mask upside down, diagonal kept": hide(lambda s: past(s.scores, -1)),
         "diagonal masked too": (hide(itself_too), hide(itself_too, -1e9)),
-        "one step too generous": hide(but_the_next),
-        "mask as a row vector of queries": hide(
+        "the next word not hidden": hide(but_the_next),
+        "queries masked instead of keys": hide(
             lambda s: (torch.arange(s.scores.shape[-2]) > 0)[:, None]
         ),
     }

@@ -96,10 +96,10 @@ MULTI_HEAD = Exercise(
         "score": {".T on a batch": (_turned, {"score": _turned} | NOTHING_HIDDEN)},
         "scale": {
             "scaled by sqrt(d_out)": by(lambda s: (s.d_k * s.num_heads) ** 0.5),
-            "scaled by sqrt(h)": by(lambda s: s.num_heads**0.5),
+            "scaled by the number of heads": by(lambda s: s.num_heads**0.5),
         },
         "mask": {
-            "bool mask handed to the wrong function": {
+            "True and False swapped in the mask": {
                 "mask": hide(lambda s: past(s.scores)),
                 "normalise": lambda s: weigh(s).nan_to_num(0.0),
             },
@@ -120,7 +120,6 @@ MULTI_HEAD = Exercise(
         },
     },
     names={
-        "no mask": "no causal mask",
         "softmax over the wrong axis": "softmax over the queries",
     },
 )

@@ -41,8 +41,11 @@ def asks(query):
 ONE_QUERY = Stage(
     asks(lambda s: s.inputs[s.i]),
     {
-        "1-based index": (asks(lambda s: s.inputs[s.i + 1]), asks(lambda s: s.inputs[s.i - 1])),
-        "always the query 1": asks(lambda s: s.inputs[1]),
+        "a neighbour used as the query": (
+            asks(lambda s: s.inputs[s.i + 1]),
+            asks(lambda s: s.inputs[s.i - 1]),
+        ),
+        "the same query for every word": asks(lambda s: s.inputs[1]),
     },
 )
 PROJECT = Stage(
@@ -55,11 +58,11 @@ PROJECT = Stage(
         "values used as keys": roles("qvv"),
         "queries used as values": roles("qkq"),
         "keys used as values": roles("qkk"),
-        "nn.Linear weight copied without .T": _turned,
+        "matrices used with .T": _turned,
         "queries not projected": roles("xkv"),
         "values not projected": roles("qkx"),
         "nothing projected": roles("xxx"),
         "values made from the keys": lambda s: (*roles("qk")(s), s.inputs @ s.W_key @ s.W_value),
-        "inputs written over": _written_over,
+        "inputs overwritten": _written_over,
     },
 )

@@ -52,7 +52,7 @@ SCORE = Stage(
 )
 # Of queries and keys that are made by matrices.
 SCORE_OF_KEYS = SCORE.plus(
-    {"normalised q and k": ({"score": cosine}, {"score": cosine, "scale": unscaled})}
+    {"queries and keys normalised": ({"score": cosine}, {"score": cosine, "scale": unscaled})}
 )
 SCALE = Stage(
     by_root,
@@ -61,7 +61,7 @@ SCALE = Stage(
         "divided by d_k itself": by(lambda s: s.d_k),
         "multiplied by sqrt(d_k)": by(lambda s: s.d_k**-0.5),
         "parentheses forgotten": (by(lambda s: s.d_k / 2), by(lambda s: s.d_k * 2)),
-        "root taken twice": by(lambda s: s.d_k**0.25),
+        "square root taken twice": by(lambda s: s.d_k**0.25),
         "always sqrt(2)": by(lambda s: 2**0.5),
         "scaled by the number of words": by_count(lambda s: s.scores.shape[-1]),
         "scaled after softmax": {"scale": unscaled, "normalise": lambda s: weigh(s) / s.d_k**0.5},
@@ -73,5 +73,5 @@ SCALE_BESIDE_VALUES = SCALE.plus(
 )
 # Of keys that are made of words.
 SCALE_OF_KEYS = SCALE_BESIDE_VALUES.plus(
-    {"scaled by the embedding size": by(lambda s: s.inputs.shape[-1] ** 0.5)}
+    {"scaled by the size of a word": by(lambda s: s.inputs.shape[-1] ** 0.5)}
 )

@@ -71,7 +71,7 @@ def _overflows_as_python_does(seen):
 EXP = Stage(
     exp_is(stable),
     {
-        "naive exp overflow": (
+        "exp overflows": (
             exp_is(naive),
             detected(_overflows_as_python_does),
         ),
@@ -79,7 +79,7 @@ EXP = Stage(
     },
 )
 # Of several rows.
-EXP_OF_ROWS = EXP.plus({"subtracted the global max": exp_is(global_max)})
+EXP_OF_ROWS = EXP.plus({"the same maximum for every row": exp_is(global_max)})
 
 SOFTMAX = Stage(
     weigh,
@@ -88,14 +88,14 @@ SOFTMAX = Stage(
         "not divided by the sum": (lambda s: stable(s.scores), lambda s: naive(s.scores)),
         "sigmoid per score": lambda s: s.scores.sigmoid(),
         "sigmoid, then divided by the sum": lambda s: divided(s.scores.sigmoid()),
-        "maximum subtracted above only": lambda s: (
+        "maximum subtracted in the numerator only": lambda s: (
             stable(s.scores) / naive(s.scores).sum(-1, keepdim=True)
         ),
         "1 added to the sum": lambda s: (
             s.exp(s.scores) / (1 + s.exp(s.scores).sum(-1, keepdim=True))
         ),
         "softmax over one number": lambda s: soft(s.scores[..., None], s.exp)[..., 0],
-        "log_softmax": lambda s: s.scores.log_softmax(-1),
+        "log of the weights": lambda s: s.scores.log_softmax(-1),
         "rows divided by sum": lambda s: divided(s.scores),
         "exp missing in the sum": lambda s: naive(s.scores) / s.scores.sum(-1, keepdim=True),
         "scores instead of weights": lambda s: s.scores,

@@ -14,7 +14,7 @@ IN_SCORE = {
     "distance instead of similarity": lambda s: (s.queries[:, None] - s.keys).norm(dim=-1),
 }
 IN_SCALE = {
-    "scaled": by(lambda s: s.d_k**0.5),
+    "scores already scaled": by(lambda s: s.d_k**0.5),
     "softmax already applied": (lambda s: soft(s.scores), lambda s: soft(s.scores, naive)),
 }
 
@@ -27,7 +27,7 @@ SCORES = Exercise(
     variants={"score": IN_SCORE, "scale": IN_SCALE},
     mistakes={
         "multiplied but did not add up": lambda inputs, i: inputs * inputs[i],
-        "summed over the tokens": lambda inputs, i: (inputs * inputs[i]).sum(0),
+        "summed over the words": lambda inputs, i: (inputs * inputs[i]).sum(0),
     },
 )
 
@@ -38,7 +38,7 @@ ALL_SCORES = Exercise(
     lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (numbers("square"),))),
     Pipeline("inputs", "scores", project=every_word, score=SCORE, scale=unscaled),
     variants={
-        "score": {**IN_SCORE, "attention between features": between_coordinates},
+        "score": {**IN_SCORE, "columns compared instead of words": between_coordinates},
         "scale": IN_SCALE,
     },
     mistakes={
@@ -94,7 +94,7 @@ COSINE = Exercise(
                     by(lambda s: s.keys.sum(-1) * s.queries.sum()),
                     by(lambda s: s.keys.abs().sum(-1) * s.queries.abs().sum()),
                 ),
-                "root taken twice": by(lambda s: (_lengths(s) * _length(s)) ** 0.5),
+                "square root taken twice": by(lambda s: (_lengths(s) * _length(s)) ** 0.5),
                 "divided by the words' squared lengths": by(lambda s: _lengths(s) ** 2),
                 "divided by the length of the dot products": by(lambda s: s.scores.norm()),
                 "cosine distance": lambda s: 1 - s.scores / (_lengths(s) * _length(s)),

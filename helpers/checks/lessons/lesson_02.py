@@ -1,5 +1,7 @@
 """Lesson 02: weights."""
 
+from dataclasses import replace
+
 from ... import attention
 from ..catalogue.scale import by, unscaled
 from ..catalogue.softmax import (
@@ -89,7 +91,7 @@ TEMPERATURE = Exercise(
             {
                 "multiplied by the temperature": lambda s: s.scores * s.temperature,
                 "temperature ignored": unscaled,
-                "divided by the root of the temperature": by(lambda s: s.temperature**0.5),
+                "divided by the square root of the temperature": by(lambda s: s.temperature**0.5),
                 "temperature applied twice": by(lambda s: s.temperature**2),
                 "sign flipped": by(lambda s: -s.temperature),
                 "divided after softmax": _undivided(lambda s: weigh(s) / s.temperature),
@@ -116,7 +118,7 @@ TEMPERATURE = Exercise(
                 "scale": unscaled,
                 "exp": _maximum_as(lambda largest, temperature: largest / temperature),
             },
-            "subtracted the undivided maximum": _maximum_as(
+            "maximum not divided by the temperature": _maximum_as(
                 lambda largest, temperature: largest * temperature
             ),
         },
@@ -131,6 +133,7 @@ WEIGHTS = Exercise(
     attention.attention_weights,
     tables,
     Pipeline("scores", "weights", scale=unscaled, exp=EXP_OF_ROWS, normalise=SOFTMAX_OF_ROWS),
+    avoid="softmax|log_softmax",
     names={
         "rows divided by sum": "rows divided by their sum",
         "scores instead of weights": "not normalised",
@@ -143,9 +146,9 @@ WEIGHTS = Exercise(
         "exp": IN_EXP,
         "normalise": {
             "softmax over the whole matrix": lambda s: s.exp(s.scores) / s.exp(s.scores).sum(),
-            "transposed the result": lambda s: weigh(s).T,
+            "result transposed": lambda s: weigh(s).T,
             "columns normalised, then transposed": lambda s: soft(s.scores, s.exp, dim=0).T,
         },
     },
 )
-REPAIR_WEIGHTS = WEIGHTS.called("repair_weights")
+REPAIR_WEIGHTS = replace(WEIGHTS.called("repair_weights"), avoid="")

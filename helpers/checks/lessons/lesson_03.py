@@ -15,7 +15,7 @@ from ..probes import exact, numbers, of_inputs, of_query
 from ..results import close, is_one_row, is_prefix
 
 SCALED_ALREADY = (by_root, by(lambda s: 3**0.5))
-NOT_FROM_ZEROS = {"not started from zeros": detected(lambda seen: seen.adds_up)}
+NOT_FROM_ZEROS = {"total not started at zero": detected(lambda seen: seen.adds_up)}
 
 
 # --- the context of one word ---
@@ -24,7 +24,7 @@ CONTEXT_PIPELINE = of_one_query("inputs i", ONE_QUERY, SCORE, unscaled)
 OF_ONE_WORD = {
     "scale": {"scaled before softmax": SCALED_ALREADY},
     "blend": {
-        "added over the embedding": lambda s: (s.weights[0][:, None] * s.values).sum(1)[None],
+        "added within each word": lambda s: (s.weights[0][:, None] * s.values).sum(1)[None],
         "added the query back": lambda s: blend(s) + s.inputs[s.i],
     },
 }
@@ -72,12 +72,12 @@ SELF = Exercise(
     ),
     variants={
         "score": {
-            "attention between features": {
+            "columns compared instead of words": {
                 "score": between_coordinates,
                 "blend": lambda s: s.values @ s.weights,
             }
         },
-        "scale": {"scaled": SCALED_ALREADY},
+        "scale": {"scores already scaled": SCALED_ALREADY},
         "normalise": {"weights transposed": lambda s: naive(s.scores) / naive(s.scores).sum(-1)},
     },
     mistakes={
@@ -140,7 +140,6 @@ OTHERS = Exercise(
         "scores instead of weights": "gives infinity: log_softmax",
     },
     names={
-        "no mask": "nothing hidden",
         "a large number instead of a low one": "only itself left",
         "mask only, scores unused": "all weights equal",
     },

@@ -53,7 +53,7 @@ SCALED = Exercise(
     SCALED_PIPELINE,
     variants={
         "score": {
-            "queries and keys the other way round": _score(lambda s: dot(s).mT),
+            "queries and keys swapped": _score(lambda s: dot(s).mT),
             "cosine instead of dot product": _score(cosine),
             "distance instead of similarity": _score(
                 lambda s: (s.queries[:, None] - s.keys).norm(dim=-1)

@@ -1,5 +1,7 @@
 """Lesson 05: the self-attention module."""
 
+from itertools import permutations
+
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -9,10 +11,12 @@ from ...attention import attention_loss
 from ..catalogue.whole import ATTENTION, IN_FORMULA
 from ..exercise import Exercise, Probe
 from ..modules import (
+    CUT_OFF,
     KEEPING,
     drawn_after,
     formula_args,
     keeping,
+    learning,
     outputs_like,
     training,
 )
@@ -48,10 +52,11 @@ LINEAR = Exercise(
     "scores",
     _linear,
     _layers,
+    avoid="Linear",
     mistakes={
         "weight not transposed": lambda x, weight, bias: x @ weight + bias,
         "bias not added": lambda x, weight, bias: x @ weight.T,
-        "weight as it is, no bias": lambda x, weight, bias: x @ weight,
+        "weight not transposed, no bias": lambda x, weight, bias: x @ weight,
         "bias subtracted": lambda x, weight, bias: x @ weight.T - bias,
         "multiplied by the bias": lambda x, weight, bias: x @ weight.T * bias,
         "a row for each output": lambda x, weight, bias: _linear(x, weight, bias).T,
@@ -77,6 +82,12 @@ def _wishes():
         Probe("4 x 4 weights, wanted 2 0 2 1", (square.softmax(-1), _at(2, 0, 2, 1))),
         Probe("5 x 7 weights, wanted 4 1 1 0 3", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
         *wide(shares("n", "m", spread=16), places("n", "m")),
+        Probe(
+            "weights that are trained",
+            (square.softmax(-1), _at(2, 0, 2, 1)),
+            measure=learning,
+            if_right=True,
+        ),
     ]
 
 
@@ -90,11 +101,12 @@ LOSS = Exercise(
     attention_loss,
     _wishes,
     mistakes={
+        **CUT_OFF,
         "every row with every wanted column": lambda weights, wanted: (
             -weights[:, wanted].log().mean()
         ),
-        "sign of the logarithm kept": lambda weights, wanted: -attention_loss(weights, wanted),
-        "added up, not averaged": (
+        "no minus before the logarithm": lambda weights, wanted: -attention_loss(weights, wanted),
+        "added instead of averaged": (
             lambda weights, wanted: len(wanted) * attention_loss(weights, wanted),
             lambda weights, wanted: -len(wanted) * attention_loss(weights, wanted),
         ),
@@ -107,17 +119,17 @@ LOSS = Exercise(
             lambda weights, wanted: -_of_each(weights, wanted).mean(),
             lambda weights, wanted: 1 - _of_each(weights, wanted).mean(),
         ),
-        "another logarithm": (
+        "wrong logarithm": (
             lambda weights, wanted: -_of_each(weights, wanted).log2().mean(),
             lambda weights, wanted: -_of_each(weights, wanted).log10().mean(),
             lambda weights, wanted: -_of_each(weights, wanted).log1p().mean(),
         ),
         "softmax of weights": cross_entropy,
-        "rows and columns exchanged": (
+        "rows and columns swapped": (
             lambda weights, wanted: -weights[wanted, torch.arange(len(wanted))].log().mean()
         ),
-        "all weights averaged": lambda weights, wanted: -weights.log().mean(),
-        "first wish for all": lambda weights, wanted: -weights[:, wanted[0]].log().mean(),
+        "all weights used": lambda weights, wanted: -weights.log().mean(),
+        "same column for every row": lambda weights, wanted: -weights[:, wanted[0]].log().mean(),
     },
 )
 
@@ -183,16 +195,20 @@ SELF_CLASS = Exercise(
     variants=IN_FORMULA,
     mistakes={
         **KEEPING,
-        "matrices created in another order (k,q,v)": _created("key", "query", "value"),
-        "matrices created in another order": _created("value", "key", "query"),
-        "drawn as (d_out,d_in)": _DrawnTurned,
+        "W_key created before W_query": _created("key", "query", "value"),
+        "matrices created in a different order": tuple(
+            _created(*order)
+            for order in permutations(("query", "key", "value"))
+            if order[:2] not in (("query", "key"), ("key", "query"))
+        ),
+        "matrices drawn as (d_out, d_in)": _DrawnTurned,
         "nn.Linear instead of Parameter(rand)": attention.SelfAttentionLinear,
         "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
     },
     without={
-        "inputs written over": "raises what values made from the keys raise",
+        "inputs overwritten": "raises what values made from the keys raise",
         "values made from the keys": "raises what inputs written over raise",
     },
-    names={"nn.Linear weight copied without .T": "d_in and d_out exchanged"},
+    names={"matrices used with .T": "d_in and d_out swapped"},
     formula_args=formula_args,
 )

@@ -81,6 +81,12 @@ def _other_block(state):
     return block[:, None] != block
 
 
+def _far_back():
+    scores = torch.zeros(3, 3)
+    scores[2, 0] = 1000
+    return scores
+
+
 def _windows():
     (first, *one), (second, *two), (third, *three), (fourth, *four) = _tables()
     return [
@@ -89,6 +95,7 @@ def _windows():
         Probe(f"{third}, window = 4", (*three, 4)),  # the last word sees all
         Probe(f"{fourth}, window = 1", (*four, 1)),
         *wide(any_size("n", "n"), "d_k", "window"),
+        Probe("a score of 1000 too far back, window = 2", (_far_back(), 4, 2), if_right=True),
     ]
 
 
@@ -101,7 +108,7 @@ WINDOW = Exercise(
     names={**RENAMED, "mask upside down, diagonal kept": "the past hidden instead"},
     variants={
         "mask": {
-            "sign of the diagonal": cured(LooksBack, _hidden(lambda s, w: future(s) | past(s, w))),
+            "wrong diagonal sign": cured(LooksBack, _hidden(lambda s, w: future(s) | past(s, w))),
             "the window not applied": hide(the_future),
             "the future not hidden": (
                 hide(_too_old),

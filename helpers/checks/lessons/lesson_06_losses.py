@@ -70,7 +70,7 @@ LOSSES = Exercise(
         ),
         "no logarithm": (_told(lambda chances: chances), _told(lambda chances: -chances)),
         "minus forgotten": _told(torch.log),
-        "another base of the logarithm": (
+        "wrong base of the logarithm": (
             _told(lambda chances: -chances.log2()),
             _told(lambda chances: -chances.log10()),
         ),
@@ -78,14 +78,14 @@ LOSSES = Exercise(
             _told(lambda chances: _losses(chances).mean()),
             _told(lambda chances: _losses(chances).sum()),
         ),
-        "scores taken for chances": (
+        "scores used as probabilities": (
             _told(_losses, lambda scores: scores),
             _told(lambda scores: scores, lambda scores: scores),
             _told(lambda scores: -scores, lambda scores: scores),
         ),
         "softmax over the wrong axis": _told(_losses, lambda scores: soft(scores, dim=0)),
         "softmax twice": _told(_losses, lambda scores: soft(soft(scores))),
-        "naive exp overflow": _told(
+        "exp overflows": _told(
             _losses, lambda scores: naive(scores) / naive(scores).sum(-1, keepdim=True)
         ),
     },

@@ -105,12 +105,14 @@ CAUSAL_CLASS = Exercise(
     CAUSAL_ATTENTION,
     variants={
         "score": {
-            "keys.T": cured(TurnsTheLastTwo, lambda s: s.queries @ s.keys.transpose(0, 1)),
+            "keys.T on a batch": cured(
+                TurnsTheLastTwo, lambda s: s.queries @ s.keys.transpose(0, 1)
+            ),
         },
         "normalise": {"softmax over the batch": over(0)},
     },
     mistakes={
-        "mask to be trained": detected(lambda seen: bool(seen.fact("masks to train"))),
+        "mask made trainable": detected(lambda seen: bool(seen.fact("masks to train"))),
         **KEEPING,
         "mask not registered": detected(
             lambda seen: bool(seen.fact("tensors that .to() leaves behind"))
@@ -118,11 +120,11 @@ CAUSAL_CLASS = Exercise(
         "sequence length fixed": detected(_full_length_works),
     },
     without={
-        "inputs written over": "raises what values made from the keys raise",
+        "inputs overwritten": "raises what values made from the keys raise",
         "values made from the keys": "raises what inputs written over raise",
     },
     names={
-        "nn.Linear weight copied without .T": "d_in and d_out exchanged",
+        "matrices used with .T": "d_in and d_out swapped",
         "scores instead of weights": "not normalised",
         "not divided by the sum": "not normalised",
         "softmax over the wrong axis": "softmax over columns",

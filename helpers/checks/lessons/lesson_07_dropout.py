@@ -41,10 +41,25 @@ def _dropped_together(zero):
         return "nothing"
     if zero.all():
         return "everything"
-    for what, dim in (("whole rows", 1), ("whole columns", 0)):
+    for what, dim in (
+        ("whole rows", -1),
+        ("whole columns", -2),
+        ("whole matrices", (-2, -1)),
+        ("the same places in each matrix", 0),
+    ):
         if torch.equal(zero.all(dim), zero.any(dim)):
             return what
+    if _in_pairs(zero) or _in_pairs(zero.mT):
+        return "neighbours together"
     return "single weights"
+
+
+def _in_pairs(zero):
+    """Do neighbours along the last dimension share their fate, from either end of a pair on?"""
+    return any(
+        torch.equal(zero[..., k:-1:2], zero[..., k + 1 :: 2][..., : zero[..., k:-1:2].shape[-1]])
+        for k in (0, 1)
+    )
 
 
 def _tenth(which):
@@ -132,15 +147,16 @@ DROPOUT = Exercise(
     "random",
     attention.dropout,
     _dropping,
+    avoid="Dropout",
     mistakes={
         "no rescaling": _drop(_keep, _one),
-        "p taken as keep probability": (
+        "p taken as the share to keep": (
             _drop(lambda weights, p: ~_keep(weights, p), _inverse),
             _drop(lambda weights, p: ~_keep(weights, p), _one),
         ),
         "rescaled by 1/p": _drop(_keep, lambda p: 1 / p),
         "multiplied by 1 - p": _drop(_keep, lambda p: 1 - p),
-        "left on in evaluation": lambda weights, p, training: _dropout(weights, p, True),
+        "dropout left on in evaluation": lambda weights, p, training: _dropout(weights, p, True),
         "off in training, on in evaluation": lambda weights, p, training: _dropout(
             weights, p, not training
         ),
@@ -161,6 +177,6 @@ DROPOUT = Exercise(
         ),
         "whole rows dropped": _drop(lambda w, p: _keep(w[:, :1], p), _inverse),
         "whole columns dropped": _drop(lambda w, p: _keep(w[:1], p), _inverse),
-        "same mask at each call": _drop(_same_coins, _inverse),
+        "the same weights dropped at each call": _drop(_same_coins, _inverse),
     },
 )

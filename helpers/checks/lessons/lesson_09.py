@@ -51,7 +51,7 @@ COUNTING = Exercise(
         "bias of out_proj not counted": _counted(
             lambda d, out, h, bias: 3 * (d * out + bias) + out * out
         ),
-        "out_proj biased by qkv_bias": _counted(
+        "qkv_bias used for out_proj": _counted(
             lambda d, out, h, bias: 3 * (d * out + bias) + out * out + bias
         ),
         "out_proj taken from d_in": _counted(
@@ -108,12 +108,12 @@ SWITCHING = Exercise(
     attention.without_head,
     _outputs,
     mistakes={
-        "columns in place of rows": lambda W, head, num_heads: _its_rows(W.T, head, num_heads).T,
-        "only this head is left": lambda W, head, num_heads: W - _its_rows(W, head, num_heads),
+        "columns instead of rows": lambda W, head, num_heads: _its_rows(W.T, head, num_heads).T,
+        "other heads switched off": lambda W, head, num_heads: W - _its_rows(W, head, num_heads),
         "heads counted from 1": _off(lambda k, h, d: slice(max(0, k * d - d), k * d)),
         "one row only": _off(lambda k, h, d: slice(k, k + 1)),
-        "rows of the heads taken in turn": _off(lambda k, h, d: slice(k, None, h)),
-        "all rows from the head on": _off(lambda k, h, d: slice(k * d, None)),
+        "rows taken in turn": _off(lambda k, h, d: slice(k, None, h)),
+        "later heads switched off too": _off(lambda k, h, d: slice(k * d, None)),
         "num_heads rows at a time": _off(lambda k, h, d: slice(k * h, k * h + h)),
         "rows cut out": lambda W, head, num_heads: torch.stack(
             [row for i, row in enumerate(W) if i // (len(W) // num_heads) != head]

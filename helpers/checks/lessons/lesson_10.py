@@ -1,11 +1,14 @@
 """Lesson 10: the block of a model, its loss, and the next word."""
 
+from dataclasses import replace
+
 import torch
 from torch.nn import functional as F
 
 from ... import attention
 from ..catalogue.softmax import naive, soft
 from ..exercise import Exercise, Probe
+from ..modules import CUT_OFF, learning
 from ..probes import exact, matrix, places, rows_apart, wide
 
 # --- block ---
@@ -79,12 +82,12 @@ BLOCK = Exercise(
         "words lost at the network": _halves((_kept, _lost)),
         "normed words kept": _wrong(lambda x, norm, part: norm(x) + part(norm(x))),
         "norm after adding": _wrong(lambda x, norm, part: norm(x + part(x))),
-        "norm of what a part returns": _wrong(lambda x, norm, part: x + norm(part(x))),
+        "norm after a part, not before": _wrong(lambda x, norm, part: x + norm(part(x))),
         "norm forgotten": _wrong(lambda x, norm, part: x + part(x)),
         "network sees the block's input": lambda x, norm_1, attend, norm_2, feed: (
             x + attend(norm_1(x)) + feed(norm_2(x))
         ),
-        "network without what it is added to": tuple(
+        "network added to the block's input": tuple(
             lambda x, norm_1, attend, norm_2, feed, first=first: (
                 x + feed(norm_2(first(x, norm_1, attend)))
             )
@@ -94,7 +97,7 @@ BLOCK = Exercise(
             _of_parts(lambda norm_1, attend, norm_2, feed: (norm_1, attend, norm_1, feed)),
             _of_parts(lambda norm_1, attend, norm_2, feed: (norm_2, attend, norm_2, feed)),
         ),
-        "norms the other way round": _of_parts(
+        "norms swapped": _of_parts(
             lambda norm_1, attend, norm_2, feed: (norm_2, attend, norm_1, feed)
         ),
         "network before attention": (
@@ -122,6 +125,9 @@ def _texts():
         probe("3 texts of 3 words out of 7", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
         probe("2 texts, scores near 1000", [[1, 3, 0, 2], [4, 2, 2, 0]], 5, 1000.0),
         *wide(_of_each(rows_apart("n", "v")), _of_each(places("n", "v")), n=2),
+        replace(
+            probe("scores that are trained", [[0, 2, 4, 1]], 5), measure=learning, if_right=True
+        ),
     ]
 
 
@@ -159,6 +165,7 @@ LOSS = Exercise(
     attention.next_word_loss,
     _texts,
     mistakes={
+        **CUT_OFF,
         "each word predicts itself": (
             _paired(ALL, ALL),
             _paired(BUT_LAST, BUT_LAST),
@@ -179,14 +186,14 @@ LOSS = Exercise(
         "divided by all words": _paired(then=lambda x: x.sum() / len(x) / (x.shape[1] + 1)),
         "only the last prediction": _paired(then=lambda x: x[:, -1].mean()),
         "only the first text": _paired(then=lambda x: x[0].mean()),
-        "reshaped in place of transposed": _unshaped,
+        "reshaped instead of transposed": _unshaped,
         "minus forgotten": _paired(then=lambda x: -x.mean()),
         "no logarithm": (
             _paired(then=lambda x: (-x).exp().mean()),
             _paired(then=lambda x: -(-x).exp().mean()),
         ),
         "averaged before the logarithm": _paired(then=lambda x: -(-x).exp().mean().log()),
-        "scores taken for chances": (
+        "scores used as probabilities": (
             _by(lambda scores: scores),
             lambda scores, words: -scores[:, :-1].gather(-1, words[:, 1:, None]).mean(),
         ),
@@ -195,7 +202,7 @@ LOSS = Exercise(
             _by(lambda scores: soft(scores, dim=0)),
         ),
         "softmax twice": _by(lambda scores: soft(soft(scores))),
-        "naive exp overflow": _by(lambda s: naive(s) / naive(s).sum(-1, keepdim=True)),
+        "exp overflows": _by(lambda s: naive(s) / naive(s).sum(-1, keepdim=True)),
     },
 )
 
@@ -229,25 +236,25 @@ CHANCES = Exercise(
     attention.next_chances,
     _after_texts,
     mistakes={
-        "all positions in place of the last": _of(lambda scores: scores),
-        "first position in place of the last": _of(lambda scores: scores[0]),
-        "last but one position": _of(lambda scores: scores[:-1][-1]),
+        "all positions instead of the last": _of(lambda scores: scores),
+        "first position instead of the last": _of(lambda scores: scores[0]),
+        "last position but one": _of(lambda scores: scores[:-1][-1]),
         "mean of all positions": (
             lambda scores, temperature: soft(scores / temperature).mean(dim=0),
             _of(lambda scores: scores.mean(dim=0)),
         ),
-        "last word of the vocabulary": (
+        "last column instead of last row": (
             _of(lambda scores: scores[:, -1]),
             lambda scores, temperature: soft(scores / temperature)[:, -1],
         ),
-        "argmax in place of chances": (
+        "one word instead of probabilities": (
             _last(lambda row, temperature: row.argmax()),
             _last(lambda row, temperature: (row == row.max()).to(row.dtype)),
         ),
         "multiplied by the temperature": _last(lambda row, temperature: soft(row * temperature)),
         "temperature ignored": _last(lambda row, temperature: soft(row)),
         "divided after softmax": _last(lambda row, temperature: soft(row) / temperature),
-        "divided by the root of the temperature": _last(
+        "divided by the square root of the temperature": _last(
             lambda row, temperature: soft(row / temperature**0.5)
         ),
         "softmax over the wrong axis": lambda scores, temperature: soft(
@@ -257,15 +264,15 @@ CHANCES = Exercise(
             _last(lambda row, temperature: soft(soft(row / temperature))),
             _last(lambda row, temperature: soft(soft(row) / temperature)),
         ),
-        "scores taken for chances": (
+        "scores used as probabilities": (
             _last(lambda row, temperature: row / temperature),
             _last(lambda row, temperature: row),
         ),
-        "log_softmax": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
+        "log of the weights": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
         "not divided by the sum": _last(
             lambda row, temperature: ((row - row.max()) / temperature).exp()
         ),
-        "naive exp overflow": _last(
+        "exp overflows": _last(
             lambda row, temperature: naive(row / temperature) / naive(row / temperature).sum()
         ),
     },

@@ -46,7 +46,7 @@ BETWEEN = Exercise(
         *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2))),
     ],
     mistakes={
-        "query and key exchanged": _read(lambda k, i, j: (k, j, i)),
+        "query and key swapped": _read(lambda k, i, j: (k, j, i)),
         "every sentence with every pair": (
             _read(lambda k, i, j: (ALL, i, j)),
             _read(lambda k, i, j: (ALL, j, i)),
@@ -58,7 +58,7 @@ BETWEEN = Exercise(
             _read(lambda k, i, j: (k, i, j), torch.sum),
         ),
         "the whole row": _read(lambda k, i, j: (k, i)),
-        "1-based position": (
+        "positions shifted by one": (
             _read(lambda k, i, j: (k, i - 1, j - 1)),
             _read(lambda k, i, j: (k, i + 1, j + 1)),
         ),
@@ -119,9 +119,9 @@ EXCHANGE = Exercise(
             _write(lambda one, other: (other, other)),
             _write(lambda one, other: (one, one)),
         ),
-        "nothing exchanged": _write(lambda one, other: (one, other)),
-        "exchanged in every row": _swap(lambda k, i, one, other: ((k, ALL, one), (k, ALL, other))),
-        "two rows exchanged": _swap(lambda k, i, one, other: ((k, one), (k, other))),
+        "nothing swapped": _write(lambda one, other: (one, other)),
+        "swapped in every row": _swap(lambda k, i, one, other: ((k, ALL, one), (k, ALL, other))),
+        "two rows swapped": _swap(lambda k, i, one, other: ((k, one), (k, other))),
         "in the column of the query": _swap(lambda k, i, one, other: ((k, one, i), (k, other, i))),
         "only the first sentence": lambda weights, *at: torch.cat(
             [attention.exchange(weights, *at)[:1], weights[1:]]
@@ -133,7 +133,7 @@ EXCHANGE = Exercise(
             lambda k, i, one, other: ((ALL, i, one), (ALL, i, other))
         ),
         "always the last row": _swap_at(lambda i, one, other: (-1, one, other)),
-        "1-based position": (
+        "positions shifted by one": (
             _swap_at(lambda i, one, other: (i - 1, one - 1, other - 1)),
             _swap_at(lambda i, one, other: (i + 1, one + 1, other + 1)),
             _swap_at(lambda i, one, other: (i + 1, one, other)),
@@ -182,9 +182,9 @@ ERASE = Exercise(
     mistakes={
         "not divided by the sum": _erased(_here, lambda changed: changed),
         "softmax twice": _softmax_of_the_row,
-        "taken away in every row": _erased(lambda k, i, j: (k, ALL, j)),
+        "erased in every row": _erased(lambda k, i, j: (k, ALL, j)),
         "every sentence with every pair": _erased(lambda k, i, j: (ALL, i, j)),
-        "query and key exchanged": _erased(lambda k, i, j: (k, j, i)),
+        "query and key swapped": _erased(lambda k, i, j: (k, j, i)),
         "always the last row": _erased(lambda k, i, j: (k, -1, j)),
         "divided by the sum of the whole matrix": _erased(
             _here, lambda changed: divided(changed, dim=(1, 2))

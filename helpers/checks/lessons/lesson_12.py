@@ -39,7 +39,7 @@ UNIFORM = Exercise(
     lambda: [Probe("6 words", (6,)), Probe("9 words", (9,)), Probe("1 word", (1,)), *wide("n")],
     first_is_tensor=False,
     mistakes={
-        "masked_fill result dropped": cured(FillsInPlace, _fill_dropped),
+        "result of masked_fill not used": cured(FillsInPlace, _fill_dropped),
         "the future not hidden": lambda n: torch.full((n, n), 1 / n),
         "divided by n": _by(lambda i, n: n),
         "not divided": _looks,
@@ -47,7 +47,7 @@ UNIFORM = Exercise(
             lambda n: divided(_looks(n, -1)),
             _by(lambda i, n: i + 1, diagonal=-1),
         ),
-        "one step too generous": lambda n: divided(_looks(n, 1)),
+        "the next word not hidden": lambda n: divided(_looks(n, 1)),
         "the past hidden instead": lambda n: divided(_looks(n).T),
         "weights transposed": lambda n: attention.uniform_causal(n).T,
         "keepdim forgotten": lambda n: _looks(n) / _looks(n).sum(-1),
@@ -58,9 +58,9 @@ UNIFORM = Exercise(
             ZeroTimesInfinityIsZero,
             lambda n: (torch.ones(n, n).triu(1) * -torch.inf).softmax(-1),
         ),
-        "+inf": cured(plus_is_minus, lambda n: _scores(n, torch.inf).softmax(-1)),
+        "plus infinity": cured(plus_is_minus, lambda n: _scores(n, torch.inf).softmax(-1)),
         "a number not low enough": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
-        "cut to whole numbers": lambda n: attention.uniform_causal(n).floor(),
+        "fractions cut off": lambda n: attention.uniform_causal(n).floor(),
     },
 )
 

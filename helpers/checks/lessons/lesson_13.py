@@ -3,7 +3,7 @@
 import torch
 
 from ... import attention
-from ..exercise import Exercise, Probe
+from ..exercise import Exercise, Probe, told
 from ..probes import exact, matrix, shares, wide
 
 # --- interchange ---
@@ -25,6 +25,17 @@ def _row(new):
     def code(weights, values, others, query, key):
         contexts = weights @ values
         contexts[query] += new(weights, values, others, query, key)
+        return contexts
+
+    return code
+
+
+def _overwritten(new):
+    """Contexts with a new row of the query, and nothing of the old one."""
+
+    def code(weights, values, others, query, key):
+        contexts = weights @ values
+        contexts[query] = new(weights, others, query, key)
         return contexts
 
     return code
@@ -56,22 +67,29 @@ INTERCHANGE = Exercise(
         "every word reads the other value": _for_all,
         "the whole row from the other sentence": _row(lambda w, v, o, q, k: w[q] @ o - w[q] @ v),
         "all contexts from the other sentence": lambda w, v, o, q, k: w @ o,
-        "added, not exchanged": _row(lambda w, v, o, q, k: w[q, k] * o[k]),
-        "taken away, not exchanged": _row(lambda w, v, o, q, k: -w[q, k] * v[k]),
+        "added, not swapped": _row(lambda w, v, o, q, k: w[q, k] * o[k]),
+        "removed, not swapped": _row(lambda w, v, o, q, k: -w[q, k] * v[k]),
+        "the row overwritten": told(
+            _overwritten(lambda w, o, q, k: w[q, k] * o[k]),
+            _overwritten(lambda w, o, q, k: o[k]),
+            why="The query lost what it gets from all the other words.",
+            advice="What does the query get from the key now, and what should it get instead?",
+            source="contexts[query] = ... instead of +=",
+        ),
         "the weight left out": _row(lambda w, v, o, q, k: o[k] - v[k]),
-        "this and the other sentence confused": (
+        "the two sentences mixed up": (
             _row(lambda w, v, o, q, k: w[q, k] * (v[k] - o[k])),
             lambda w, v, o, q, k: attention.interchange(w, o, v, q, k),
         ),
-        "query and key exchanged": _at(lambda query, key: (key, query)),
+        "query and key swapped": _at(lambda query, key: (key, query)),
         "the value of the query": _row(lambda w, v, o, q, k: w[q, k] * (o[q] - v[q])),
         "always the last row": _at(lambda query, key: (-1, key)),
-        "1-based position": (
+        "positions shifted by one": (
             _at(lambda query, key: (query - 1, key - 1)),
             _at(lambda query, key: (query + 1, key + 1)),
         ),
         "only the context of the query": lambda *args: attention.interchange(*args)[args[3]],
-        "nothing exchanged": lambda w, v, o, q, k: w @ v,
+        "nothing swapped": lambda w, v, o, q, k: w @ v,
         "weights transposed": lambda w, v, o, q, k: attention.interchange(w.T, v, o, q, k),
     },
 )

@@ -219,7 +219,7 @@ MERGE = Exercise(
         "only the sum rescaled": _merged(_small, _ones),
         "only the blend rescaled": _merged(_ones, _small),
         "rescaled the wrong way round": _merged(_large),
-        "naive exp overflow": _merged(lambda maxima: maxima.exp()),
+        "exp overflows": _merged(lambda maxima: maxima.exp()),
         "subtracted less than the largest": (
             _merged(lambda maxima: (maxima - maxima[0]).exp()),
             _merged(lambda maxima: (maxima - maxima.mean()).exp()),
@@ -228,7 +228,7 @@ MERGE = Exercise(
         "each block normalised by itself": (
             lambda maxima, sums, blends: _means(sums, blends).mean(0)
         ),
-        "sums left out of the shares": (
+        "sums of the blocks not used": (
             lambda maxima, sums, blends: torch.softmax(maxima, dim=0) @ _means(sums, blends)
         ),
         "only the block with the largest score": (

@@ -1,5 +1,7 @@
 """Lesson 15: writing with a cache."""
 
+from dataclasses import replace
+
 import torch
 
 from ... import attention
@@ -9,6 +11,7 @@ from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, told
 from ..pipeline import Stage
 from ..probes import exact, matrix, scoring, seeded, sentence, wide, words
+from ..results import Observed
 
 # --- cache_bytes ---
 
@@ -58,7 +61,7 @@ CACHE = Exercise(
         "numbers instead of bytes": without("bytes_per_number"),
         "one text counted": without("batch"),
         "bits instead of bytes": times(8),
-        "other units than bytes": tuple(times(1 / unit) for unit in (1024, 2**20, 2**30, 1e3, 1e6)),
+        "units other than bytes": tuple(times(1 / unit) for unit in (1024, 2**20, 2**30, 1e3, 1e6)),
         "queries kept too": told(
             times(3 / 2),
             why="A query is used once, by its own word, and never again.",
@@ -68,7 +71,7 @@ CACHE = Exercise(
         "heads counted twice": times("num_kv_heads"),
         "always 4 bytes": told(
             lambda *sizes: times(4)(*sizes) / sizes[-2],
-            why="Numbers of float16 take 2 bytes.",
+            why="A float16 number takes 2 bytes, not 4.",
             advice="Use bytes_per_number.",
             source="float32 is the type that PyTorch makes, so 4 is written down",
         ),
@@ -152,12 +155,12 @@ def _again(rows):
 IN_CACHE = Stage(
     _taking(),
     {
-        "own key and value not added": _taking(_past_only),
+        "new word not added": _taking(_past_only),
         "only the new word": _taking(lambda q, k, v: (q, k[-1:], v[-1:])),
         "last word of the cache replaced": _taking(lambda q, k, v: (q, _cut(k, -2), _cut(v, -2))),
         "oldest word dropped": _taking(lambda q, k, v: (q, _cut(k, 0), _cut(v, 0))),
-        "own key and value added twice": _taking(lambda q, k, v: (q, _again(k), _again(v))),
-        "keys and values in another order": (
+        "new word added twice": _taking(lambda q, k, v: (q, _again(k), _again(v))),
+        "keys and values in different orders": (
             _taking(lambda q, k, v: (q, k, v.roll(1, 0))),
             _taking(lambda q, k, v: (q, k.roll(1, 0), v)),
         ),
@@ -179,8 +182,8 @@ NEXT = Exercise(
         "scale": {},
     },
     mistakes={
-        "concatenated along the numbers": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
-        "key not made a row": (
+        "joined along the wrong dimension": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
+        "key not turned into a row": (
             lambda q, k, v, K, V: torch.cat([K, k]),
             lambda q, k, v, K, V: torch.cat([K, k], dim=-1),
         ),
@@ -201,6 +204,13 @@ def _blocks(cache, among_new):
     return lambda cached, new: torch.cat([cache(new, cached), among_new(new, new)], dim=1).bool()
 
 
+TRUTHS = "made of True and False"
+
+
+def _is_of_truths(mask, *sizes):
+    return Observed({TRUTHS: torch.as_tensor(mask(*sizes)).dtype == torch.bool})
+
+
 def _past(rows, columns):
     return torch.ones(rows, columns).tril()
 
@@ -208,21 +218,30 @@ def _past(rows, columns):
 MASK = Exercise(
     "cache_mask(cached, new) -> (new, cached + new)",
     "positions",
-    lambda cached, new: attention.cache_mask(cached, new).int(),
+    attention.cache_mask,
     lambda: [
         Probe("4 words in the cache and 3 new ones", (4, 3)),
         Probe("2 in the cache, 5 new", (2, 5)),
         Probe("an empty cache, 4 new words", (0, 4)),
         Probe("6 in the cache, 1 new", (6, 1)),
         *wide("cached", "new"),
+        Probe("6 in the cache, 2 new", (6, 2), measure=_is_of_truths, if_right=True),
     ],
     first_is_tensor=False,
     mistakes={
+        "numbers instead of True and False": replace(
+            told(
+                why="scaled_dot_product_attention ADDS a mask of numbers to the scores.",
+                advice="Return True and False: what does .bool() do?",
+                source="torch.ones(...).tril(...) is a mask of floats",
+            ),
+            detect=lambda seen: seen.fact(TRUTHS) is False,
+        ),
         "aligned at the upper left": lambda cached, new: _past(new, cached + new),
-        "hidden and seen exchanged": lambda cached, new: ~_sees(cached, new),
+        "True and False swapped": lambda cached, new: ~_sees(cached, new),
         "the future not hidden": lambda cached, new: torch.ones(new, cached + new),
         "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
-        "one step too generous": lambda cached, new: _sees(cached, new, 1),
+        "the next word not hidden": lambda cached, new: _sees(cached, new, 1),
         "the past hidden instead": (
             _blocks(torch.ones, lambda *sizes: torch.ones(*sizes).triu()),
             lambda cached, new: torch.ones(new, cached + new).triu(cached),
@@ -234,8 +253,8 @@ MASK = Exercise(
             [_past(new, new), torch.ones(new, cached)], dim=1
         ),
         "rows for the cache too": lambda cached, new: _past(cached + new, cached + new),
-        "rows and columns exchanged": lambda cached, new: _sees(cached, new).T,
-        "numbers to add in place of a mask": lambda cached, new: torch.zeros(
+        "rows and columns swapped": lambda cached, new: _sees(cached, new).T,
+        "numbers to add instead of a mask": lambda cached, new: torch.zeros(
             new, cached + new
         ).masked_fill(~_sees(cached, new), -torch.inf),
     },

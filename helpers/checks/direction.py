@@ -1,0 +1,175 @@
+"""Where to look when no cause is known: what the student's numbers have to do with the right ones.
+
+Each fact holds on every probe that is wrong, and is said with the numbers of the first one.
+"""
+
+import inspect
+from itertools import combinations_with_replacement as combinations
+from itertools import product as it_product
+from math import prod
+
+import torch
+
+from .message import number
+from .results import close
+from .texts import Fact
+
+
+def relations(seen):
+    """Yield the Facts on an answer whose numbers have the right shapes."""
+    wrong = [(seen.mine[k], seen.right[k], seen.probes[k]) for k in seen.wrong]
+    if any(a.numbers is None or a.numbers.shape != b.numbers.shape for a, b, _ in wrong):
+        return
+    cases = [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
+    names = list(inspect.signature(seen.exercise.reference).parameters)
+    for look in (_an_argument, _another_order, _products_missing, _always_more, _row_factors):
+        yield from look(cases, names, seen)
+    yield from _where(*cases[0], seen)
+
+
+def of_shapes(mine, right):
+    """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does."""
+    mine, right = mine.double(), right.double()
+    if mine.dim() == 2 and close(mine.T, right):
+        yield Fact("rows and columns are swapped.", "return the transpose of your result.")
+    for dim in range(mine.dim()):
+        if close(mine.sum(dim), right):
+            advice = f"add up along dimension {dim} of what you return."
+            yield Fact("a sum is missing.", advice)
+        for j in range(mine.shape[dim]):
+            if close(mine.select(dim, j), right):
+                what = f"only one part of it is asked for: index {j} of dimension {dim}."
+                yield Fact(what, "which part is asked for? Take it with an index.")
+    for dim in range(right.dim()):
+        for j in range(right.shape[dim]):
+            if right.shape[dim] > 1 and close(mine.squeeze(), right.select(dim, j).squeeze()):
+                yield Fact(
+                    f"you returned only one part: index {j} of dimension {dim}.",
+                    "check whether `return` is inside a loop: where do the other parts go?",
+                )
+
+
+def _tensors(probe, names):
+    """Pairs of the name and the numbers of each argument that is a tensor of decimals."""
+    pairs = zip(names, probe.args, strict=False)
+    return [(k, x.double()) for k, x in pairs if torch.is_tensor(x) and x.is_floating_point()]
+
+
+def _an_argument(cases, names, seen):
+    """Is it an argument, or the right answer with an argument added or taken away?"""
+    for name in names:
+        given = [dict(_tensors(probe, names)).get(name) for _, _, probe in cases]
+        if any(x is None for x in given):
+            continue
+        pairs = list(zip(cases, given, strict=True))
+        if all(close(mine, x) for (mine, _, _), x in pairs):
+            yield Fact(f"it returned {name} unchanged.", "return what you computed from it.")
+        if any(x.shape != right.shape for (_, right, _), x in pairs):
+            continue
+        if all(close(mine - right, x) for (mine, right, _), x in pairs):
+            why = f"Yours minus the right answer is exactly {name}."
+            yield Fact(f"{name} is added to the answer.", f"find where you add {name}.", why)
+        if all(close(right - mine, x) for (mine, right, _), x in pairs):
+            why = f"The right answer minus yours is exactly {name}."
+            yield Fact(f"{name} is missing from the answer.", f"find where you lose {name}.", why)
+
+
+def _another_order(cases, names, seen):
+    """Are they the right numbers, in other places?"""
+    if cases[0][0].numel() > 2 and all(
+        close(mine.flatten().sort().values, right.flatten().sort().values)
+        for mine, right, _ in cases
+    ):
+        yield Fact(
+            "the right numbers, but in the wrong places.",
+            "look at what changes the order: an index, a transpose, a view or reshape.",
+        )
+
+
+def _products_missing(cases, names, seen):
+    """Is a count too large or too small by a product of what was given?"""
+    if any(mine.dim() or mine != mine.round() or mine == right for mine, right, _ in cases):
+        return
+    differs = [int(mine - right) for mine, right, _ in cases]
+    given = [dict(zip(names, probe.args, strict=False)) for _, _, probe in cases]
+    sizes = [name for name, x in given[0].items() if type(x) is int]
+    flags = [name for name, x in given[0].items() if type(x) is bool]
+    products = [(k, *pair) for k in (1, 2, 3) for n in (1, 2) for pair in combinations(sizes, n)]
+    for product, flag, more in it_product(products, [None, *flags], sizes):
+        by = [prod(x.get(k, k) for k in product) + x[more] * x.get(flag, 0) for x in given]
+        if [abs(d) for d in differs] == by and len({d > 0 for d in differs}) == 1:
+            what = " * ".join(str(k) for k in product if k != 1)
+            what += f", plus {more} if {flag} is True" if flag else ""
+            found = "large" if differs[0] > 0 else "small"
+            advice = f"which part of the count has the size {' * '.join(map(str, product[1:]))}?"
+            yield Fact(f"always too {found} by {what}.", advice)
+            return
+
+
+def _always_more(cases, names, seen):
+    """Is the difference the same number everywhere, or the same in every row?"""
+    differs = [mine - right for mine, right, _ in cases]
+    if any(d.numel() < 3 or not d.isfinite().all() or close(d, 0 * d) for d in differs):
+        return
+    if all(close(d, d.flatten()[0].expand_as(d)) for d in differs):
+        first = differs[0].flatten()[0]
+        yield Fact(
+            "every number is wrong by the same amount.",
+            "find what you add to every number, or leave out of it.",
+            f"Each is {number(abs(first))} too {'large' if first > 0 else 'small'}.",
+        )
+    rows = [d.reshape(-1, d.shape[-1]) for d in differs if d.dim() > 1]
+    if len(rows) == len(differs) and all(len(d) > 1 and close(d, d[:1] + 0 * d) for d in rows):
+        yield Fact(
+            "every row is wrong by the same numbers.",
+            "find what you add to every row, or leave out of it: a bias, for instance.",
+            f"In each row, yours minus the right one begins with {number(rows[0][0, 0])}.",
+        )
+
+
+def _row_factors(cases, names, seen):
+    """Is each row the right one, times a factor of its own?"""
+    factors = []
+    for mine, right, _ in cases:
+        if right.dim() < 2 or right.shape[-1] < 2 or not mine.isfinite().all():
+            return
+        factor = (mine * right).sum(-1, keepdim=True) / (right * right).sum(-1, keepdim=True)
+        if not close(mine, factor * right):
+            return
+        factors.append(factor.flatten())
+    row = int((factors[0] - 1).abs().argmax())
+    if all((f - f[0]).abs().max() < 1e-4 for f in factors):
+        yield Fact(
+            "the right numbers, times a factor that depends on the arguments.",
+            "which size do you divide or multiply by, and which should it be?",
+            f"Here every number is {number(factors[0][row])} times the right one.",
+        )
+    yield Fact(
+        "each row is the right one times its own factor.",
+        "check what you divide or multiply each row by.",
+        f"Row {row} is {number(factors[0][row])} times the right one.",
+    )
+
+
+def _where(mine, right, probe, seen):
+    """Which rows, or columns, or heads, are right?"""
+    near = torch.isclose(mine, right, 1e-4, 1e-5, equal_nan=True)
+    for dim in range(right.dim()):
+        rows = near.movedim(dim, 0).reshape(near.shape[dim], -1).all(1)
+        if 0 < rows.sum() < len(rows):
+            good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
+            what = "Number" if right.dim() == 1 else "Row" if dim == right.dim() - 2 else "Column"
+            if dim < right.dim() - 2:
+                what = f"Dimension {dim}, index"
+            why = f"Right: {_listed(good)}. Wrong: {_listed(bad)}."
+            fact = f"only some numbers are right. {what} {bad[0]} is the first wrong one."
+            yield Fact(fact, f"work out {what.lower()} {bad[0]} by hand, step by step.", why)
+            return
+
+
+def _listed(positions):
+    """Such as "0, 1, 2", or "0 to 7"."""
+    run = positions == list(range(positions[0], positions[-1] + 1))
+    if run and len(positions) > 2:
+        return f"{positions[0]} to {positions[-1]}"
+    return ", ".join(map(str, positions[:6])) + (", …" if len(positions) > 6 else "")
