@@ -19,7 +19,7 @@ from helpers import guard
 from helpers.checks import check, exercises, lessons
 from helpers.checks.catalogue import scale
 from helpers.checks.code import variables_of
-from helpers.checks.exercise import Mistake, told
+from helpers.checks.exercise import Mistake, explained
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours, same
 from helpers.checks.texts import contents, text_of
@@ -191,7 +191,7 @@ def test_a_text_says_what_to_try_in_the_words_of_the_lessons_and_where_it_was_se
         text = text_of(mistake, exercise.name)
         assert text.advice.endswith((".", "?")), mistake.name
         assert not any(word in (text.why + text.advice).lower() for word in new)
-        assert 0 < len(text.seen) <= 100
+        assert 0 < len(text.source) <= 100
 
 
 CHANGING = Path(__file__).parent.parent / ".github" / "CONTRIBUTING.md"
@@ -199,7 +199,7 @@ CUBE, DOUBLED = re.findall(r"```python\n(.*?)```", CHANGING.read_text(encoding="
 
 
 def test_a_mistake_is_one_entry_in_one_table(monkeypatch):
-    table = eval(f"{{{CUBE}}}", vars(scale) | {"told": told})
+    table = eval(f"{{{CUBE}}}", vars(scale) | {"explained": explained})
     exercise = replace(CHECKED["scaled_scores"], variants={"scale": table})
     monkeypatch.setitem(CHECKED, "scaled_scores", exercise)
     verdict = check("scaled_scores", lambda q, k: q @ k.mT / q.shape[-1] ** (1 / 3))

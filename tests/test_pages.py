@@ -20,7 +20,7 @@ from lab import ROOT, chromium
 from PIL import Image
 
 from helpers.pages.closed import closed
-from helpers.pages.exercises import answers, told
+from helpers.pages.exercises import answers, verdict_on
 from helpers.pages.lesson import checked_in
 
 # the package reads this file with the encoding of the machine when it is imported
@@ -267,7 +267,7 @@ def test_an_exercise_is_a_puzzle_of_three_answers_with_what_the_check_says(page,
             code, said = part.split("</pre></div>", 1)
             assert words(code) == answer.code.split()
             said = re.sub("<ul.*?</ul>|<summary>.*?</summary>", "", said, flags=re.S)
-            assert words(said) == told(answer).message.split()
+            assert words(said) == verdict_on(answer).message.split()
         names = re.findall("<li(.*?)>(.*?)</li>", puzzle)
         assert sorted(name for _, name in names) == sorted(answer.names[0] for answer in three)
         assert [name for right, name in names if right] == [three[0].names[0]]

@@ -8,7 +8,7 @@ from execute import lessons
 from rates import WRITTEN
 
 from helpers.checks.exercises import CHECKED, LESSON_OF
-from helpers.pages.exercises import SHOWN, answers, as_puzzle, told
+from helpers.pages.exercises import SHOWN, answers, as_puzzle, verdict_on
 from helpers.pages.lesson import Lesson, checked_in
 
 LINES = 12  # of an answer that is shown
@@ -43,6 +43,6 @@ def test_a_page_has_three_short_answers_and_each_gets_the_name_that_it_says(name
     assert three, f"{SHOWN / name}.txt needs three answers, each with another name"
     for answer in shown:
         assert len(answer.code.strip().splitlines()) <= LINES
-        verdict = told(answer)
+        verdict = verdict_on(answer)
         assert (verdict.passed, verdict.mistakes) == (answer.right, answer.names)
         assert answer.right is False

@@ -10,7 +10,7 @@ from making import every_way, made
 from helpers.checks import check
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours, same
-from helpers.checks.search import Search, apart
+from helpers.checks.search import Search, independent
 
 # One of the mistakes is to write .T for a batch, and PyTorch says so.
 pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
@@ -31,7 +31,7 @@ def test_what_pairs_have_in_common_is_computed_once_with_the_same_result(exercis
     search = Search(exercise, exercise.probes())
     k = next(k for k, args in enumerate(search.args) if args is not None)
     pairs = combinations(range(len(search.moves)), 2)
-    pairs = [p for p in pairs if apart(*(search.moves[m].choice for m in p))]
+    pairs = [p for p in pairs if independent(*(search.moves[m].choice for m in p))]
     for pair in random.Random(0).sample(pairs, min(40, len(pairs))):
         code = exercise.pipeline.replace(*(search.moves[m].choice for m in pair))
         result = attempt(code, _with_args(exercise.probes()[k], search.args[k]), call_ours)
@@ -93,7 +93,7 @@ def explains(exercise, names, code):
             return True
     choices = [[choice for mistake in some for choice in mistake.choices] for some in named]
     return any(
-        apart(*chosen) and give_the_same(exercise, made(exercise, *chosen), code)
+        independent(*chosen) and give_the_same(exercise, made(exercise, *chosen), code)
         for chosen in product(*choices)
     )
 
@@ -134,7 +134,7 @@ def every_pair(exercise):
         (mistakes, choices)
         for mistakes in combinations(in_stages(exercise), 2)
         for choices in [[random_.choice(mistake.choices) for mistake in mistakes]]
-        if apart(*choices)
+        if independent(*choices)
     ]
     random_.shuffle(pairs)
     return pairs

@@ -342,7 +342,10 @@ def test_a_model_of_ones_own_is_tried():
         (dict(at="cat", sentence=SENTENCE), "'cat' is not in “the purple man took the blue hat"),
         (dict(at="the", sentence=SENTENCE), "'the' is there 2 times; name its place"),
         (dict(sentence="the cat sat"), "'cat' is not a word of the small language"),
-        (dict(sentence="the purple man took it"), "a person and a thing are expected, each with a colour"),
+        (
+            dict(sentence="the purple man took it"),
+            "a person and a thing are expected, each with a colour",
+        ),
         (dict(model="copying", sentence="abcabca"), "leave out sentence"),
         (dict(answer="wrong"), "the answer is 'wrong'; 'right' is expected"),
         (dict(seeds=()), "models by their seeds are expected"),

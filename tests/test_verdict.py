@@ -77,7 +77,7 @@ def as_words(markup):
 def test_every_part_of_a_message_is_in_both():
     said = Message(
         "✘ head.",
-        gone="Gone: a.",
+        fixed="Fixed: a.",
         why=("Why one.", "Why two."),
         table=Table("Caption:", (("yours", "1.0", "-2.0"), ("right", "3.0"))),
         advice="advice.",
@@ -86,7 +86,7 @@ def test_every_part_of_a_message_is_in_both():
     )
     assert said.text().splitlines() == [
         "✘ head.",
-        "  Gone: a.",
+        "  Fixed: a.",
         "  Why one.",
         "  Why two.",
         "  Caption:",
@@ -216,33 +216,33 @@ def attend(root=True, dim=-1, turned=False, winner=False):
     return answer
 
 
-def gone(name, code):
+def fixed(name, code):
     """What a check says to be gone: the line, or ""."""
     lines = check(name, code).message.splitlines()
-    return next((line.strip() for line in lines if "Gone:" in line), "")
+    return next((line.strip() for line in lines if "Fixed:" in line), "")
 
 
 def test_a_mistake_that_is_mended_is_gone_and_the_same_try_again_says_the_same():
-    assert gone("qkv_attention", attend(root=False, dim=0)) == ""
+    assert fixed("qkv_attention", attend(root=False, dim=0)) == ""
     for _ in range(3):
-        said = gone("qkv_attention", attend(dim=0))
-        assert said == "Gone: no scaling."
+        said = fixed("qkv_attention", attend(dim=0))
+        assert said == "Fixed: no scaling."
     assert check("qkv_attention", attend()).message == "✔ qkv_attention: right."
     check("qkv_attention", lambda *args: ...)
     check("qkv_attention", lambda *args: attend()(*args) ** 2)
-    assert gone("qkv_attention", attend(dim=0)) == said
+    assert fixed("qkv_attention", attend(dim=0)) == said
     for _ in range(2):
-        assert gone("qkv_attention", attend(root=False, dim=0)) == ""
+        assert fixed("qkv_attention", attend(root=False, dim=0)) == ""
 
 
 @pytest.mark.parametrize(
     "first, second, words",
     [
-        (attend(root=False, dim=0), attend(dim=0), "Gone: no scaling."),
+        (attend(root=False, dim=0), attend(dim=0), "Fixed: no scaling."),
         (
             attend(root=False, dim=0),
             attend(turned=True),
-            "Gone: no scaling; softmax over the wrong axis.",
+            "Fixed: no scaling; softmax over the wrong axis.",
         ),
         # Of the largest score alone no scale can be seen.
         (attend(root=False), attend(root=False, winner=True), ""),
@@ -251,8 +251,8 @@ def test_a_mistake_that_is_mended_is_gone_and_the_same_try_again_says_the_same()
     ],
 )
 def test_only_what_would_still_show_is_said_to_be_gone(first, second, words):
-    assert gone("qkv_attention", first) == ""
-    assert gone("qkv_attention", second) == words
+    assert fixed("qkv_attention", first) == ""
+    assert fixed("qkv_attention", second) == words
 
 
 def test_what_is_gone_is_told_apart_from_exp():
@@ -265,14 +265,14 @@ def test_what_is_gone_is_told_apart_from_exp():
         return exps / exps.sum(1, keepdim=True)
 
     check("attention_weights", whole_matrix)
-    assert gone("attention_weights", rows) == "Gone: softmax over the whole matrix."
+    assert fixed("attention_weights", rows) == "Fixed: softmax over the whole matrix."
 
 
 def test_each_exercise_is_remembered_by_itself():
     check("qkv_attention", attend(root=False, dim=0))
     check("repair_qkv", attend(root=False))
-    assert gone("repair_qkv", attend(dim=0)) == "Gone: no scaling."
-    assert gone("qkv_attention", attend(root=False)) == "Gone: softmax over the wrong axis."
+    assert fixed("repair_qkv", attend(dim=0)) == "Fixed: no scaling."
+    assert fixed("qkv_attention", attend(root=False)) == "Fixed: softmax over the wrong axis."
 
 
 # --- progress ---

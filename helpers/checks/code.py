@@ -31,13 +31,13 @@ def unwrapped(function):
 def code_of(answer):
     """What cells of the notebook say of an answer, and of the functions of other cells that it
     names: see Evidence.code. What stands in a file is not the student's."""
-    todo, seen, texts = own_functions(answer), set(), []
+    todo, read, texts = own_functions(answer), set(), []
     while todo:
         function = todo.pop()
         code = function.__code__
-        if code in seen or os.path.exists(code.co_filename):
+        if code in read or os.path.exists(code.co_filename):
             continue
-        seen.add(code)
+        read.add(code)
         try:
             texts.append(ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(code)))))
         except (OSError, SyntaxError, ValueError):

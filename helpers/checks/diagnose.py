@@ -7,29 +7,29 @@ from itertools import product
 from .exercise import IN_PLACE, returned
 from .pipeline import Pipeline
 from .results import attempt, call_ours, same
-from .search import apart
+from .search import independent
 
 
-def established(seen):
+def established(evidence):
     """The mistakes in the order in which the computation runs; () if none is established.
 
-    seen: the Evidence on a wrong answer.
+    evidence: the Evidence on a wrong answer.
     """
-    found = _alone(seen)
-    if not found and not seen.probes[seen.wrong[0]].if_right:
-        found = _together(seen)  # no stage is wrong where all that goes before is right
+    found = _alone(evidence)
+    if not found and not evidence.probes[evidence.wrong[0]].if_right:
+        found = _together(evidence)  # no stage is wrong where all that goes before is right
     # The numbers shown are those of the first wrong probe: what is wrong there is told first.
-    return tuple(sorted(found, key=lambda mistake: not _shows(seen, mistake)))
+    return tuple(sorted(found, key=lambda mistake: not _shows(evidence, mistake)))
 
 
-def _shows(seen, mistake):
+def _shows(evidence, mistake):
     """Is the first wrong probe wrong with this mistake alone?"""
-    k, pipeline = seen.wrong[0], seen.exercise.pipeline
-    given = [_Case(seen).given(pipeline.replace(choice), k) for choice in mistake.choices]
-    return not given or not all(seen.is_right(k, result) for result in given)
+    k, pipeline = evidence.wrong[0], evidence.exercise.pipeline
+    given = [_Case(evidence).given(pipeline.replace(choice), k) for choice in mistake.choices]
+    return not given or not all(evidence.is_right(k, result) for result in given)
 
 
-def is_gone(seen, found, name, before):
+def is_fixed(evidence, found, name, before):
     """Is it established that the mistake of this name, told before, is not there now?
 
     found: what is established now.  before: all names that were told before.
@@ -40,46 +40,48 @@ def is_gone(seen, found, name, before):
         return False
     if names == set(before) - {name}:
         return True  # before it was needed for other numbers than these
-    same_name = [mistake for mistake in seen.exercise.all_mistakes if mistake.name == name]
-    return bool(same_name) and all(_would_show(seen, found, mistake) for mistake in same_name)
+    same_name = [mistake for mistake in evidence.exercise.all_mistakes if mistake.name == name]
+    return bool(same_name) and all(_would_show(evidence, found, mistake) for mistake in same_name)
 
 
-def _would_show(seen, found, mistake):
+def _would_show(evidence, found, mistake):
     """Would the numbers be others if this mistake were there besides those that are found?"""
     if not mistake.choices or not all(m.choices for m in found):
         return False
-    case = _Case(seen)
+    case = _Case(evidence)
     sets = product(*(m.choices for m in found), mistake.choices)
-    return not any(case.fits(seen.exercise.pipeline.replace(*s)) for s in sets if apart(*s))
+    return not any(
+        case.fits(evidence.exercise.pipeline.replace(*s)) for s in sets if independent(*s)
+    )
 
 
 # --- one mistake ---
 
 
-def _alone(seen):
+def _alone(evidence):
     """A mistake that explains everything; or one that is detected, and what else is wrong."""
-    case = _Case(seen)
-    for mistake in seen.exercise.all_mistakes:
-        if seen.contradicts(mistake):
+    case = _Case(evidence)
+    for mistake in evidence.exercise.all_mistakes:
+        if evidence.contradicts(mistake):
             continue
         if mistake.detect:
-            if mistake.detect(seen):
-                return (mistake, *_beside(seen, mistake))
+            if mistake.detect(evidence):
+                return (mistake, *_beside(evidence, mistake))
         elif mistake.counterfactual:
-            if seen.cured_by(mistake.counterfactual):
+            if evidence.cured_by(mistake.counterfactual):
                 return (mistake,)
         elif case.is_made_by(mistake):
             return (mistake,)
     return ()
 
 
-def _beside(seen, mistake):
+def _beside(evidence, mistake):
     """What else is wrong, if what became of the arguments, or a fact about a class, is left
     aside."""
-    rest = [k for k, result in enumerate(seen.mine) if result.observed is None]
-    if mistake.name != IN_PLACE and seen.wrong[0] in rest:
+    rest = [k for k, result in enumerate(evidence.mine) if result.observed is None]
+    if mistake.name != IN_PLACE and evidence.wrong[0] in rest:
         return ()  # it shows in the numbers themselves
-    part = seen.part(rest)
+    part = evidence.part(rest)
     results = [result.unchanged for result in part.mine]
     if all(part.is_right(k, result) for k, result in enumerate(results)):
         return ()
@@ -89,11 +91,15 @@ def _beside(seen, mistake):
 # --- several mistakes ---
 
 
-def _together(seen):
+def _together(evidence):
     """Return the smallest set of mistakes: two wrong stages, or one that an experiment takes away
     and another that is left then."""
-    found = _Case(seen).wrong_stages()
-    shown = [_in_world(seen, *pair) for pair in _worlds(seen.exercise) if _matters(seen, pair[0])]
+    found = _Case(evidence).wrong_stages()
+    shown = [
+        _in_world(evidence, *pair)
+        for pair in _worlds(evidence.exercise)
+        if _matters(evidence, pair[0])
+    ]
     # An experiment tells apart what numbers do not: it goes first where sizes are the same.
     return min(filter(None, [*shown, found]), key=len, default=())
 
@@ -107,23 +113,23 @@ def _worlds(exercise):
     return first.items()
 
 
-def _matters(seen, world):
+def _matters(evidence, world):
     """Is anything else in this world, but for what becomes of the arguments?"""
-    pairs = ((seen.in_world(k, world), seen.mine[k]) for k in seen.wrong_first)
+    pairs = ((evidence.in_world(k, world), evidence.mine[k]) for k in evidence.wrong_first)
     return not all(same(there.unchanged, here.unchanged) for there, here in pairs)
 
 
-def _in_world(seen, world, mistake):
+def _in_world(evidence, world, mistake):
     """Return the mistake of this world, with what is left in it; () if that is not explained."""
     # What changes in place there may be an argument.
-    results = [result.unchanged for result in seen.all_in(world)]
-    if all(seen.is_right(k, result) for k, result in enumerate(results)):
+    results = [result.unchanged for result in evidence.all_in(world)]
+    if all(evidence.is_right(k, result) for k, result in enumerate(results)):
         return (mistake,)
     numbers = [result.numbers for result in results if result.numbers is not None]
     if numbers and not any(x.isfinite().any() for x in numbers):
         return ()  # an experiment that ends in NaN shows nothing
-    others = _Case(seen, results).explanation(pairs=False)
-    return _in_order(seen.exercise, mistake, *others) if others else ()
+    others = _Case(evidence, results).explanation(pairs=False)
+    return _in_order(evidence.exercise, mistake, *others) if others else ()
 
 
 # --- what gives these results ---
@@ -132,12 +138,12 @@ def _in_world(seen, world, mistake):
 class _Case:
     """Results to be explained: those that were seen, or what they would be in another world."""
 
-    def __init__(self, seen, results=None):
-        self.seen, self.exercise = seen, seen.exercise
-        self.results = seen.mine if results is None else results
+    def __init__(self, evidence, results=None):
+        self.evidence, self.exercise = evidence, evidence.exercise
+        self.results = evidence.mine if results is None else results
         # What is wrong first, because most codes are another mistake, which shows there at once.
         positions = range(len(self.results))
-        self.order = sorted(positions, key=lambda k: seen.is_right(k, self.results[k]))
+        self.order = sorted(positions, key=lambda k: evidence.is_right(k, self.results[k]))
 
     def fits(self, code):
         """Does this code, or pipeline, give these results?"""
@@ -146,11 +152,11 @@ class _Case:
     def given(self, code, k):
         """The Result of our own code on probe k. A class is not built for another formula: what
         else can be seen of it does not depend on that."""
-        probe = self.seen.probes[k]
+        probe = self.evidence.probes[k]
         if isinstance(code, Pipeline) and self.exercise.is_class:
             args = self.exercise.formula_args(probe)
             if args is None:
-                return self.seen.right[k]
+                return self.evidence.right[k]
             probe = replace(probe, args=args, measure=returned)
         return attempt(code, probe, call_ours)
 
@@ -163,7 +169,7 @@ class _Case:
         """Return the declared mistake that gives these results, or two wrong stages that do
         together, if pairs are asked for; () if there are none."""
         for mistake in self.exercise.all_mistakes:
-            if self.seen.contradicts(mistake):
+            if self.evidence.contradicts(mistake):
                 continue
             found_by_numbers = not (mistake.detect or mistake.counterfactual)
             if found_by_numbers and self.is_made_by(mistake):
@@ -174,7 +180,7 @@ class _Case:
         """The two wrong stages that give these results; () if no two do."""
         if self.exercise.pipeline is None:
             return ()
-        called = self.seen.search.args
+        called = self.evidence.search.args
         asked = [
             (k, result.numbers)
             for k, result in enumerate(self.results)
@@ -185,10 +191,10 @@ class _Case:
         if all(numbers.isnan().all() for _, numbers in asked):
             return ()  # NaN alone tells nothing
         k, numbers = asked[0]
-        for pair in self.seen.search.pairs_that_give(numbers, k):
-            moves = [self.seen.search.moves[m] for m in pair]
+        for pair in self.evidence.search.pairs_that_give(numbers, k):
+            moves = [self.evidence.search.moves[m] for m in pair]
             mistakes = [move.mistake for move in moves]
-            if any(map(self.seen.contradicts, mistakes)):
+            if any(map(self.evidence.contradicts, mistakes)):
                 continue
             if self.fits(self.exercise.pipeline.replace(*(move.choice for move in moves))):
                 return _in_order(self.exercise, *mistakes)

@@ -15,16 +15,16 @@ from .results import close
 from .texts import Fact
 
 
-def relations(seen):
+def relations(evidence):
     """Yield the Facts on an answer whose numbers have the right shapes."""
-    wrong = [(seen.mine[k], seen.right[k], seen.probes[k]) for k in seen.wrong]
+    wrong = [(evidence.mine[k], evidence.right[k], evidence.probes[k]) for k in evidence.wrong]
     if any(a.numbers is None or a.numbers.shape != b.numbers.shape for a, b, _ in wrong):
         return
     cases = [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
-    names = list(inspect.signature(seen.exercise.reference).parameters)
+    names = list(inspect.signature(evidence.exercise.reference).parameters)
     for look in (_an_argument, _another_order, _products_missing, _always_more, _row_factors):
-        yield from look(cases, names, seen)
-    yield from _where(*cases[0], seen)
+        yield from look(cases, names, evidence)
+    yield from _where(*cases[0], evidence)
 
 
 def of_shapes(mine, right):
@@ -55,7 +55,7 @@ def _tensors(probe, names):
     return [(k, x.double()) for k, x in pairs if torch.is_tensor(x) and x.is_floating_point()]
 
 
-def _an_argument(cases, names, seen):
+def _an_argument(cases, names, evidence):
     """Is it an argument, or the right answer with an argument added or taken away?"""
     for name in names:
         given = [dict(_tensors(probe, names)).get(name) for _, _, probe in cases]
@@ -74,7 +74,7 @@ def _an_argument(cases, names, seen):
             yield Fact(f"{name} is missing from the answer.", f"find where you lose {name}.", why)
 
 
-def _another_order(cases, names, seen):
+def _another_order(cases, names, evidence):
     """Are they the right numbers, in other places?"""
     if cases[0][0].numel() > 2 and all(
         close(mine.flatten().sort().values, right.flatten().sort().values)
@@ -86,7 +86,7 @@ def _another_order(cases, names, seen):
         )
 
 
-def _products_missing(cases, names, seen):
+def _products_missing(cases, names, evidence):
     """Is a count too large or too small by a product of what was given?"""
     if any(mine.dim() or mine != mine.round() or mine == right for mine, right, _ in cases):
         return
@@ -106,7 +106,7 @@ def _products_missing(cases, names, seen):
             return
 
 
-def _always_more(cases, names, seen):
+def _always_more(cases, names, evidence):
     """Is the difference the same number everywhere, or the same in every row?"""
     differs = [mine - right for mine, right, _ in cases]
     if any(d.numel() < 3 or not d.isfinite().all() or close(d, 0 * d) for d in differs):
@@ -127,7 +127,7 @@ def _always_more(cases, names, seen):
         )
 
 
-def _row_factors(cases, names, seen):
+def _row_factors(cases, names, evidence):
     """Is each row the right one, times a factor of its own?"""
     factors = []
     for mine, right, _ in cases:
@@ -151,7 +151,7 @@ def _row_factors(cases, names, seen):
     )
 
 
-def _where(mine, right, probe, seen):
+def _where(mine, right, probe, evidence):
     """Which rows, or columns, or heads, are right?"""
     near = torch.isclose(mine, right, 1e-4, 1e-5, equal_nan=True)
     for dim in range(right.dim()):

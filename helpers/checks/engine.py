@@ -11,7 +11,7 @@ from .. import guard
 from ..session import untouched
 from . import message
 from .code import named_by
-from .diagnose import established, is_gone
+from .diagnose import established, is_fixed
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
@@ -135,10 +135,10 @@ def _failed(evidence):
         found = established(evidence) or named(evidence)
     names = tuple(mistake.name for mistake in found)
     before = told_before(name, names)
-    gone = [n for n in before if n not in names and is_gone(evidence, found, n, before)]
+    fixed = [n for n in before if n not in names and is_fixed(evidence, found, n, before)]
     fact = None if found else fact_of(evidence)
     if names and met_before(name, names[0], evidence.code):
         fact = next(iter(mended(evidence)), None)
-    said = message.failure(evidence, found, fact, gone)
+    said = message.failure(evidence, found, fact, fixed)
     unnamed = () if names else (fingerprint(evidence), said.head.partition(": ")[2])
     return Verdict(False, said, names, unnamed)

@@ -1,4 +1,4 @@
-"""What is known of an answer, and what else can be asked of it. Others get it as `seen`."""
+"""What is known of an answer, and what else can be asked of it."""
 
 import ast
 import inspect

@@ -121,7 +121,7 @@ class Mistake:
         return not (self.ways or self.detect or self.counterfactual)
 
 
-def told(*ways, why="", advice="", source=""):
+def explained(*ways, why="", advice="", source=""):
     """Ways of a mistake that carries its own words. why: sentences, may be empty.  advice: a
     sentence, what to try.  source: where it was seen, or why it is made."""
     return Mistake(ways, text=Text(why, advice, source))
@@ -246,10 +246,12 @@ def everywhere(exercise):
     if decimals:
         table["numbers rounded"] = tuple(_rounded(exercise.reference, n) for n in decimals)
     if exercise.first_is_tensor:
-        table[IN_PLACE] = detected(lambda seen: any(r.changed for r in seen.mine))
+        table[IN_PLACE] = detected(lambda evidence: any(r.changed for r in evidence.mine))
     if exercise.kind != "positions":  # among whole numbers there is no NaN
         # NaN has many causes; that zeros cure it shows this one.
-        table["added to what torch.empty gives"] = detected(lambda seen: seen.cured_by_zeros)
+        table["added to what torch.empty gives"] = detected(
+            lambda evidence: evidence.cured_by_zeros
+        )
     return mistakes_in(table)
 
 

@@ -16,47 +16,47 @@ from .texts import Fact
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 
 
-def fact_of(seen):
+def fact_of(evidence):
     """Return the Fact that tells most about the first probe that is wrong."""
-    k = seen.wrong[0]
+    k = evidence.wrong[0]
     looks = _calls, _numbers, _weights, _arguments, _rows
-    seen_so = chain.from_iterable(look(seen, k) for look in looks)
+    seen_so = chain.from_iterable(look(evidence, k) for look in looks)
     by_hand = "work out one of these numbers by hand, and compare your code with it step by step."
-    fixed_size = seen.exercise.kind != "weights" and fixed(seen)
-    last = [Fact("the numbers are wrong.", fixed_size)] if fixed_size else relations(seen)
+    fixed_size = evidence.exercise.kind != "weights" and fixed(evidence)
+    last = [Fact("the numbers are wrong.", fixed_size)] if fixed_size else relations(evidence)
     nothing = [Fact("the numbers are wrong.", by_hand)]
-    return next(chain(mended(seen), seen_so, last, nothing))
+    return next(chain(mended(evidence), seen_so, last, nothing))
 
 
-def _calls(seen, k):
-    mine, asked = seen.mine[k], f"The exercise asks for {seen.exercise.signature}."
+def _calls(evidence, k):
+    mine, asked = evidence.mine[k], f"The exercise asks for {evidence.exercise.signature}."
     if mine.stopped:
         yield Fact("it takes too long.", "look for a loop that never ends.")
-    if seen.overwritten:
+    if evidence.overwritten:
         yield Fact("a later call changes what it returned.", "make a new tensor in every call.")
-    if seen.is_first_again(k):
+    if evidence.is_first_again(k):
         yield Fact("the same arguments give a different result after other arguments.", KEPT)
-    if not seen.repeats:
+    if not evidence.repeats:
         yield Fact(
             "a second call with the same arguments gives a different result.",
             "use the matrices you are given: a layer that you create draws random ones."
-            if re.search(r"nn\.Linear\(", seen.code)
+            if re.search(r"nn\.Linear\(", evidence.code)
             else "create inside the function whatever it adds to; look for anything random.",
         )
-    if seen.probes[k].if_right and (label := seen.as_before(k)):
+    if evidence.probes[k].if_right and (label := evidence.as_before(k)):
         yield Fact("it returns an earlier result again.", KEPT, f"That was for {label}.")
     error = mine.outcome.error
     if error is not None:
-        yield Fact(f"it raised {type(error).__name__}.", after_error(error, seen))
+        yield Fact(f"it raised {type(error).__name__}.", after_error(error, evidence))
     if mine.instead == "None":
         yield Fact("it returned None: is `return` missing?", "return the result at the end.", asked)
     if mine.instead:
         yield Fact(f"it returned {mine.instead}.", "return nothing but numbers.", asked)
     if mine.observed is not None:
         yield Fact("it does not do what the exercise asks for.", _to_see(mine.observed))
-    if mine.numbers.shape != seen.right[k].numbers.shape:
-        yield from of_shapes(mine.numbers, seen.right[k].numbers)
-        advice = fixed(seen) or "print the shape after each step."
+    if mine.numbers.shape != evidence.right[k].numbers.shape:
+        yield from of_shapes(mine.numbers, evidence.right[k].numbers)
+        advice = fixed(evidence) or "print the shape after each step."
         if mine.numbers.dim() == 0:
             advice = "check whether `return` is inside the loop, or you add up too much."
         yield Fact("wrong shape.", advice, asked)
@@ -68,30 +68,30 @@ def _to_see(facts):
     return "find the line of your code that causes the first of these differences."
 
 
-def _numbers(seen, k):
-    got = seen.mine[k].numbers
+def _numbers(evidence, k):
+    got = evidence.mine[k].numbers
     if bad := int((~got.isfinite()).sum()):
         yield Fact(
             f"{bad} of {got.numel()} numbers are {'NaN' if got.isnan().any() else 'infinite'}.",
             "for NaN, look for 0 / 0, 0 * inf, inf - inf, or memory never written to; for "
             "infinity, exp of more than 88, a division by 0, or an inf that you wrote yourself.",
         )
-    if times := factor(seen.mine, seen.right):
+    if times := factor(evidence.mine, evidence.right):
         yield Fact(
             f"your answer is always {times:.4g} times the right one.",
             "look for a division or a sum that is missing, or that you did once too often.",
         )
 
 
-def _weights(seen, k):
-    if seen.exercise.kind != "weights":
+def _weights(evidence, k):
+    if evidence.exercise.kind != "weights":
         return
-    got, on = seen.mine[k].numbers.double(), f"On {seen.probes[k].label}"
+    got, on = evidence.mine[k].numbers.double(), f"On {evidence.probes[k].label}"
     if (got < -1e-5).any():
         yield Fact(
             "there are negative weights.",
             "take exp above and below the fraction bar: it is never negative."
-            if "exp" in seen.code
+            if "exp" in evidence.code
             else "take exp of the scores: it is never negative.",
             f"{on} the smallest weight is {number(got.min())}; a weight lies between 0 and 1.",
         )
@@ -108,7 +108,7 @@ def _weights(seen, k):
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )
-    if is_table and not seen.right[k].numbers.triu(1).any() and got.triu(1).any():
+    if is_table and not evidence.right[k].numbers.triu(1).any() and got.triu(1).any():
         i, j = got.triu(1).nonzero()[0].tolist()
         yield Fact(
             "the future is visible.",
@@ -117,32 +117,36 @@ def _weights(seen, k):
         )
 
 
-def _arguments(seen, k):
-    if seen.exercise.kind == "values" and seen.mine[k].numbers.dim() > 1 and seen.looks_ahead(k):
+def _arguments(evidence, k):
+    if (
+        evidence.exercise.kind == "values"
+        and evidence.mine[k].numbers.dim() > 1
+        and evidence.looks_ahead(k)
+    ):
         yield Fact(
             "the future is visible.",
             "find where later words get in: check the mask, and any view or reshape.",
-            f"On {seen.probes[k].label}, changing the last word changes the rows before it.",
+            f"On {evidence.probes[k].label}, changing the last word changes the rows before it.",
         )
-    if not seen.exercise.is_class and (name := seen.ignored()):
+    if not evidence.exercise.is_class and (name := evidence.ignored()):
         why = f"With different values of {name} it gives the same numbers."
-        if reads(seen.answer, name):
+        if reads(evidence.answer, name):
             advice = f"print each step for two values of {name}: where do they become equal?"
             yield Fact(f"different values of {name} change nothing.", advice)
         yield Fact(f"it ignores {name}.", f"use {name}, which may be different in each call.", why)
 
 
-def _rows(seen, k):
-    kind, got = seen.exercise.kind, seen.mine[k].numbers.double()
+def _rows(evidence, k):
+    kind, got = evidence.exercise.kind, evidence.mine[k].numbers.double()
     if got.dim() == 2 and (got - got[0]).abs().max() < 1e-5:
         yield Fact("all rows are equal.", "compute each row from its own word, in a new tensor.")
     if kind == "context":
-        inputs = seen.probes[k].args[0].double()
+        inputs = evidence.probes[k].args[0].double()
         low, high = inputs.amin(0), inputs.amax(0)
         for *row, j in ((got < low - 1e-4) | (got > high + 1e-4)).nonzero().tolist():
             yield Fact(
                 "some numbers are outside the range of the inputs.",
                 "check the weights of the blend: each from 0 to 1, with a sum of 1.",
-                f"On {seen.probes[k].label} column {j} of the words lies between {number(low[j])} "
-                f"and {number(high[j])}; yours is {number(got[(*row, j)])}.",
+                f"On {evidence.probes[k].label} column {j} of the words lies between "
+                f"{number(low[j])} and {number(high[j])}; yours is {number(got[(*row, j)])}.",
             )

@@ -12,36 +12,36 @@ from .code import all_codes, data_from_above
 from .texts import contents
 
 
-def after_error(error, seen):
+def after_error(error, evidence):
     """What to try after this error."""
     text = f"{type(error).__name__}: {error}"
-    if said := _meant(error, seen):
+    if said := _meant(error, evidence):
         return said
     for entry in contents("slips.toml")["errors"]:
-        if re.search(entry["words"], text) and re.search(entry.get("code", ""), seen.code):
+        if re.search(entry["words"], text) and re.search(entry.get("code", ""), evidence.code):
             return entry["try"]
-    if isinstance(error, OverflowError) and seen.exercise.kind != "scores":
+    if isinstance(error, OverflowError) and evidence.exercise.kind != "scores":
         return "subtract the LARGEST score first: math.exp overflows above 709."
-    if said := fixed(seen):
+    if said := fixed(evidence):
         return said
     if found := re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", text):
         last = int(found[2]) - 1
         return f"print the index just before that line: the last one allowed is {last}."
-    if seen.exercise.is_class and isinstance(error, NameError):
+    if evidence.exercise.is_class and isinstance(error, NameError):
         return "is it defined in __init__ only? Store it as self.name, and use that here."
-    if "shapes cannot be multiplied" in text and (names := data_from_above(seen.answer)):
-        missing = "is self. missing? " if seen.exercise.is_class else ""
+    if "shapes cannot be multiplied" in text and (names := data_from_above(evidence.answer)):
+        missing = "is self. missing? " if evidence.exercise.is_class else ""
         return f"{missing}{names[0]} is a name from a cell above, not one of the arguments."
-    if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, seen)):
+    if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, evidence)):
         which = "these shapes fit" if " is " in found.partition(" is ")[2] else "this shape fits"
         return f"check whether {which}: in that line {found}."
     return "print what goes into that line, just before it runs."
 
 
-def _meant(error, seen):
+def _meant(error, evidence):
     """Return "did you mean ...?" for a name that is misspelt; "" where no known one is near it."""
     name = getattr(error, "name", None)
-    if isinstance(error, NameError) and name and (step := _step_of(error, seen)):
+    if isinstance(error, NameError) and name and (step := _step_of(error, evidence)):
         known = {**step.tb_frame.f_globals, **step.tb_frame.f_locals}
     elif isinstance(error, AttributeError) and name:
         known = dir(error.obj)
@@ -50,14 +50,18 @@ def _meant(error, seen):
     near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
     if near:
         return f"did you mean `{near[0]}`? `{name}` is not defined there."
-    if isinstance(error, NameError) and not seen.exercise.is_class and name not in ("self", "inf"):
-        return f"`{name}` is not defined: compute it from the arguments, {seen.exercise.takes}."
+    if (
+        isinstance(error, NameError)
+        and not evidence.exercise.is_class
+        and name not in ("self", "inf")
+    ):
+        return f"`{name}` is not defined: compute it from the arguments, {evidence.exercise.takes}."
     return ""
 
 
-def _step_of(error, seen):
+def _step_of(error, evidence):
     """Return the last step of the traceback that is in the student's code, or None."""
-    files = {code.co_filename for code in all_codes(seen.answer)}
+    files = {code.co_filename for code in all_codes(evidence.answer)}
     step, last = error.__traceback__, None
     while step:
         last = step if step.tb_frame.f_code.co_filename in files else last
@@ -68,9 +72,9 @@ def _step_of(error, seen):
 VIEWS = "transpose", "permute", "unsqueeze", "squeeze", "flatten", "float", "t"
 
 
-def _shapes(error, seen):
+def _shapes(error, evidence):
     """Return such as "a is (6, 3), b.T is (3, 2)": the tensors of the operation that raised."""
-    step = _step_of(error, seen)
+    step = _step_of(error, evidence)
     if step is None:
         return ""
     found, todo = {}, [_raising(step)]
@@ -111,11 +115,11 @@ def _raising(step):
     return ast.Module([], [])
 
 
-def _written(seen):
+def _written(evidence):
     """Return the whole numbers in the code, but for those that name dimensions."""
-    if not seen.code:
-        return {x for code in all_codes(seen.answer) for x in code.co_consts if type(x) is int}
-    tree = ast.parse(seen.code)
+    if not evidence.code:
+        return {x for code in all_codes(evidence.answer) for x in code.co_consts if type(x) is int}
+    tree = ast.parse(evidence.code)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     turns = "transpose", "permute", "softmax", "sum", "stack", "cat", "unsqueeze", "swapaxes"
     dims = {x for call in calls if getattr(call.func, "attr", "") in turns for x in ast.walk(call)}
@@ -123,16 +127,16 @@ def _written(seen):
     return {x.value for x in found - dims}
 
 
-def fixed(seen):
+def fixed(evidence):
     """What to try where only the first probe is right, as far as the code shows it; or ""."""
-    if not seen.only_first:
+    if not evidence.only_first:
         return ""
-    first = seen.probes[0].args
+    first = evidence.probes[0].args
     sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
-    if numbers := sorted(sizes & _written(seen) - {0, 1}):
+    if numbers := sorted(sizes & _written(evidence) - {0, 1}):
         said = " and ".join(map(str, numbers))
         return f"check whether {said} in your function is a size: take sizes from the arguments."
-    if names := data_from_above(seen.answer):
+    if names := data_from_above(evidence.answer):
         said = " and ".join(names)
         return f"use the arguments, not {said}: a name from a cell above is the same in all calls."
     return ""

@@ -43,7 +43,7 @@ class Message:
     """
 
     head: str = ""
-    gone: str = ""
+    fixed: str = ""
     why: tuple[str, ...] = ()
     table: Table | None = None
     advice: str = ""
@@ -54,7 +54,7 @@ class Message:
         """As plain text, wrapped; what follows a head is indented."""
         indent = "  " if self.head else ""
         lines = _wrap(self.head, "", indent)
-        for sentence in (self.gone, *self.why, self.table and self.table.caption):
+        for sentence in (self.fixed, *self.why, self.table and self.table.caption):
             lines += _wrap(sentence, indent)
         for row in self.table.lines() if self.table else ():
             lines += _wrap(row, indent + "  ", indent + "    ")
@@ -74,7 +74,7 @@ def shorten(text, width):
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def failure(seen, found, fact=None, gone=()):
+def failure(evidence, found, fact=None, fixed=()):
     """Return the Message for a wrong answer.
 
     found: the mistakes that are established, in the order in which the computation runs. The
@@ -82,7 +82,7 @@ def failure(seen, found, fact=None, gone=()):
     the one whose advice is given, because that of the first mistake was not enough.
     gone: names of those that were told before and are established not to be there now.
     """
-    exercise, k = seen.exercise, seen.wrong[0]
+    exercise, k = evidence.exercise, evidence.wrong[0]
     if found:
         text = text_of(found[0], exercise.texts or exercise.name)
         what, advice, why = f"{found[0].name}.", text.advice, text.why
@@ -91,15 +91,16 @@ def failure(seen, found, fact=None, gone=()):
         advice = fact.advice if fact else advice
     else:
         what, advice, why = fact
-    partly = f"Right on {seen.probes[0].label}, wrong on {seen.probes[k].label}."
-    sentence, table = _evidence(seen, k)
+    partly = f"Right on {evidence.probes[0].label}, wrong on {evidence.probes[k].label}."
+    sentence, table = _evidence(evidence, k)
     more = len(found) - 1
     others = "is 1 more mistake" if more == 1 else f"are {more} more mistakes"
-    printed = [line for line in clean(seen.mine[0].outcome.printed).splitlines() if line.strip()]
+    printed = clean(evidence.mine[0].outcome.printed).splitlines()
+    printed = [line for line in printed if line.strip()]
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"
     return Message(
         f"✘ {exercise.name}: {what}",
-        gone=f"Gone: {'; '.join(gone)}." if gone else "",
+        fixed=f"Fixed: {'; '.join(fixed)}." if fixed else "",
         why=tuple(filter(None, (k > 0 and not exercise.is_class and partly, why, sentence))),
         table=table,
         advice=advice[:1].upper() + advice[1:],
@@ -113,16 +114,16 @@ def failure(seen, found, fact=None, gone=()):
 # --- numbers ---
 
 
-def _evidence(seen, k):
+def _evidence(evidence, k):
     """(a sentence or "", a Table or None) that show what is wrong on probe k."""
-    label, mine, right = seen.probes[k].label, seen.mine[k], seen.right[k]
-    if not (seen.repeats or mine.changed or seen.is_first_again(k)):
-        label = f"{seen.probes[0].label}, called once more"
-        mine, right = seen.again[0], seen.right[0]
+    label, mine, right = evidence.probes[k].label, evidence.mine[k], evidence.right[k]
+    if not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
+        label = f"{evidence.probes[0].label}, called once more"
+        mine, right = evidence.again[0], evidence.right[0]
     said, numbers = difference(label, mine, right)
     if not mine.changed:
         return said, numbers
-    sentence, table = _argument(label, seen.probes[k], mine.changed)
+    sentence, table = _argument(label, evidence.probes[k], mine.changed)
     if same(mine.unchanged, right):
         return sentence, table
     if table is None:

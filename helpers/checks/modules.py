@@ -235,7 +235,7 @@ def learning(loss, given, *others):
     return Observed({LEARNS: False})
 
 
-CUT_OFF = {"gradient cut": detected(lambda seen: seen.fact(LEARNS) is False)}
+CUT_OFF = {"gradient cut": detected(lambda evidence: evidence.fact(LEARNS) is False)}
 
 
 def drawing(cls, inputs, sizes, matrices):
@@ -303,37 +303,39 @@ def _gradients(output, parameters):
 # --- mistakes ---
 
 
-def _differs_in_training(seen):
+def _differs_in_training(evidence):
     """Without dropout, too?"""
-    return seen.fact(LIKE_TRAINING) is False and any(
-        LIKE_TRAINING in (result.observed or ()) for result in seen.all_in(NothingDropped)
+    return evidence.fact(LIKE_TRAINING) is False and any(
+        LIKE_TRAINING in (result.observed or ()) for result in evidence.all_in(NothingDropped)
     )
 
 
 def _has(fact):
-    return lambda seen: bool(seen.fact(fact))
+    return lambda evidence: bool(evidence.fact(fact))
 
 
-def _cut(seen):
+def _cut(evidence):
     """Does a gradient not reach all that is to learn?"""
-    learns_less = seen.fact("matrices that learn") in (0, 1, 2)
-    return learns_less or seen.fact("a gradient reaches the words") is False
+    learns_less = evidence.fact("matrices that learn") in (0, 1, 2)
+    return learns_less or evidence.fact("a gradient reaches the words") is False
 
 
-def _more_to_train(seen):
-    return (seen.fact(BESIDE) or 0) > 0 or (seen.fact("matrices (d_in, d_out) to train") or 0) > 3
+def _more_to_train(evidence):
+    return (evidence.fact(BESIDE) or 0) > 0 or (
+        evidence.fact("matrices (d_in, d_out) to train") or 0
+    ) > 3
 
 
 # Mistakes in what a class does with its matrices, whatever its formula.
 KEEPING = {
     "super().__init__() forgotten": detected(
-        lambda seen: seen.raises(AttributeError, "before Module.__init__() call")
+        lambda evidence: evidence.raises(AttributeError, "before Module.__init__() call")
     ),
     "Python list of layers": detected(_has("matrices in a Python list")),
     "plain tensors as weights": detected(_has("matrices in plain tensors")),
     "requires_grad=False left in": detected(_has("matrices that are frozen")),
     "new random weights in forward": detected(
-        lambda seen: bool(seen.measured(drawing, "matrices drawn in forward"))
+        lambda evidence: bool(evidence.measured(drawing, "matrices drawn in forward"))
     ),
     "gradient cut": detected(_cut),
     "dropout not asked for": cured(NothingDropped),
@@ -341,5 +343,7 @@ KEEPING = {
     "changed by earlier calls": detected(_has(CHANGES)),
     "keeps more at each call": detected(_has(GROWS)),
     "more to train than asked for": detected(_more_to_train),
-    "the same matrices in every module": detected(lambda seen: bool(seen.measured(birth, ALIKE))),
+    "the same matrices in every module": detected(
+        lambda evidence: bool(evidence.measured(birth, ALIKE))
+    ),
 }

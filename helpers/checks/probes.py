@@ -122,8 +122,8 @@ def wide(*args, **least):
         sizes = sizes | {name: max(size, sizes[name]) for name, size in least.items()}
         steps, used = count(3, 2), _Used(sizes)
         made = tuple(x(used, next(steps)) if callable(x) else used[x] for x in args)
-        told = ", ".join(f"{name} = {used[name]}" for name in used.names if name != "far")
-        yield Probe(f"numbers with {told}", made, if_right=True)
+        sizes = ", ".join(f"{name} = {used[name]}" for name in used.names if name != "far")
+        yield Probe(f"numbers with {sizes}", made, if_right=True)
 
 
 class _Used(dict):

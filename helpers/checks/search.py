@@ -17,7 +17,7 @@ class Move:
     choice: dict
 
 
-def apart(*choices):
+def independent(*choices):
     """Are these choices in different stages, so that all can be made?"""
     return sum(map(len, choices)) == len({stage for choice in choices for stage in choice})
 
@@ -88,5 +88,5 @@ class Search:
         before = {earlier for earlier, _ in self._stages[:stage]}
         for m, move in enumerate(self.moves):
             begins = name in move.choice and not before & move.choice.keys()
-            if begins and apart(*choices, move.choice):
+            if begins and independent(*choices, move.choice):
                 yield (*chosen, m), move.choice[name]

@@ -19,26 +19,26 @@ from .texts import Fact, contents
 MOST, SECONDS = 400, 1.0  # so many changes are tried, and so long a processor works on them
 
 
-def mended(seen):
+def mended(evidence):
     """[Fact] on a small change of the student's code that makes everything right, or []."""
-    tree = None if seen.mine[-1].stopped else seen.tree
+    tree = None if evidence.mine[-1].stopped else evidence.tree
     if tree is None or _all(tree, ast.While):
         return []  # a changed `while` may never end
-    changes = chain.from_iterable(slip(tree, seen) for slip in SLIPS)
+    changes = chain.from_iterable(slip(tree, evidence) for slip in SLIPS)
     found = []
 
     def look():
         end = time.thread_time() + SECONDS
         for what, advice, pairs in islice(changes, MOST):
-            if seen.right_with(_changed(tree, pairs)):
+            if evidence.right_with(_changed(tree, pairs)):
                 why = "With one small change to your code, everything is right."
                 # If it is right as it is, then its own cells have left something behind.
-                found.extend([] if seen.right_with(tree) else [Fact(what, advice, why)])
+                found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
                 return
             if time.thread_time() > end:
                 return
 
-    seen.call(look)  # as one call: a thread for each would take longer than the tries
+    evidence.call(look)  # as one call: a thread for each would take longer than the tries
     return found
 
 
@@ -105,9 +105,9 @@ def _is_name(node, *names):
 def _in_the_table(*kinds):
     """A slip of slips.toml: its pattern is found, and another is put there."""
 
-    def slip(tree, seen):
+    def slip(tree, evidence):
         for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in kinds):
-            if re.search(entry.get("unless", "(?!)"), seen.code):
+            if re.search(entry.get("unless", "(?!)"), evidence.code):
                 continue
             for line in entry["write"]:
                 pattern, new = map(_code, line.split("  ->  "))
@@ -137,14 +137,14 @@ def _fits(pattern, part, holds):
     return all(_fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
 
 
-def _power(tree, seen):
+def _power(tree, evidence):
     if _all(tree, ast.BitXor):
         # As text, because ** binds tighter than ^.
         new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
         yield "^ is not a power in Python.", "write ** instead of ^.", [(tree, new)]
 
 
-def _return_in_a_loop(tree, seen):
+def _return_in_a_loop(tree, evidence):
     for body, k, loop in _loops(tree):
         for inner in _lists(loop):
             for end in (x for x in inner if isinstance(x, ast.Return)):
@@ -154,7 +154,7 @@ def _return_in_a_loop(tree, seen):
                 yield "`return` inside the loop ends it in its first round.", advice, [(body, new)]
 
 
-def _start_outside_the_loop(tree, seen):
+def _start_outside_the_loop(tree, evidence):
     for body, k, loop in _loops(tree):
         for start in (x for x in body[:k] if isinstance(x, ast.Assign)):
             for within in _all(loop, ast.For):
@@ -165,8 +165,8 @@ def _start_outside_the_loop(tree, seen):
                 yield "each round carries on from where the last one ended.", advice, [(body, new)]
 
 
-def _kept_between_calls(tree, seen):
-    space = own_functions(seen.answer)[0].__globals__
+def _kept_between_calls(tree, evidence):
+    space = own_functions(evidence.answer)[0].__globals__
     advice = "write {} as the first line of the function."
     for function, _ in _functions(tree):
         if function.args.defaults and not isinstance(function.args.defaults[-1], ast.Constant):
@@ -186,7 +186,7 @@ def _kept_between_calls(tree, seen):
                 yield what, advice.format(_said(start)), [(function.body, [start, *rest])]
 
 
-def _no_return(tree, seen):
+def _no_return(tree, evidence):
     for function, _ in _functions(tree):
         if function.name != "__init__" and not _all(function, ast.Return):
             last, body = function.body[-1], function.body
@@ -197,9 +197,9 @@ def _no_return(tree, seen):
                 yield "nothing is returned.", f"end with {_said(new)}.", [(body, [*body, new])]
 
 
-def _without_self(tree, seen):
+def _without_self(tree, evidence):
     selves = {n.attr for n in _all(tree, ast.Attribute) if _is_name(n.value, "self")}
-    methods = [f for f in _functions(tree) if seen.exercise.is_class]
+    methods = [f for f in _functions(tree) if evidence.exercise.is_class]
     starts = [n for f, _ in methods if f.name == "__init__" for n in _all(f, ast.Name)]
     own = selves | {n.id for n in starts if isinstance(n.ctx, ast.Store)}
     groups = []
@@ -216,8 +216,8 @@ def _without_self(tree, seen):
         yield f"self. is missing in {method}.", advice, pairs
 
 
-def _wrong_name(tree, seen):
-    methods = tree.body[0].body if seen.exercise.is_class else []
+def _wrong_name(tree, evidence):
+    methods = tree.body[0].body if evidence.exercise.is_class else []
     names = [method.name for method in methods]
     for wanted, method in product({"__init__", "forward"}.difference(names), methods):
         new = copy.copy(method)
@@ -231,24 +231,24 @@ def _wrong_name(tree, seen):
             yield f"{wanted} is inside {method.name}.", advice, [(methods, new)]
 
 
-def _names_from_above(tree, seen):
-    for (function, args), name in product(_functions(tree), data_from_above(seen.answer)):
+def _names_from_above(tree, evidence):
+    for (function, args), name in product(_functions(tree), data_from_above(evidence.answer)):
         for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
             pairs = [(n, _code(value)) for n in _all(function, ast.Name) if n.id == name]
             what = f"{name} is a name from a cell above, not one of the arguments."
             yield what, f"write {value} instead of {name}.", pairs
 
 
-def _written_sizes(tree, seen):
+def _written_sizes(tree, evidence):
     integers = [c for c in _all(tree, ast.Constant) if type(c.value) is int and c.value > 1]
     options = {}
-    if seen.exercise.is_class:
+    if evidence.exercise.is_class:
         made_with = next((args for f, args in _functions(tree) if f.name == "__init__"), [])
         options = {c.value: made_with for c in integers}
-    for name, x in zip(_arguments(tree), seen.probes[0].args, strict=False):
+    for name, x in zip(_arguments(tree), evidence.probes[0].args, strict=False):
         sizes = enumerate(x.shape if torch.is_tensor(x) else ())
         for size, said in (*((s, f"{name}.shape[{d}]") for d, s in sizes), (x, name)):
-            if type(size) in (int, float) and not seen.exercise.is_class:
+            if type(size) in (int, float) and not evidence.exercise.is_class:
                 options.setdefault(size, []).append(said)
     written = sorted({c.value for c in integers}.intersection(options))
     for values in chain.from_iterable(combinations(written, k) for k in (1, 2, 3)):
@@ -260,8 +260,8 @@ def _written_sizes(tree, seen):
             yield what, f"write {advice}.", pairs
 
 
-def _exchanged(tree, seen):
-    asked = list(inspect.signature(seen.exercise.reference).parameters)
+def _exchanged(tree, evidence):
+    asked = list(inspect.signature(evidence.exercise.reference).parameters)
     for function, names in _functions(tree):
         if names != asked and sorted(names) == sorted(asked):  # the exercise's signature stays
             args = sorted(function.args.args, key=lambda arg: [*asked, arg.arg].index(arg.arg))
@@ -276,7 +276,7 @@ def _exchanged(tree, seen):
             yield _for("two arguments are swapped.", call, _changed(call, [(a, b), (b, a)]))
 
 
-def _dimensions(tree, seen):
+def _dimensions(tree, evidence):
     for old in _all(tree, ast.Call):
         name = getattr(old.func, "attr", "")
         if name in "softmax log_softmax sum mean max amax norm cumsum argmax stack cat".split():
@@ -296,7 +296,7 @@ def _dimensions(tree, seen):
                     yield _for(what, old, ast.Call(old.func, args, keep))
 
 
-def _calls(tree, seen):
+def _calls(tree, evidence):
     called = {id(call.func) for call in _all(tree, ast.Call)}
     for old in _all(tree, ast.Attribute):
         if _is_name(old.value, "math", "np", "numpy"):
@@ -311,7 +311,7 @@ def _calls(tree, seen):
             yield _for(f"{name} accepts tensors only.", old, _changed(old, [(old.args[0], new)]))
 
 
-def _another_index(tree, seen):
+def _another_index(tree, evidence):
     counted = [n.id for loop in _all(tree, ast.For) for n in _all(loop.target, ast.Name)]
     names = dict.fromkeys([*counted, *_arguments(tree)])
     for old in _all(tree, ast.Subscript):
@@ -324,7 +324,7 @@ def _another_index(tree, seen):
             yield _for("the loop ends at the wrong number.", old, _code(f"range(len({name}))"))
 
 
-def _too_much(tree, seen):
+def _too_much(tree, evidence):
     for body in _lists(tree):
         for k, old in enumerate(body):
             if isinstance(old, ast.Expr | ast.Assign | ast.AugAssign | ast.If):

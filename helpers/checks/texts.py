@@ -11,13 +11,13 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class Text:
-    """why: sentences, may be empty.  advice: a sentence, what to try.  seen: where the mistake
+    """why: sentences, may be empty.  advice: a sentence, what to try.  source: where the mistake
     was seen, or why it is made.  code: a regular expression; where the student's code can be
     read and has nothing like it, the mistake was not made, whatever the numbers are."""
 
     why: str
     advice: str
-    seen: str
+    source: str
     code: str = ""
 
 
@@ -48,12 +48,12 @@ def text_of(mistake, exercise):
         return mistake.text
     name = mistake.name
     entry = contents("mistakes.toml").get(name, {})
-    for key, otherwise in (("try", None), ("why", ""), ("seen", "")):
+    for key, otherwise in (("try", None), ("why", ""), ("source", "")):
         if not isinstance(entry.get(key, otherwise), str):
             raise InputError(f"mistakes.toml has no {key} in words for '{name}' ({exercise}).")
     instead = (other for other in entry.get("instead", ()) if exercise in other["in"])
     entry = {**entry, **_whole(next(instead, {}))}
-    return Text(entry.get("why", ""), entry["try"], entry.get("seen", ""), entry.get("code", ""))
+    return Text(entry.get("why", ""), entry["try"], entry.get("source", ""), entry.get("code", ""))
 
 
 def _whole(other):

@@ -11,14 +11,14 @@ from .texts import contents, text_of
 PRINT = "[0-9a-f]{8}"
 
 
-def fingerprint(seen):
+def fingerprint(evidence):
     """8 hex digits, the same for answers that give the same numbers on all probes; "" where no
     numbers are wrong, because equal errors, or equal facts, have many causes."""
-    numbers = (seen.mine[k].numbers for k in seen.wrong)
+    numbers = (evidence.mine[k].numbers for k in evidence.wrong)
     shown = any(x is not None and bool(x.isfinite().any()) for x in numbers)
-    if not shown or seen.mine[-1].stopped or not seen.repeats:
+    if not shown or evidence.mine[-1].stopped or not evidence.repeats:
         return ""
-    given = repr([_given(result) for result in seen.mine])
+    given = repr([_given(result) for result in evidence.mine])
     return hashlib.sha256(given.encode()).hexdigest()[:8]
 
 
@@ -35,10 +35,10 @@ def _given(result):
     return *given, tuple(result.numbers.shape), round(total * 1000)
 
 
-def named(seen):
+def named(evidence):
     """The Mistake that mistakes.toml says was made in answers that give the same numbers, in a
     tuple; () if it says none."""
-    name = names().get(f"{seen.exercise.name} {fingerprint(seen)}")
+    name = names().get(f"{evidence.exercise.name} {fingerprint(evidence)}")
     return (Mistake((), name),) if name else ()
 
 

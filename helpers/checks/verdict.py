@@ -88,7 +88,7 @@ def as_html(said, passed):
     """The words of said.text() in HTML. What a student's code printed or raised is text in
     it, never markup. Without styles and attributes it still reads from top to bottom."""
     blocks = [_element("p", said.head, f"{LINE};font-weight:bold;font-size:1.1em")]
-    blocks += [_element("p", sentence) for sentence in (said.gone, *said.why)]
+    blocks += [_element("p", sentence) for sentence in (said.fixed, *said.why)]
     blocks += [_table(said.table)] if said.table else []
     if said.advice:
         advice = html.escape(said.advice)

@@ -12,9 +12,9 @@ def write_points(answers, out):
 
     answers: student -> exercise -> Answer.
     """
-    asked = {exercise for its in answers.values() for exercise in its}
+    asked = {exercise for own in answers.values() for exercise in own}
     lessons = {name: x for name, x in exercises_by_lesson().items() if asked & {*x}}
-    table = {student: points(its, lessons) for student, its in answers.items()}
+    table = {student: points(own, lessons) for student, own in answers.items()}
     # In Moodle the teacher chooses what names a student: user name, e-mail address or number.
     moodle = [[name, *("-" if x is None else x for x in row)] for name, row in table.items()]
     _write_csv(out / "moodle.csv", [["Student", *lessons], *moodle])
@@ -28,21 +28,21 @@ def write_points(answers, out):
             "points": dict(zip(lessons, table[student], strict=True)),
             "exercises": {
                 name: {"passed": answer.passed, "mistakes": answer.mistakes}
-                for name, answer in its.items()
+                for name, answer in own.items()
             },
         }
-        for student, its in answers.items()
+        for student, own in answers.items()
     ]
     text = json.dumps(full, indent=1)  # in ASCII: a name may contain a lone surrogate
     (out / "points.json").write_text(text, encoding="utf-8")
 
 
-def points(its, lessons):
+def points(own, lessons):
     """Return for each lesson how many of a student's answers are right; None for a lesson that was
     not handed in."""
     return [
-        sum(name in its and its[name].passed is True for name in names)
-        if not its.keys().isdisjoint(names)
+        sum(name in own and own[name].passed is True for name in names)
+        if not own.keys().isdisjoint(names)
         else None
         for names in lessons.values()
     ]

@@ -189,9 +189,9 @@ def with_points(notebook):
             if marked != cell.source:  # code to repair stays: it is not a stub
                 cell.source = marked
                 cell.metadata["nbgrader"] = METADATA | {"grade_id": found[1], "solution": True}
-            its = {"grade_id": f"{found[1]}_points", "grade": True, "locked": True, "points": 1}
+            own = {"grade_id": f"{found[1]}_points", "grade": True, "locked": True, "points": 1}
             test = v4.new_code_cell(f"assert {found[0]}", id=f"points-{found[1]}")
-            test.metadata["nbgrader"] = METADATA | its
+            test.metadata["nbgrader"] = METADATA | own
             cells.append(test)
     notebook.cells = cells
     return notebook

@@ -18,7 +18,7 @@ def report(runs):
     answers = best(runs)
     lines = []
     for lesson, exercises in exercises_by_lesson().items():
-        here = {name: its for name, its in answers.items() if not its.keys().isdisjoint(exercises)}
+        here = {name: own for name, own in answers.items() if not own.keys().isdisjoint(exercises)}
         if here:
             lines += [lesson, "=" * len(lesson), "", *table(here, exercises)]
             lines += section(UNNAMED, nameless(here, exercises))
@@ -29,9 +29,9 @@ def best(runs):
     """Return student -> exercise -> the best Answer in all notebooks."""
     answers = defaultdict(dict)
     for student, _, notebook in runs:
-        its = answers[student]  # an empty dict for a notebook without answers
+        own = answers[student]  # an empty dict for a notebook without answers
         for exercise, answer in notebook.verdicts.items():
-            keep_best(its, exercise, answer)
+            keep_best(own, exercise, answer)
     return answers
 
 
@@ -41,9 +41,9 @@ def table(answers, exercises, places=None):
     answers: as from best().  places: student -> the exercise that the student is working on.
     """
     made = defaultdict(Counter)  # mistake -> how many made it, in each exercise
-    for its in answers.values():
+    for own in answers.values():
         for exercise in exercises:
-            for name in _mistakes(its.get(exercise)):
+            for name in _mistakes(own.get(exercise)):
                 made[name][exercise] += 1
     order = sorted(made, key=lambda name: (name == NAMELESS, -made[name].total(), name))
     numbers = {name: str(k) for k, name in enumerate(order, start=1)} | {NAMELESS: NAMELESS}
@@ -80,8 +80,8 @@ def nameless(answers, exercises):
     without numbers, get the same verdict."""
     groups = defaultdict(list)
     for exercise in exercises:
-        for student, its in answers.items():
-            match its.get(exercise):
+        for student, own in answers.items():
+            match own.get(exercise):
                 case (False, (), (digits, said), *_):
                     known = re.fullmatch(PRINT, digits)
                     group = (f"{exercise} {digits}", "") if known else (exercise, said)

@@ -96,7 +96,7 @@ class Class:
         for lesson, exercises in exercises_by_lesson().items():
             answers = {name: now[name][2] for name in sorted(now) if now[name][1] == lesson}
             if answers:
-                places = {name: _place(its) for name, its in answers.items()}
+                places = {name: _place(own) for name, own in answers.items()}
                 lines += [f"{lesson}   (> is here)", *table(answers, exercises, places)]
         if self.hide_names:
             left_out = [f"{len(left_out)} links or folders were not read."] if left_out else []
@@ -119,9 +119,9 @@ def _answers(notebook):
     return "", {}
 
 
-def _place(its):
+def _place(own):
     """Return the exercise that was checked last or, if it is right, the first that is not."""
-    left = [name for name, answer in its.items() if not answer.passed]
-    tried = [name for name, answer in its.items() if answer.passed is not None]
-    last = max(tried, key=lambda name: its[name].at, default="")
+    left = [name for name, answer in own.items() if not answer.passed]
+    tried = [name for name, answer in own.items() if answer.passed is not None]
+    last = max(tried, key=lambda name: own[name].at, default="")
     return last if last in left else next(iter(left), "")

@@ -137,9 +137,9 @@ class Language:
                 "a person and a thing are expected, each with a colour, and a pronoun for one of "
                 "them, as in: the purple man took the blue hat and washed it"
             )
-        its, other = (FIRST, SECOND) if fits[0] else (SECOND, FIRST)
-        its, other = torch.tensor([its]), torch.tensor([other])
-        return Sentences(words[None], words[its, 1], words[other, 1], its, other)
+        own, other = (FIRST, SECOND) if fits[0] else (SECOND, FIRST)
+        own, other = torch.tensor([own]), torch.tensor([other])
+        return Sentences(words[None], words[own, 1], words[other, 1], own, other)
 
 
 def load_language():

@@ -153,10 +153,10 @@ class Pronouns(Task):
     def named(self, words):
         return self.language.write(words)
 
-    def places(self, its, other):
+    def places(self, own, other):
         names = "first the, first noun, verb, second the, second noun, and, act, pronoun"
         stand = {name: at for at, name in enumerate(names.split(", "))}
-        return {"its noun": its, "other noun": other} | stand
+        return {"its noun": own, "other noun": other} | stand
 
     def _sentences(self, s, content, draws):
         others, turns = s.words.clone(), s.other_answer
@@ -171,10 +171,10 @@ class Pronouns(Task):
         made = []
         parts = self.inputs(s.words), self.inputs(others), s.antecedent, s.other, s.answer, turns
         for words, other, *numbers in zip(*parts, strict=True):
-            its, second, answer, turned = map(int, numbers)
+            own, second, answer, turned = map(int, numbers)
             names = self.named(words)
-            form = its, names[-1] == "it"  # the noun's position, and whether it is the thing
-            places = self.places(its, second)
+            form = own, names[-1] == "it"  # the noun's position, and whether it is the thing
+            places = self.places(own, second)
             made.append(Sentence(words, names, places, answer, other, turned, form))
         return made
 
@@ -192,8 +192,8 @@ class TwoLayers(Pronouns):
     def named(self, words):
         return [self.language.words[k] for k in words.tolist()]
 
-    def places(self, its, other):
-        stand = super().places(its, other)
+    def places(self, own, other):
+        stand = super().places(own, other)
         stand = {name: at + (at >= FIRST) + (at >= SECOND) for name, at in stand.items()}
         nouns = [name for name in stand if name.endswith(" noun")]
         return {name.replace("noun", "colour"): stand[name] - 1 for name in nouns} | stand

@@ -69,7 +69,7 @@ def answers(exercise="*", folder=SHOWN):
             yield Answer(path.name.split(".")[0], right, what, names, before, code)
 
 
-def told(answer):
+def verdict_on(answer):
     """Return the Verdict that check() gives on an answer now."""
     forget()  # or the verdict names the mistakes that the answer before had, as fixed
     with capture_output():
@@ -105,6 +105,6 @@ def _code(answer):
 
 
 def _verdict(answer):
-    verdict = told(answer)
+    verdict = verdict_on(answer)
     # screen readers read it when it is unfolded, and do not announce it with the page
     return as_html(verdict.said, verdict.passed).replace(' role="alert"', "")

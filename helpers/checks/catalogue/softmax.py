@@ -64,8 +64,8 @@ def divided(x, dim=-1):
 # --- the stages ---
 
 
-def _overflows_as_python_does(seen):
-    return seen.overflows_like({"exp": exp_is(of_python)})
+def _overflows_as_python_does(evidence):
+    return evidence.overflows_like({"exp": exp_is(of_python)})
 
 
 EXP = Stage(

@@ -44,7 +44,7 @@ ALL_SCORES = Exercise(
     mistakes={
         "multiplied but did not add up": lambda inputs: inputs * inputs,
         "only the diagonal": lambda inputs: (inputs @ inputs.T).diag().diag(),
-        "one row copied": detected(lambda seen: seen.always(is_one_row)),
+        "one row copied": detected(lambda evidence: evidence.always(is_one_row)),
         "half of the table empty": (
             lambda inputs: (inputs @ inputs.T).triu(),
             lambda inputs: (inputs @ inputs.T).tril(-1),

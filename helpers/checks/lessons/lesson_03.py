@@ -15,7 +15,7 @@ from ..probes import exact, numbers, of_inputs, of_query
 from ..results import close, is_one_row, is_prefix
 
 SCALED_ALREADY = (by_root, by(lambda s: 3**0.5))
-NOT_FROM_ZEROS = {"total not started at zero": detected(lambda seen: seen.adds_up)}
+NOT_FROM_ZEROS = {"total not started at zero": detected(lambda evidence: evidence.adds_up)}
 
 
 # --- the context of one word ---
@@ -33,7 +33,7 @@ OF_ONE_WORD = {
 IN_ONE_CONTEXT = {
     **NOT_FROM_ZEROS,
     "the last numbers left out": detected(
-        lambda seen: seen.always(is_prefix) and not seen.always(close)
+        lambda evidence: evidence.always(is_prefix) and not evidence.always(close)
     ),
 }
 
@@ -81,7 +81,7 @@ SELF = Exercise(
         "normalise": {"weights transposed": lambda s: naive(s.scores) / naive(s.scores).sum(-1)},
     },
     mistakes={
-        "one context copied": detected(lambda seen: seen.always(is_one_row)),
+        "one context copied": detected(lambda evidence: evidence.always(is_one_row)),
         **NOT_FROM_ZEROS,
     },
     names={"softmax over the wrong axis": "weights transposed"},

@@ -115,6 +115,6 @@ QKV = Exercise(
     _inputs_and_matrices,
     ATTENTION,
     variants=IN_FORMULA,
-    mistakes={"one context copied": detected(lambda seen: seen.always(is_one_row))},
+    mistakes={"one context copied": detected(lambda evidence: evidence.always(is_one_row))},
 )
 REPAIR_QKV = QKV.called("repair_qkv")

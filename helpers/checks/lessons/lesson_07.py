@@ -89,12 +89,12 @@ def class_probes():
     ]
 
 
-def _full_length_works(seen):
+def _full_length_works(evidence):
     """Is it right if the module is made for as many words as there are?"""
-    k = seen.wrong[0]
-    inputs, (d_in, d_out, _), matrices = seen.probes[k].args
+    k = evidence.wrong[0]
+    inputs, (d_in, d_out, _), matrices = evidence.probes[k].args
     sizes = (d_in, d_out, inputs.shape[-2])
-    return sizes != _SIZES and seen.is_right(k, seen.ask(k, args=(inputs, sizes, matrices)))
+    return sizes != _SIZES and evidence.is_right(k, evidence.ask(k, args=(inputs, sizes, matrices)))
 
 
 CAUSAL_CLASS = Exercise(
@@ -112,10 +112,10 @@ CAUSAL_CLASS = Exercise(
         "normalise": {"softmax over the batch": over(0)},
     },
     mistakes={
-        "mask made trainable": detected(lambda seen: bool(seen.fact("masks to train"))),
+        "mask made trainable": detected(lambda evidence: bool(evidence.fact("masks to train"))),
         **KEEPING,
         "mask not registered": detected(
-            lambda seen: bool(seen.fact("tensors that .to() leaves behind"))
+            lambda evidence: bool(evidence.fact("tensors that .to() leaves behind"))
         ),
         "sequence length fixed": detected(_full_length_works),
     },

@@ -3,7 +3,7 @@
 import torch
 
 from ... import attention
-from ..exercise import Exercise, Probe, told
+from ..exercise import Exercise, Probe, explained
 from ..probes import exact, matrix, shares, wide
 
 # --- interchange ---
@@ -69,7 +69,7 @@ INTERCHANGE = Exercise(
         "all contexts from the other sentence": lambda w, v, o, q, k: w @ o,
         "added, not swapped": _row(lambda w, v, o, q, k: w[q, k] * o[k]),
         "removed, not swapped": _row(lambda w, v, o, q, k: -w[q, k] * v[k]),
-        "the row overwritten": told(
+        "the row overwritten": explained(
             _overwritten(lambda w, o, q, k: w[q, k] * o[k]),
             _overwritten(lambda w, o, q, k: o[k]),
             why="The query lost what it gets from all the other words.",

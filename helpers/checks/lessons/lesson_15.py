@@ -8,7 +8,7 @@ from ... import attention
 from ..catalogue.mask import hide
 from ..catalogue.scale import SCALE_BESIDE_VALUES, SCORE_OF_KEYS
 from ..catalogue.whole import of_one_query
-from ..exercise import Exercise, Probe, told
+from ..exercise import Exercise, Probe, explained
 from ..pipeline import Stage
 from ..probes import exact, matrix, scoring, seeded, sentence, wide, words
 from ..results import Observed
@@ -62,14 +62,14 @@ CACHE = Exercise(
         "one text counted": without("batch"),
         "bits instead of bytes": times(8),
         "units other than bytes": tuple(times(1 / unit) for unit in (1024, 2**20, 2**30, 1e3, 1e6)),
-        "queries kept too": told(
+        "queries kept too": explained(
             times(3 / 2),
             why="A query is used once, by its own word, and never again.",
             advice="Count keys and values only: 2 *.",
             source="jalammar/jalammar.github.io#36 (queries listed among what is kept)",
         ),
         "heads counted twice": times("num_kv_heads"),
-        "always 4 bytes": told(
+        "always 4 bytes": explained(
             lambda *sizes: times(4)(*sizes) / sizes[-2],
             why="A float16 number takes 2 bytes, not 4.",
             advice="Use bytes_per_number.",
@@ -230,12 +230,12 @@ MASK = Exercise(
     first_is_tensor=False,
     mistakes={
         "numbers instead of True and False": replace(
-            told(
+            explained(
                 why="scaled_dot_product_attention ADDS a mask of numbers to the scores.",
                 advice="Return True and False: what does .bool() do?",
                 source="torch.ones(...).tril(...) is a mask of floats",
             ),
-            detect=lambda seen: seen.fact(TRUTHS) is False,
+            detect=lambda evidence: evidence.fact(TRUTHS) is False,
         ),
         "aligned at the upper left": lambda cached, new: _past(new, cached + new),
         "True and False swapped": lambda cached, new: ~_sees(cached, new),
