@@ -49,6 +49,28 @@ def of_shapes(mine, right):
                 )
 
 
+def size_to_look_for(evidence, k):
+    """Advice on a wrong shape that nothing else explains: which size, and what it should be."""
+    shapes = [
+        (evidence.mine[j].numbers.shape, evidence.right[j].numbers.shape)
+        for j in evidence.wrong
+        if evidence.mine[j].numbers is not None
+    ]
+    if len({mine for mine, _ in shapes}) == 1 < len({right for _, right in shapes}):
+        return "take sizes from the arguments: your result has this shape whatever they are."
+    mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
+    if len(mine) != len(right):
+        step = "should add up or pick a part" if len(mine) > len(right) else "loses one"
+        asked = f"{len(right)} dimension{'s' * (len(right) != 1)}"
+        return (
+            f"the answer has {asked}, what you return has {len(mine)}: find the step that {step}."
+        )
+    dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
+    names = evidence.exercise.signature.rpartition("-> (")[2].strip("),").split(", ")
+    size = f"{names[dim]}, here {right[dim]}" if len(names) == len(right) else right[dim]
+    return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
+
+
 def _tensors(probe, names):
     """Pairs of the name and the numbers of each argument that is a tensor of decimals."""
     pairs = zip(names, probe.args, strict=False)
@@ -56,22 +78,12 @@ def _tensors(probe, names):
 
 
 def _an_argument(cases, names, evidence):
-    """Is it an argument, or the right answer with an argument added or taken away?"""
+    """Is it one of the arguments?"""
     for name in names:
         given = [dict(_tensors(probe, names)).get(name) for _, _, probe in cases]
-        if any(x is None for x in given):
-            continue
-        pairs = list(zip(cases, given, strict=True))
-        if all(close(mine, x) for (mine, _, _), x in pairs):
+        pairs = zip(cases, given, strict=True)
+        if all(x is not None and close(mine, x) for (mine, _, _), x in pairs):
             yield Fact(f"it returned {name} unchanged.", "return what you computed from it.")
-        if any(x.shape != right.shape for (_, right, _), x in pairs):
-            continue
-        if all(close(mine - right, x) for (mine, right, _), x in pairs):
-            why = f"Yours minus the right answer is exactly {name}."
-            yield Fact(f"{name} is added to the answer.", f"find where you add {name}.", why)
-        if all(close(right - mine, x) for (mine, right, _), x in pairs):
-            why = f"The right answer minus yours is exactly {name}."
-            yield Fact(f"{name} is missing from the answer.", f"find where you lose {name}.", why)
 
 
 def _another_order(cases, names, evidence):
@@ -107,17 +119,10 @@ def _products_missing(cases, names, evidence):
 
 
 def _always_more(cases, names, evidence):
-    """Is the difference the same number everywhere, or the same in every row?"""
+    """Is the difference the same in every row?"""
     differs = [mine - right for mine, right, _ in cases]
     if any(d.numel() < 3 or not d.isfinite().all() or close(d, 0 * d) for d in differs):
         return
-    if all(close(d, d.flatten()[0].expand_as(d)) for d in differs):
-        first = differs[0].flatten()[0]
-        yield Fact(
-            "every number is wrong by the same amount.",
-            "find what you add to every number, or leave out of it.",
-            f"Each is {number(abs(first))} too {'large' if first > 0 else 'small'}.",
-        )
     rows = [d.reshape(-1, d.shape[-1]) for d in differs if d.dim() > 1]
     if len(rows) == len(differs) and all(len(d) > 1 and close(d, d[:1] + 0 * d) for d in rows):
         yield Fact(

@@ -5,7 +5,7 @@ import re
 from itertools import chain
 
 from .code import reads
-from .direction import of_shapes, relations
+from .direction import of_shapes, relations, size_to_look_for
 from .hints import after_error, fixed
 from .message import number
 from .results import factor
@@ -14,6 +14,9 @@ from .texts import Fact
 
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
+
+# softmax first, and what is hidden taken out of its weights
+HIDDEN_AFTER = re.compile(r"(?s)softmax\(.*(tril\(|masked_fill\([^)]*, 0).*/.*sum\(")
 
 
 def fact_of(evidence):
@@ -56,7 +59,7 @@ def _calls(evidence, k):
         yield Fact("it does not do what the exercise asks for.", _to_see(mine.observed))
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(mine.numbers, evidence.right[k].numbers)
-        advice = fixed(evidence) or "print the shape after each step."
+        advice = fixed(evidence) or size_to_look_for(evidence, k)
         if mine.numbers.dim() == 0:
             advice = "check whether `return` is inside the loop, or you add up too much."
         yield Fact("wrong shape.", advice, asked)
@@ -73,7 +76,9 @@ def _numbers(evidence, k):
     if bad := int((~got.isfinite()).sum()):
         yield Fact(
             f"{bad} of {got.numel()} numbers are {'NaN' if got.isnan().any() else 'infinite'}.",
-            "for NaN, look for 0 / 0, 0 * inf, inf - inf, or memory never written to; for "
+            "hide the scores before softmax: after it, all that you keep of a row may be 0."
+            if HIDDEN_AFTER.search(evidence.code)
+            else "for NaN, look for 0 / 0, 0 * inf, inf - inf, or memory never written to; for "
             "infinity, exp of more than 88, a division by 0, or an inf that you wrote yourself.",
         )
     if times := factor(evidence.mine, evidence.right):
