@@ -282,6 +282,18 @@ def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
     assert words in " ".join(verdict.message.split())
 
 
+TWO_ROWS = """
+class Mine(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        for name in ("W_query", "W_key", "W_value"):
+            self.register_parameter(name, nn.Parameter(torch.rand(d_in, d_out)))
+
+    def forward(self, x):
+        return (x @ self.W_value)[:2]
+"""
+
+
 @pytest.mark.parametrize(
     "exercise, code, words",
     [
@@ -300,6 +312,13 @@ def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
         ("scores", "def mine(x, k): return x[len(x)]", "the last one allowed is 5"),
         ("scores", "def mine(x, k): return torch.zeros(len(x) / 2) + 1", "Write // instead of /"),
+        ("next_chances", "def mine(s, t): return s[:, -1, :]", "Use fewer indices"),
+        ("SelfAttention", TWO_ROWS, "size of dimension 0. It is 2, but should be 7."),
+        (
+            "causal_weights",
+            "def mine(s, d):\n w = (s / d**0.5).softmax(-1).tril()\n return w / w.sum(-1, True)",
+            "Hide the scores before softmax",
+        ),
     ],
 )
 def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):

@@ -217,7 +217,7 @@ def attend(root=True, dim=-1, turned=False, winner=False):
 
 
 def fixed(name, code):
-    """What a check says to be gone: the line, or ""."""
+    """What a check says to be fixed: the line, or ""."""
     lines = check(name, code).message.splitlines()
     return next((line.strip() for line in lines if "Fixed:" in line), "")
 

@@ -4,6 +4,7 @@ Each fact holds on every probe that is wrong, and is said with the numbers of th
 """
 
 import inspect
+import re
 from itertools import combinations_with_replacement as combinations
 from itertools import product as it_product
 from math import prod
@@ -51,12 +52,9 @@ def of_shapes(mine, right):
 
 def size_to_look_for(evidence, k):
     """Advice on a wrong shape that nothing else explains: which size, and what it should be."""
-    shapes = [
-        (evidence.mine[j].numbers.shape, evidence.right[j].numbers.shape)
-        for j in evidence.wrong
-        if evidence.mine[j].numbers is not None
-    ]
-    if len({mine for mine, _ in shapes}) == 1 < len({right for _, right in shapes}):
+    given = [j for j in evidence.wrong if evidence.mine[j].numbers is not None]
+    ours = {evidence.right[j].numbers.shape for j in given}
+    if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
         return "take sizes from the arguments: your result has this shape whatever they are."
     mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
     if len(mine) != len(right):
@@ -66,8 +64,8 @@ def size_to_look_for(evidence, k):
             f"the answer has {asked}, what you return has {len(mine)}: find the step that {step}."
         )
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
-    names = evidence.exercise.signature.rpartition("-> (")[2].strip("),").split(", ")
-    size = f"{names[dim]}, here {right[dim]}" if len(names) == len(right) else right[dim]
+    asked = re.search(r"-> \((.+?),?\)$", evidence.exercise.signature)  # a class says no shape
+    size = f"{asked[1].split(', ')[dim]}, here {right[dim]}" if asked else right[dim]
     return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
 
 

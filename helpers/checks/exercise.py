@@ -7,7 +7,7 @@ A table has the name of a mistake on the left and the code that makes it on the 
 The code is called like the exercise; in the table of a stage it takes the state, see
 pipeline.py. Several ways to make the same mistake stand in a tuple, and a way that needs several
 stages is a dict from stage to variant. What is said about a mistake of one exercise stands beside
-its code, told(...); about one that several offer, under its name in mistakes.toml.
+its code, explained(...); about one that several offer, under its name in mistakes.toml.
 """
 
 import inspect

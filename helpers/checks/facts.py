@@ -6,7 +6,7 @@ from itertools import chain
 
 from .code import reads
 from .direction import of_shapes, relations, size_to_look_for
-from .hints import after_error, fixed
+from .hints import after_error, fixed_sizes, known_advice
 from .message import number
 from .results import factor
 from .slips import mended
@@ -15,9 +15,6 @@ from .texts import Fact
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 
-# softmax first, and what is hidden taken out of its weights
-HIDDEN_AFTER = re.compile(r"(?s)softmax\(.*(tril\(|masked_fill\([^)]*, 0).*/.*sum\(")
-
 
 def fact_of(evidence):
     """Return the Fact that tells most about the first probe that is wrong."""
@@ -25,7 +22,7 @@ def fact_of(evidence):
     looks = _calls, _numbers, _weights, _arguments, _rows
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
     by_hand = "work out one of these numbers by hand, and compare your code with it step by step."
-    fixed_size = evidence.exercise.kind != "weights" and fixed(evidence)
+    fixed_size = evidence.exercise.kind != "weights" and fixed_sizes(evidence)
     last = [Fact("the numbers are wrong.", fixed_size)] if fixed_size else relations(evidence)
     nothing = [Fact("the numbers are wrong.", by_hand)]
     return next(chain(mended(evidence), seen_so, last, nothing))
@@ -59,9 +56,10 @@ def _calls(evidence, k):
         yield Fact("it does not do what the exercise asks for.", _to_see(mine.observed))
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(mine.numbers, evidence.right[k].numbers)
-        advice = fixed(evidence) or size_to_look_for(evidence, k)
         if mine.numbers.dim() == 0:
             advice = "check whether `return` is inside the loop, or you add up too much."
+        else:
+            advice = fixed_sizes(evidence) or size_to_look_for(evidence, k)
         yield Fact("wrong shape.", advice, asked)
 
 
@@ -74,13 +72,8 @@ def _to_see(facts):
 def _numbers(evidence, k):
     got = evidence.mine[k].numbers
     if bad := int((~got.isfinite()).sum()):
-        yield Fact(
-            f"{bad} of {got.numel()} numbers are {'NaN' if got.isnan().any() else 'infinite'}.",
-            "hide the scores before softmax: after it, all that you keep of a row may be 0."
-            if HIDDEN_AFTER.search(evidence.code)
-            else "for NaN, look for 0 / 0, 0 * inf, inf - inf, or memory never written to; for "
-            "infinity, exp of more than 88, a division by 0, or an inf that you wrote yourself.",
-        )
+        what = f"{bad} of {got.numel()} numbers are {'NaN' if got.isnan().any() else 'infinite'}."
+        yield Fact(what, known_advice(what, evidence))
     if times := factor(evidence.mine, evidence.right):
         yield Fact(
             f"your answer is always {times:.4g} times the right one.",

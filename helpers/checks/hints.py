@@ -17,12 +17,11 @@ def after_error(error, evidence):
     text = f"{type(error).__name__}: {error}"
     if said := _meant(error, evidence):
         return said
-    for entry in contents("slips.toml")["errors"]:
-        if re.search(entry["words"], text) and re.search(entry.get("code", ""), evidence.code):
-            return entry["try"]
+    if said := known_advice(text, evidence):
+        return said
     if isinstance(error, OverflowError) and evidence.exercise.kind != "scores":
         return "subtract the LARGEST score first: math.exp overflows above 709."
-    if said := fixed(evidence):
+    if said := fixed_sizes(evidence):
         return said
     if found := re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", text):
         last = int(found[2]) - 1
@@ -38,6 +37,14 @@ def after_error(error, evidence):
     return "print what goes into that line, just before it runs."
 
 
+def known_advice(text, evidence):
+    """Return what slips.toml says to try after these words, with this code; or ""."""
+    for entry in contents("slips.toml")["errors"]:
+        if re.search(entry["words"], text) and re.search(entry.get("code", ""), evidence.code):
+            return entry["try"]
+    return ""
+
+
 def _meant(error, evidence):
     """Return "did you mean ...?" for a name that is misspelt; "" where no known one is near it."""
     name = getattr(error, "name", None)
@@ -50,11 +57,8 @@ def _meant(error, evidence):
     near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
     if near:
         return f"did you mean `{near[0]}`? `{name}` is not defined there."
-    if (
-        isinstance(error, NameError)
-        and not evidence.exercise.is_class
-        and name not in ("self", "inf")
-    ):
+    plain = not evidence.exercise.is_class and name not in ("self", "inf")
+    if isinstance(error, NameError) and plain:
         return f"`{name}` is not defined: compute it from the arguments, {evidence.exercise.takes}."
     return ""
 
@@ -127,7 +131,7 @@ def _written(evidence):
     return {x.value for x in found - dims}
 
 
-def fixed(evidence):
+def fixed_sizes(evidence):
     """What to try where only the first probe is right, as far as the code shows it; or ""."""
     if not evidence.only_first:
         return ""

@@ -37,7 +37,7 @@ class Table:
 class Message:
     """What a verdict says, in this order, be it as plain text or as HTML; all may be empty.
 
-    head: mark, exercise, what is wrong.  gone: what is no longer wrong.  why: sentences.
+    head: mark, exercise, what is wrong.  fixed: what is no longer wrong.  why: sentences.
     table: the numbers.  advice: what to try.  after: what else there is to say.
     printed: a sentence, then lines that the student's code printed.
     """
@@ -80,7 +80,7 @@ def failure(evidence, found, fact=None, fixed=()):
     found: the mistakes that are established, in the order in which the computation runs. The
     first is told, the others are counted.  fact: the Fact that is told if there are none; else
     the one whose advice is given, because that of the first mistake was not enough.
-    gone: names of those that were told before and are established not to be there now.
+    fixed: names of those that were told before and are established not to be there now.
     """
     exercise, k = evidence.exercise, evidence.wrong[0]
     if found:

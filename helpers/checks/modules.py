@@ -321,9 +321,8 @@ def _cut(evidence):
 
 
 def _more_to_train(evidence):
-    return (evidence.fact(BESIDE) or 0) > 0 or (
-        evidence.fact("matrices (d_in, d_out) to train") or 0
-    ) > 3
+    matrices = evidence.fact("matrices (d_in, d_out) to train")
+    return (evidence.fact(BESIDE) or 0) > 0 or (matrices or 0) > 3
 
 
 # Mistakes in what a class does with its matrices, whatever its formula.
