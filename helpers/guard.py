@@ -22,7 +22,7 @@ from .errors import InputError
 SECONDS = 10  # how long a reader's function may take before it is stopped
 KEPT = 2000  # characters of its printed output, or of its error, that are kept
 DEPTH = 200  # innermost calls that are searched for the reader's line
-STOPS = 20  # attempts to stop it
+STOPS = 20  # attempts to stop a function
 # code that the reader did not write
 OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
 
@@ -59,8 +59,8 @@ _lock = threading.Lock()
 
 
 class _Router(io.TextIOBase):
-    """stdout or stderr while readers' functions run: what a function prints goes to its own buffer,
-    and what a cell prints meanwhile goes where it always goes."""
+    """A stand-in for stdout or stderr while readers' functions run. What such a function prints
+    goes to its own buffer; what a cell prints meanwhile goes to the usual stream."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -85,9 +85,9 @@ def _no_input():
     raise RuntimeError("input() does not work here: take the value as an argument instead")
 
 
-# What a reader's function gets instead of these. They would end the process (as exit() of IPython
-# does by ask_exit), wait for someone who sees no prompt, or remove the limit that stops a
-# recursion before the memory of the stack is used up.
+# What readers' functions call instead of these. The originals would end the process (IPython's
+# exit() does so through ask_exit), wait for someone who sees no prompt, or remove the limit that
+# stops a recursion before the memory of the stack is used up.
 INSTEAD = {
     (os, "_exit"): _end,
     (os, "abort"): _end,
@@ -102,7 +102,7 @@ def _for_others(instead, genuine):
     process = os.getpid()
 
     def function(*args, **kwargs):
-        # a child made by fork is no kernel, and has to end
+        # a forked child is not the kernel, and has to end
         mine = threading.current_thread() in _buffers and os.getpid() == process
         return instead() if mine else genuine(*args, **kwargs)
 
@@ -136,7 +136,7 @@ def _listen(thread, buffer):
 
 
 def _forget(thread, late):
-    """Restore everything, unless other calls need it.  late: its function may still run."""
+    """Undo _listen(), as far as no other call needs it.  late: the function may still run."""
     with _lock:
         if not (late and thread.is_alive()):
             _buffers.pop(thread, None)
@@ -173,7 +173,7 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
 
 
 class Worker:
-    """A thread that is used for many calls: to start one can take 4 ms on a busy machine."""
+    """A thread reused for many calls, because starting one can take 4 ms on a busy machine."""
 
     def __init__(self):
         self._renew()
@@ -200,13 +200,13 @@ class Worker:
     def _work(jobs):
         while (work := jobs.get()) is not None:
             work()
-            work = None  # or its objects would be kept until the next call
+            work = None  # otherwise its objects would be kept until the next call
 
 
 def _call(fn, seconds=None, after=None, worker=None):
-    """Call fn in the thread of a worker, by default in a new one for this call."""
+    """Call fn in the worker's thread, or in a new one without a worker; return an Outcome."""
     after = after or (lambda: None)
-    if threading.current_thread() in _buffers:  # inside a call, which captures and stops it
+    if threading.current_thread() in _buffers:  # an outer call captures and stops it
         try:
             return Outcome(value=fn())
         except Exception as error:
@@ -215,13 +215,13 @@ def _call(fn, seconds=None, after=None, worker=None):
             after()
     outcome, printed = Outcome(), io.StringIO()
     seconds = SECONDS if seconds is None else seconds
-    with_grad = torch.is_grad_enabled()  # a setting of this thread, which the new one needs
+    with_grad = torch.is_grad_enabled()  # set for each thread: the new one needs it too
 
     def work():
         try:
             with torch.set_grad_enabled(with_grad):
                 outcome.value = fn()
-        except BaseException as error:  # also SystemExit: exit() must not end the class
+        except BaseException as error:  # also SystemExit, which exit() raises
             outcome.error = error
             with suppress(BaseException):  # its message may be computed by the reader's code too
                 str(error), type(error).__name__
@@ -253,7 +253,7 @@ def _call(fn, seconds=None, after=None, worker=None):
 
 
 def _stop(thread):
-    """End a thread by an exception raised in it."""
+    """End a thread by raising _Stop in it, STOPS times at most."""
     for _ in range(STOPS):  # a loop may catch it: try again for a while
         if not thread.is_alive():
             return
@@ -264,8 +264,8 @@ def _stop(thread):
 
 
 class _Stop(SystemExit):
-    """SystemExit, which an `except Exception` in a loop does not catch, and which ends a thread
-    without a message. Code that catches it (`except:`) gets another one on its next line."""
+    """Stops a reader's code. A SystemExit ends a thread without a message, and is not caught by an
+    `except Exception` in a loop. Code that catches it (`except:`) gets another on its next line."""
 
     def __init__(self):
         frame = sys._getframe(1)

@@ -16,15 +16,15 @@ from . import guard
 
 @contextmanager
 def untouched(named):
-    """Restore what student code changes outside itself: the notebook's variables that it names
-    (with the contents of lists, dicts, sets, tensors, arrays and modules), random numbers,
-    warnings, and the settings of torch below. Not restored: default arguments, the
-    process (os, sys), and what objects of the student's own classes hold.
+    """Restore at the end what student code has changed outside itself: the notebook's variables
+    that it names (with the contents of lists, dicts, sets, tensors, arrays and modules), random
+    numbers, warnings, and SETTINGS. Not restored: default arguments, the rest of the process
+    (os, sys), and what objects of the student's own classes hold.
 
-    named: pairs of global variables (a dict) and names in it.
+    named: pairs of a dict of global variables and names in it.
 
     Inside, random numbers and the default type are the same in every check, and torch.empty returns
-    NaN instead of the old contents of the memory. Yields guard.call.
+    NaN instead of old memory. Yields a call(fn, *args, seconds=None) that works like guard.call.
     """
     with ExitStack() as stack:  # undone in reverse order
         for space, names in named:
@@ -60,7 +60,7 @@ def _call(after, fn, *args, seconds=None):
 
 # Set whether torch.empty returns NaN.
 _set_fill = partial(setattr, torch.utils.deterministic, "fill_uninitialized_memory")
-# Pairs of get() and set(value).
+# Pairs of a getter and a setter.
 SETTINGS = (
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
@@ -83,14 +83,14 @@ def _set(values):
 
 
 def plain(tensor):
-    """Return the numbers as a tensor of torch's own class, whatever a student's subclass does."""
+    """Return the tensor, detached and of torch's own class, whatever a student's subclass does."""
     with torch._C.DisableTorchFunctionSubclass():
         return torch.Tensor.detach(tensor)
 
 
 def remember(space, names):
-    """Return a function that restores the variables of these names to their values of now, and
-    deletes new ones.  space: global variables, a dict."""
+    """Return a function that gives all variables in space (a dict) their present values back, with
+    the present contents of those in names, and deletes new ones."""
     before, visited = dict(space), set()
     kept = [_kept(before[name], visited) for name in names if name in before]
 

@@ -1,28 +1,28 @@
-"""A live view without a browser: what its page asks, and what it gets."""
+"""Stand in for the page of a live view, without a browser: send its messages, read the answers."""
 
 import json
 import time
 
 
 def as_json(x):
-    """x as the page gets it, bytes as a list: fails if it cannot travel."""
+    """Return x as the page receives it, bytes as a list; fail if JSON cannot carry it."""
     text = json.dumps(x, allow_nan=False, ensure_ascii=False, default=list)
     return json.loads(text.encode("utf-8"))
 
 
 def state(widget):
-    """The picture that a new page gets, which asks for the whole state."""
+    """Return the picture that a new page gets when it asks for the whole state."""
     return as_json(widget.get_state()["picture"])
 
 
 def cells(picture, panel=0):
-    """The texts of a panel's cells, row by row."""
+    """Return the texts of a panel's cells, row by row."""
     texts, width = picture["panels"][panel]["cells"], len(picture["panels"][panel]["columns"])
     return [list(texts[k : k + width]) for k in range(0, len(texts), width)]
 
 
 def wait_for(condition):
-    """For what another thread will do; it fails if that takes five seconds."""
+    """Wait for something that another thread does; fail after five seconds."""
     for _ in range(500):
         if condition():
             return
@@ -31,7 +31,7 @@ def wait_for(condition):
 
 
 def listen(widget):
-    """A list of what the widget tells its page from now on, the bytes beside it put in."""
+    """Return a list that collects what the widget sends its page from now on, colours put in."""
     told = []
 
     def send(content, buffers=()):
@@ -46,13 +46,13 @@ def listen(widget):
 
 
 def arrive(widget, content):
-    """A message of the page, as the kernel hands it on."""
+    """Hand the widget a message of the page, as the kernel does."""
     data = {"method": "custom", "content": content}
     widget.comm.handle_msg({"content": {"data": data}, "buffers": []})
 
 
 def ask(widget, content):
-    """What the page gets for a message."""
+    """Send the widget a message; return the first answer that the page gets."""
     told = listen(widget)
     arrive(widget, content)
     wait_for(lambda: told)
@@ -60,7 +60,7 @@ def ask(widget, content):
 
 
 def change(widget, **changes):
-    """Move controls; returns the picture that the page then shows."""
+    """Move controls; return the picture that the page then shows."""
     picture = ask(widget, {"changes": changes, "turn": "a 1"})["picture"]
     assert picture == state(widget) and picture["turn"] == "a 1"
     return picture

@@ -1,12 +1,12 @@
-"""What attention costs, measured: python tests/bench_attention.py [memory]
+"""Measure what attention costs: python tests/bench_attention.py [memory]
 
-Writes data/attention_times.csv, which lessons 14 and 15 draw, and data/attention_memory.csv,
-which lesson 14 draws, and prints them; with the word memory only the second, in a few seconds.
-One thread, 4 heads of 32 numbers, causal, forward. The shortest of ten calls, and of memory what
-the process took more at its peak than before, each in a process of its own (not on Windows,
-which does not say). Then the time to write words one by one with one module, recomputing
-everything or with a cache. Run it when nothing else runs; memory does not mind. No test looks at
-the times.
+Writes and prints data/attention_times.csv, which lessons 14 and 15 draw, and
+data/attention_memory.csv, which lesson 14 draws; with the word memory only the second, in a few
+seconds. One thread, 4 heads of 32 numbers, causal, forward. Each time is the shortest of ten calls.
+Memory is how far one call raises the peak of its process, measured in a new process each time (not
+on Windows, which does not report it). Then come the times to write words one by one with one
+module, recomputing everything or with a cache, the shortest of three. Run it when nothing else
+runs, for the sake of the times. No test looks at them.
 """
 
 import csv
@@ -24,23 +24,23 @@ from helpers import attention
 from helpers.models import cost
 
 LENGTHS = (128, 512, 1024, 2048, 4096)
-LONG = 2048  # words, where memory is compared
+LONG = 2048  # words in the comparison of memory
 WRITTEN = (32, 64, 128, 256, 512)
 WIDTH = cost.HEADS * cost.HEAD_DIM
 
 
 def one_head(queries, keys, values):
-    """The first head alone, with 2 dims, as the lessons write it."""
+    """Attend with the first head alone, with 2 dimensions, as the lessons write it."""
     return cost.fused(*(x[0, 0] for x in (queries, keys, values)))
 
 
 def dropping(queries, keys, values):
-    """fused with dropout on its weights."""
+    """Attend as cost.fused does, with dropout on the weights."""
     options = dict(is_causal=True, dropout_p=0.1)
     return F.scaled_dot_product_attention(queries, keys, values, **options)
 
 
-# What is measured of memory: (heads, call).
+# Calls whose memory is measured: (heads, function).
 CALLS = {
     "naive": (cost.HEADS, cost.naive),
     "4 dims": (cost.HEADS, cost.fused),
@@ -50,8 +50,8 @@ CALLS = {
 
 
 def peak_mib(attend, n):
-    """What one call takes at its peak, in MiB, in a process that has done nothing else; None
-    where the system does not say."""
+    """Return the memory that one call takes at its peak, in MiB, or None where the system does not
+    report it. The process must have done nothing else before."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:  # Windows
@@ -62,8 +62,8 @@ def peak_mib(attend, n):
         return getrusage(RUSAGE_SELF).ru_maxrss / unit
 
     qkv, small = cost.heads_of(n), cost.heads_of(16)
-    attend(*small)  # what the first call loads does not count
-    # Memory once taken and given back would hide what comes next: fill it first.
+    attend(*small)  # so that what the first call loads does not count
+    # Memory taken earlier and given back would hide what the call takes: fill it first.
     highest, filled = peak(), []
     while peak() <= highest:
         filled.append(torch.ones(2**16))
@@ -84,7 +84,7 @@ def heads(module, words):
 
 
 def recompute(module, words):
-    """Contexts of the words, each from all that there are so far."""
+    """Return the contexts of the words, each recomputed from all words so far."""
     contexts = []
     for t in range(1, words.shape[1] + 1):
         merged = attention.merge_heads(cost.fused(*heads(module, words[:, :t])))
@@ -93,7 +93,7 @@ def recompute(module, words):
 
 
 def with_cache(module, words):
-    """The same; keys and values of earlier words are kept."""
+    """Return the same contexts, keeping the keys and values of earlier words."""
     keys = values = torch.zeros(1, module.num_heads, 0, module.head_dim)
     contexts = []
     for word in words.split(1, dim=1):

@@ -1,13 +1,13 @@
-"""How long from a key press to the painted picture: python tests/bench_explore.py
+"""Measure the time from a key press to the painted picture: python tests/bench_explore.py
 
-Two things in one notebook, in JupyterLab in a real browser, each pressed some times in a row, as
-one steps through values:
+Two things in one notebook, in JupyterLab in a real browser, each pressed several times in a row, as
+a reader steps through values:
   explore    the live picture of a softmax matrix (n, n): up to 16 a table with numbers in all
-             cells, from 64 a canvas; and each kind of drawing
+             cells, for 64 and above a canvas; and each kind of drawing
   floor      a bare number sent to the kernel and back by the same kind of message, with
              nothing to compute and nothing to draw
 A drag is a row of such trips, since at most one question is under way. Ends with code 1 if explore
-takes longer than MOST says. That the picture is the right one, test_live.py holds.
+takes longer than MOST allows. test_live.py checks that the picture is the right one.
 """
 
 import os
@@ -19,8 +19,8 @@ from statistics import mean, median, quantiles
 
 from lab import chromium, jupyterlab, open_notebook, run_all, write
 
-MOST = {6: 1.4, 16: 1.4, 64: 1.5, 512: 3}  # explore takes at most so many floors, by n
-DRAWN = {  # and 1.4 for each of these, of six words
+MOST = {6: 1.4, 16: 1.4, 64: 1.5, 512: 3}  # the longest time of explore, in floors, by n
+DRAWN = {  # drawings of six words, which may take 1.4 floors each
     "arcs": "Arcs(weights(k)[0], range(6), answers={'a': 0.5, 'b': 0.5}, caption=str(k))",
     "shadow": "Shadow(weights(k), range(6), key=k % 6, caption=str(k))",
     "strip": "Strip(weights(k)[0], range(6), caption=str(k))",
@@ -29,17 +29,17 @@ DRAWN = {  # and 1.4 for each of these, of six words
     "step=Tiles.steps[k % 3], caption=str(k))",
 }
 MOST |= dict.fromkeys(DRAWN, 1.4)
-# About half of the server's answers wait 40 ms for the browser's delayed acknowledgement, the bare
-# number's too, and all wait up to 17 ms for the next frame. So the times lie in two heaps, and a
-# median falls now into one and now into the other: means are compared.
+# About half of the server's answers, even the bare number's, wait 40 ms for the browser's delayed
+# acknowledgement, and all wait up to 17 ms for the next frame. So the times form two clusters, and
+# a median falls now into one and now into the other. Means are compared instead.
 SERIES = 14  # of each thing, in random order
-# Pressed in turn, each press would follow a change of the active cell, on which JupyterLab works
-# as long as on a bare number. So many are counted of each series, after a first one that is not.
+# If the two took turns, each press would follow a change of the active cell, which keeps JupyterLab
+# busy as long as a bare number. So a series counts this many presses, after one it does not count.
 IN_A_ROW = 10
-TURN = 140  # up to here go the presses, and down again
+TURN = 140  # presses go up to this value, then down again
 
 
-# A softmax matrix (N, N) that is another for every k
+# A softmax matrix (N, N), different for every k
 WEIGHTS = """
 import numpy as np
 import torch
@@ -159,7 +159,7 @@ def main():
 
 
 def report(results):
-    """Print what was measured and which promises hold; True if one does not."""
+    """Print what was measured and which promises hold; return True if one does not."""
     print("\nkey press to painted frame, ms     n     mean   median     90 %  samples")
     broken = 0
     for n, times in results.items():

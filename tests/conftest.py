@@ -1,4 +1,4 @@
-"""What every test needs: one thread for small tensors, an nbval that waits, a browser."""
+"""Set up what every test needs: one thread for small tensors, an nbval that waits, a browser."""
 
 import os
 import platform
@@ -8,10 +8,10 @@ from unittest.mock import patch
 # Before torch is imported, here and in every kernel: with two threads on a busy machine
 # small tensors become twenty times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# The kernel chooses its own; a foreign one would change what a figure prints.
+# The kernel chooses its own; an inherited one would change what a figure prints.
 os.environ.pop("MPLBACKEND", None)
 os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported: no test needs a network
-# What a lesson prints must not depend on the processor: nbval's kernels compute as an old one
+# What a lesson prints must not depend on the processor: nbval's kernels compute as an old one would
 # (see OLD), and this process as most students' computers do.
 if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
@@ -27,31 +27,31 @@ OLD = {
     "ATEN_CPU_CAPABILITY": "default",
     "MKL_CBWR": "COMPATIBLE",
     "DNNL_MAX_CPU_ISA": "SSE41",
-    "PYTHONHASHSEED": "7",  # nor on the order in which a set is gone through
+    "PYTHONHASHSEED": "7",  # nor must it depend on the order of a set
 }
-# A file's setup starts its kernel.
+# The kernel starts in its file's setup, so it gets these variables.
 IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
 PAGES = ("test_pages.py", "test_present.py", "test_recordings.py", "test_engines.py")
 LONG = (*PAGES, "test_live.py", "test_alive.py", "test_classroom.py", "12_what_weights_explain")
 LONG += ("test_release.py", "test_notebooks.py", ".ipynb", "test_search.py", "test_mistakes.py")
-# Files whose tests share nothing but what is the same for a parameter, such as a lesson.
+# Files whose tests share only what has the same parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_search.py", "test_mistakes.py", "test_learned.py")
 BY_PARAMETER += ("test_cost.py", "test_cache.py")
 
 
 class Scheduling(LoadScopeScheduling):
-    """--dist=loadscope, but a long file that shares no browser is not left to one worker."""
+    """Do as --dist=loadscope, but split a long file that shares no browser among workers."""
 
     def _split_scope(self, nodeid):
         test, _, parameters = nodeid.partition("[")
-        if "test_live.py" in test:  # a browser for half of the lessons, outside CI for all
+        if "test_live.py" in test:  # in CI a browser for half of the lessons, elsewhere one for all
             number = parameters[:2]
             return f"live {CI and (number < '08' if number.isdigit() else 'extra')}"
-        if test.split("::")[0].endswith(PAGES):  # one worker builds the pages, for all of them
+        if test.split("::")[0].endswith(PAGES):  # one worker builds the pages for them all
             return "pages"
         if parameters and test.split("::")[0].endswith(BY_PARAMETER):
-            # of a lesson that is run, and of an exercise, one worker has all: both are remembered
+            # one worker gets all tests of a lesson or an exercise, since it remembers what it ran
             words = parameters.rstrip("]").split("-")
             return "-".join(words[:1] if "_" in words[0] else words[:2])
         return super()._split_scope(nodeid)
@@ -62,7 +62,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    # The longest files first, or one worker waits for the other at the end.
+    # The longest files go first, or at the end one worker waits for another.
     items.sort(
         key=lambda item: next((k for k, f in enumerate(LONG) if f in item.nodeid), len(LONG))
     )
@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(items):
 
 
 def needed(page):
-    """Without a browser (None) what needs its page is skipped, but not in CI."""
+    """Skip a test that needs a page if there is no browser (None); in CI fail instead."""
     if page is None:
         reason = "no Chromium, Chrome or Edge was found on this machine"
         if CI:
@@ -84,17 +84,17 @@ def needed(page):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """(page, address of JupyterLab, its folder, errors that the page reported).
+    """Yield (page, address of JupyterLab, its folder, errors that the page reported).
 
-    One for each file: while it lives, Playwright's event loop runs, and no other may.
+    There is one per file: while it lives, Playwright's event loop runs, and no other loop may.
     """
     with chromium(tmp_path_factory.mktemp("browser")) as page:
         needed(page)
         errors = []
 
         def report(text, where):
-            # JupyterLab has errors of its own, most of them while it opens a notebook; our
-            # code is a module without an address (blob:), or named in the message
+            # JupyterLab has its own errors, most of them while it opens a notebook; our code is a
+            # module without an address (blob:), or it is named in the message
             if re.search("blob:|anywidget|explore|jupyter-widgets", text + where):
                 errors.append(text)
 
@@ -111,12 +111,12 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    """A folder with the pages, see test_recordings.py."""
+    """Return a folder with the pages, see test_recordings.py."""
     from test_recordings import make
 
     return make(tmp_path_factory.mktemp("pages"))
 
 
 def outside(url):
-    """JupyterLab may ask anything of its own server, and nobody else."""
+    """Is this URL anywhere but on JupyterLab's own server, the only one that it may ask?"""
     return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))

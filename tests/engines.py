@@ -1,8 +1,8 @@
-"""Firefox and WebKit as Debian has them, for the tests: each by what it speaks itself.
+"""Drive Firefox and WebKit as Debian packages them, each by the protocol it speaks itself.
 
-Debian has no geckodriver, which Selenium needs, and Playwright drives its own builds only. Both
-engines know the same commands (https://www.w3.org/TR/webdriver2/): WebKit's driver takes them by
-HTTP, Firefox by Marionette, which is the length of a message, a colon, and JSON.
+Debian has no geckodriver, which Selenium needs, and Playwright drives only its own builds. Both
+engines know the same commands (https://www.w3.org/TR/webdriver2/): WebKit's driver takes them over
+HTTP, Firefox over Marionette, where a message is its length, a colon, and JSON.
 """
 
 import http.client
@@ -18,10 +18,10 @@ from pathlib import Path
 from lab import free_port
 
 WIDTH, HEIGHT = 1280, 900
-# All but this machine is behind a proxy that is not there: nothing is fetched from elsewhere.
+# All but this machine is behind a proxy that does not exist, so nothing is fetched from elsewhere.
 NOWHERE = {"proxyType": "manual", "noProxy": ["127.0.0.1"]}
 NOWHERE |= dict.fromkeys(("httpProxy", "sslProxy"), "127.0.0.1:9")
-# JupyterLab's page never counts as loaded.
+# Don't wait for a page to load: JupyterLab's never counts as loaded.
 SESSION = {"pageLoadStrategy": "none", "proxy": NOWHERE}
 PATHS = {
     "SetTimeouts": "timeouts",
@@ -30,7 +30,7 @@ PATHS = {
     "ExecuteAsyncScript": "execute/async",
     "PerformActions": "actions",
 }
-# What was asked for, a value or a function, with its argument; it may be a promise.
+# The script is a value, or a function that gets the argument; its result may be a promise.
 EVALUATE = """
 const [argument, done] = arguments;
 Promise.resolve()
@@ -52,7 +52,7 @@ class Page:
         command("SetWindowRect", width=WIDTH, height=HEIGHT)
 
     def goto(self, url, **_):
-        """The page before it is left at once, so that nobody takes it for the new one."""
+        """Open url. The page before it is left at once, so nothing can take it for the new one."""
         self.command("Navigate", url="about:blank")
         self.wait_for_function("location.href === 'about:blank'")
         self.command("Navigate", url=url)
@@ -73,7 +73,7 @@ class Page:
             try:
                 if self.evaluate(script):
                     return
-            except RuntimeError as late:  # asked while one page made room for another
+            except RuntimeError as late:  # asked while one page replaced another
                 error = late
             time.sleep(0.02)
         raise TimeoutError(f"{script} did not become true: {error}")
@@ -85,14 +85,14 @@ class Page:
         self.evaluate(f"() => {{ {path.read_text(encoding='utf-8')} }}")
 
     def press(self, key):
-        """A key with its code of WebDriver, such as "\\ue014" (the right arrow)."""
+        """Press a key, given by its WebDriver code, such as "\\ue014" (the right arrow)."""
         keys = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
         self.command("PerformActions", actions=[{"type": "key", "id": "keys", "actions": keys}])
 
 
 @contextmanager
 def started(command, folder, **variables):
-    """The file with what a process says, which has a home of its own and is ended."""
+    """Run a command with folder as its home, and end it; yield the file with what it prints."""
     said = folder / f"{Path(command[0]).name}.txt"
     environment = {**os.environ, "HOME": str(folder), **variables}
     with said.open("w") as out, said.with_suffix(".log").open("w") as log:
@@ -108,7 +108,7 @@ def started(command, folder, **variables):
 
 
 def until(what):
-    """What it returns, as soon as it finds what it looks for."""
+    """Call what() until it raises no OSError or ValueError (60 s at most); return its result."""
     end = time.monotonic() + 60
     while True:
         try:
@@ -121,10 +121,10 @@ def until(what):
 
 @contextmanager
 def firefox(folder):
-    """A Page in Firefox, which needs no screen."""
+    """Yield a Page in Firefox, which needs no screen."""
     profile = folder / "profile"
     profile.mkdir()
-    (profile / "user.js").write_text('user_pref("marionette.port", 0);\n')  # any that is free
+    (profile / "user.js").write_text('user_pref("marionette.port", 0);\n')  # any free port
     program = [find_firefox(), "--headless", "--marionette", "--profile", str(profile)]
     with ExitStack() as stack:
         stack.enter_context(started(program, folder))
@@ -144,14 +144,14 @@ def firefox(folder):
                 raise RuntimeError(f"{name}: {error['message']}")
             return answer.get("value")
 
-        receive()  # it says what it is
+        receive()  # it introduces itself
         command("NewSession", **SESSION)
         yield Page(command)
 
 
 @contextmanager
 def webkit(folder):
-    """A Page in the small browser that WebKitGTK brings, on a screen that nobody sees."""
+    """Yield a Page in the small browser that WebKitGTK brings, on a virtual screen."""
     screen = ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp"]
     with ExitStack() as stack:
         said = stack.enter_context(started(screen, folder))

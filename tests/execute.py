@@ -2,8 +2,8 @@
 
 Every cell runs from top to bottom in a fresh kernel. What would differ from one execution
 to the next is left out: times, versions, and the ids of live widgets (whose pictures and
-numbers stay, in an output of their own). A second execution therefore leaves no diff.
-Answers and code that only loads or draws are collapsed: a reader sees them when they are asked for.
+numbers stay, in their own output). A second execution therefore leaves no diff.
+Answers, and code that only loads or draws, are collapsed until a reader opens them.
 """
 
 import os
@@ -26,22 +26,22 @@ METADATA = {
 
 
 def lessons():
-    """The notebooks of the course, in their order; without a number, a notebook is optional."""
+    """Return the paths of the lessons, in order; optional notebooks have no number."""
     return sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 
 
 CI = bool(os.environ.get("CI"))
-# Lessons that have every kind of control and of verdict; extra_views.txt has every kind of picture.
+# Lessons that have every kind of control and verdict; extra_views.txt has every kind of picture.
 THREE = "02", "04", "06"
 
 
 def in_browsers():
-    """The lessons that are tried in browsers: all in CI, elsewhere two, which saves minutes."""
+    """Return the lessons tried in browsers: all in CI, elsewhere two, which saves minutes."""
     return [path for path in lessons() if CI or path.name[:2] in THREE[:2]]
 
 
 def executed(path):
-    """The notebook at path, executed anew and clean; the file stays as it is."""
+    """Execute the notebook at path anew; return it clean, and leave the file as it is."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook,
@@ -56,14 +56,14 @@ def executed(path):
 
 
 def clean(notebook):
-    """Without what a second execution would change; what a lesson needs stays."""
+    """Drop what a second execution would change; collapse answers and what only loads or draws."""
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata = {k: v for k, v in cell.metadata.items() if k in ("tags", "nbgrader")}
         if cell.cell_type == "code":
             cell.outputs = [output for output in map(without_widget, cell.outputs) if output]
     for cell, answers, way in closed(notebook.cells):
-        if answers:  # JupyterLab writes the first line of the first output on what is collapsed
+        if answers:  # a collapsed output shows the first line of the first one: make that empty
             cell.outputs.insert(0, v4.new_output("display_data"))
         hidden = {"outputs_hidden": answers, "source_hidden": bool(way)}
         if hidden := {name: True for name, is_so in hidden.items() if is_so}:
@@ -72,7 +72,7 @@ def clean(notebook):
 
 
 def without_widget(output):
-    """A cell's output without its live widget; None if there was nothing but that."""
+    """Return a cell's output without its live widget; None if there was nothing else."""
     output.get("data", {}).pop(WIDGET, None)
     return output if output.get("data", True) else None
 

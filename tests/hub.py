@@ -1,4 +1,4 @@
-"""A JupyterHub, and a student who works in it by its own interfaces, for test_hub.py."""
+"""Start a JupyterHub for test_hub.py, and use its interfaces as a student who works in it."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from lab import ROOT, free_port
 CONFIG = "helpers/classroom/jupyterhub_config.py"
 PATIENCE = 120  # seconds, on a busy machine
 
-# What a test needs in place of accounts and a login; the rest is the configuration that is tried.
+# What a test needs instead of accounts and a login; the rest is the configuration under test.
 FOR_TESTS = """
 load_subconfig({config!r})
 c.JupyterHub.update(
@@ -35,7 +35,7 @@ c.SimpleLocalProcessSpawner.home_dir_template = {homes!r} + "/{{username}}"
 
 
 def git(folder, *arguments):
-    """Return the output of git in a folder, as somebody with a name."""
+    """Run git in a folder as a user with a name; return what it prints."""
     who = ("-c", "user.name=Teacher", "-c", "user.email=teacher@example.org")
     done = subprocess.run(
         ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
@@ -44,7 +44,7 @@ def git(folder, *arguments):
 
 
 class Hub:
-    """A hub whose files lie in folder.  course: address of the repository that it hands out."""
+    """A hub that keeps its files in folder.  course: address of the repository it hands out."""
 
     def __init__(self, folder, course):
         self.folder, self.course, self.homes = folder, course, folder / "home"
@@ -59,7 +59,7 @@ class Hub:
         )  # fmt: skip
 
     async def start(self):
-        """Until it answers."""
+        """Start the hub and wait until it answers. Raises TimeoutError with its log otherwise."""
         leave_out = ("JUPYTER", "OMP_", "PYTEST")
         environment = {k: v for k, v in os.environ.items() if not k.startswith(leave_out)}
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -77,7 +77,7 @@ class Hub:
         raise TimeoutError(self.log.read_text())
 
     def processes(self):
-        """All that it has started: also the students' servers, which it leaves running."""
+        """Return all processes that it started, and students' servers, which it leaves running."""
         everything = psutil.process_iter(["environ", "cmdline"])
         return [
             process

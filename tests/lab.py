@@ -1,4 +1,4 @@
-"""JupyterLab in a real browser, for the tests, the benchmark and the pictures of the README."""
+"""Run JupyterLab in a real browser, for the tests, the benchmark and the pictures of the README."""
 
 import ast
 import os
@@ -15,7 +15,7 @@ import nbformat
 from execute import METADATA
 
 ROOT = Path(__file__).parent.parent
-SECONDS = 20  # that a page may take until it shows what is expected: CI can be a busy machine
+SECONDS = 20  # the time a page has to show what is expected: CI can be a busy machine
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -23,7 +23,7 @@ FLAGS = (
 
 
 def find_browser(playwright):
-    """How to launch a Chromium that is there: arguments for launch, or None."""
+    """Return the arguments that launch a Chromium of this machine; None if there is none."""
     for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
         if shutil.which(name):
             return {"executable_path": shutil.which(name)}
@@ -46,9 +46,9 @@ def free_port():
 
 @contextmanager
 def jupyterlab(folder):
-    """A JupyterLab server on a copy of the course, so that no test changes a lesson.
+    """Run a JupyterLab server on a copy of the course, so that no test changes a lesson.
 
-    Yields its address with the token; ends the server by the process that was started.
+    Yields its address, without the token; in the end stops the process that it started.
     """
     for name in ("notebooks", "helpers", "data"):
         shutil.copytree(
@@ -59,7 +59,7 @@ def jupyterlab(folder):
         f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}")
         for name in ("CONFIG", "DATA", "RUNTIME")
     }
-    # what a reader's JupyterLab finds in .venv: nothing else keeps its notices away here
+    # as in a reader's .venv: nothing else turns JupyterLab's notices off here
     own["JUPYTER_CONFIG_PATH"] = str(ROOT / ".venv" / "etc" / "jupyter")
     # where nbgrader is installed, its column on the right makes notebooks narrower
     narrow = folder / ".config" / "labconfig" / "page_config.json"
@@ -93,7 +93,7 @@ def jupyterlab(folder):
 
 @contextmanager
 def chromium(folder, width=1280, height=900):
-    """A page in a headless browser with a profile of its own; None if there is no browser."""
+    """Yield a page in a headless browser with its own profile; None if there is no browser."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=SECONDS * 1000)
@@ -105,7 +105,7 @@ def chromium(folder, width=1280, height=900):
         context = playwright.chromium.launch_persistent_context(
             str(folder / ".profile"),
             args=FLAGS,
-            ignore_default_args=["--hide-scrollbars"],  # as readers have them
+            ignore_default_args=["--hide-scrollbars"],  # readers see scroll bars
             viewport={"width": width, "height": height},
             **found,
         )
@@ -117,7 +117,7 @@ def chromium(folder, width=1280, height=900):
 def open_notebook(page, address, name, theme="JupyterLab Light", app="lab/tree", reload=True):
     """Open a notebook with the side bar closed; its cells are not run.
 
-    Without reload a notebook that is open makes room for it, and its kernel ends.
+    Without reload, the notebook that is open is closed instead, and its kernel ends.
     """
     if reload or f"{address}/{app}" not in page.url:
         page.goto(f"{address}/{app}/{name}?token=course&reset", wait_until="domcontentloaded")
@@ -145,8 +145,7 @@ def open_notebook(page, address, name, theme="JupyterLab Light", app="lab/tree",
 
 
 def wait_for_kernel(page):
-    """Until the notebook is there and its kernel has nothing to do: what is asked of it earlier
-    is lost."""
+    """Wait until the notebook is open and its kernel idle: requests sent earlier are lost."""
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     page.wait_for_function(
         "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
@@ -154,7 +153,7 @@ def wait_for_kernel(page):
 
 
 def write(path, source):
-    """A notebook with a cell for each part of the source."""
+    """Write a notebook with a cell for each part of the source, which is split at ---."""
     cells = [nbformat.v4.new_code_cell(part.strip()) for part in source.split("---")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), path)
 
@@ -174,7 +173,7 @@ def run_all(page):
 
 
 def scroll_to(page, number):
-    """Bring a cell into the window, and return it: JupyterLab draws only those near it."""
+    """Bring a cell into the window and return it: JupyterLab draws only those near the window."""
     page.evaluate(
         """async (number) => {
             const content = window.jupyterapp.shell.currentWidget.content;
@@ -189,9 +188,9 @@ def scroll_to(page, number):
 
 
 def in_kernel(page, expression, code=""):
-    """The value of an expression in the kernel of the notebook, after some code.
+    """Return the value of an expression in the notebook's kernel, after running some code.
 
-    It is not printed: what is printed may come when the page does not listen any more.
+    It is not printed: printed text may arrive when the page no longer listens.
     """
     answer = page.evaluate(
         """async ([code, answer]) => {

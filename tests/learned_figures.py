@@ -1,4 +1,4 @@
-"""Lessons 11 and 12 with five seeds for what they train, by their own code.
+"""Run the code of lessons 11 and 12 with five seeds for what they train.
 
 python tests/learned_figures.py prints each line with a figure: its words, and the figures for
 each of the seeds.
@@ -18,13 +18,13 @@ from helpers.models import training
 
 LESSON, SECOND = (next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in (11, 12))
 SEEDS = range(5)
-# Of models and their batches. The sentences that test a model have other seeds, and keep them.
+# Seeds of models and their batches. The sentences that test a model have their own, and keep them.
 TRAINED = re.compile(r"\b(seed=|torch\.manual_seed\()0\b")
 FIGURE = r"\d\.\d+"
 
 
 def lines(path, seed):
-    """What the cells print for this seed, but for what is live and what is checked."""
+    """Return the lines that a lesson prints with this seed, without live views and checks."""
     names, printed = {"__name__": "__main__"}, []
     for cell in code_cells(path):
         text = shown_by(TRAINED.sub(rf"\g<1>{seed}", cell.source), names)[1]

@@ -1,10 +1,10 @@
-"""Makes answers out of the wrong stages that an exercise declares."""
+"""Make answers out of the wrong stages that an exercise declares."""
 
 from torch import nn
 
 
 def made(exercise, *choices):
-    """The answer with other variants of stages. choices: dicts from stage to variant."""
+    """Return the answer with other variants of stages.  choices: dicts from stage to variant."""
     formula = exercise.pipeline.replace(*choices)
     if not exercise.is_class:
         return formula
@@ -18,6 +18,6 @@ def made(exercise, *choices):
 
 
 def every_way(exercise, mistake):
-    """Every answer that makes this mistake."""
+    """Yield every answer that makes this mistake."""
     for way in mistake.ways:
         yield made(exercise, way) if isinstance(way, dict) else way

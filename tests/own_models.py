@@ -1,4 +1,4 @@
-"""Tiny models of transformers for tests of a reader's own model: built here, without a network."""
+"""Build tiny models of transformers, without a network, for tests of a reader's own model."""
 
 import copy
 
@@ -28,7 +28,7 @@ def tiny():
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory, tiny):
-    """kind -> folder of a tiny model of that kind, saved with the tokenizer of the tiny one."""
+    """Return save(kind), the folder of a tiny saved model of that kind, with tiny's tokenizer."""
     import transformers as hf
 
     size = dict(vocab_size=len(tiny.tokenizer), hidden_size=16, num_hidden_layers=2)
@@ -60,7 +60,7 @@ def saved(tmp_path_factory, tiny):
     return save
 
 
-# Interventions: architectures by name, tiny, with random parameters that make answers differ.
+# For interventions: tiny architectures by name, with random parameters that make answers differ.
 WINDOW = dict(num_key_value_heads=2, sliding_window=3)
 
 
@@ -83,7 +83,7 @@ def architectures(hf):
 
 @pytest.fixture(scope="module")
 def built(tiny):
-    """name -> OwnModel of that architecture, of tiny size, built here."""
+    """Return build(name), which gives a tiny OwnModel of that architecture, built here."""
     import transformers as hf
 
     configs, models = architectures(hf), {}
@@ -93,7 +93,7 @@ def built(tiny):
             (kind, asks), *_ = own_model._heads(hf, configs[name])
             torch.manual_seed(0)
             model = kind.from_config(configs[name], attn_implementation="eager")
-            for p in model.parameters():  # with the usual range nothing that is changed matters
+            for p in model.parameters():  # with the usual range no change would matter
                 p.data.mul_(4 if p.ndim > 1 else 1)
             tokenizer = copy.deepcopy(tiny.tokenizer)
             tokenizer.add_special_tokens({"mask_token": "[MASK]"})

@@ -1,7 +1,7 @@
-"""A model of one's own on trial: about thirty lines of ordinary PyTorch.
+"""A reader's own model, ready for a trial: about thirty lines of ordinary PyTorch.
 
-It answers which of ten numbers stands second in a sentence of five. Its one layer is as anybody
-would write it; the only line for the trial is that of `change`.
+It answers which of ten numbers is second in a sentence of five. Its one layer is what anyone would
+write; only the lines with `change` are there for the trial.
 """
 
 import torch
@@ -34,7 +34,7 @@ class Mine(nn.Module):
         return self(words, change)[0]
 
     def cases(self, claim):
-        """Sentences, and the same with another second number."""
+        """Yield sentences, each with a copy that has a different second number."""
         places = {"last": 4, "second": 1, "third": 2}
         while True:
             words = torch.randint(10, (5,))

@@ -1,10 +1,10 @@
-"""How often a verdict is right, over the answers of tests/written:
+"""Count how often a verdict is right, over the answers of tests/written:
 
     python tests/rates.py [--all] [exercise ...]
 
 Prints each verdict that is not what it should be (--all: every one), and how many right answers
-are accepted, how many wrong ones rejected, named and named wrongly. Ends with code 1 if one is
-not what it should be.
+are accepted, and how many wrong ones are rejected, named and named wrongly. Ends with code 1 if a
+verdict is not what it should be.
 """
 
 import ast
@@ -35,7 +35,7 @@ def answers(exercise="*"):
 
 
 def judged(answer):
-    """(verdict, seconds, what is wrong with the verdict or "")."""
+    """Check an answer; return (verdict, seconds, what is wrong with the verdict or "")."""
     forget()
     handed_in = answer.run()
     start = time.perf_counter()
@@ -56,8 +56,8 @@ def fault(answer, verdict):
 
 
 def followed(answer, verdict):
-    """Follow advice that is code, to the letter: does it lead to ✔, or to fewer or other mistakes?
-    None where the advice is in words."""
+    """Does advice that is code, followed to the letter, lead to ✔, or to fewer or different
+    mistakes? Return None where the advice is in words."""
     code = ast.unparse(ast.parse(answer.code))
     found = re.fullmatch(
         r"Write `([^`]+)` instead of `([^`]+)`\.|Leave out `([^`]+)`\.", verdict.said.advice

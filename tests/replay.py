@@ -1,4 +1,4 @@
-"""Run the code of lessons in this process, without a kernel: fast, and the objects are at hand."""
+"""Run the code of lessons in this process, without a kernel: fast, and its objects are at hand."""
 
 import ast
 import contextlib
@@ -24,7 +24,7 @@ def markdown_cells(path):
 
 
 def solutions(path):
-    """The code of the folded solutions, in their order."""
+    """Return the code of the folded solutions, in order."""
     text = "\n".join(cell.source for cell in markdown_cells(path))
     folded = re.findall(r"<details><summary>Solution</summary>(.*?)</details>", text, re.S)
     return [re.search(r"```python\n(.*?)```", fold, re.S).group(1) for fold in folded]
@@ -40,46 +40,46 @@ def run(source, namespace):
 
 
 def shown_by(source, namespace):
-    """Run a cell's source where a kernel would start.
+    """Run a cell's source in the folder where its kernel would start.
 
-    Returns (what its last line gives, all that it shows as text)."""
+    Returns (the value of its last line, all that it shows as text)."""
     printed, path = io.StringIO(), patch.object(sys, "path", list(sys.path))
     with path, contextlib.chdir(NOTEBOOKS), contextlib.redirect_stdout(printed):
         value = run(source, namespace)
-    # a verdict is printed already by the check
+    # the check itself has printed its verdict
     if value is not None and not hasattr(value, "passed"):
         printed.write(repr(value))
     return value, printed.getvalue().strip()
 
 
 def picture_of(value):
-    """Of a still picture its bytes; of a live view None, since its text has all its numbers."""
+    """Return the bytes of a still picture; None for a live view, whose text has all its numbers."""
     return value.png() if hasattr(value, "png") else None
 
 
 def as_in_a_new_kernel():
     torch.set_printoptions(profile="default")
-    forget()  # what was checked
+    forget()  # earlier checks
 
 
 def quick(source):
-    """What trains in it does so for one step: enough for all but what is learned."""
+    """Cut the training in a cell's source to one step: enough for all but what is learned."""
     source = source.replace("RECORDED = False", "RECORDED = True")
     source = source.replace("range(steps + 1)", "range(1)")
     return source.replace("counted(steps + 1,", "counted(1,")
 
 
 def trains(path):
-    """Is it trained in this process as long as the lesson says? Some take ten seconds for that,
+    """Is this lesson trained in this process as long as it says? For some that takes ten seconds,
     which outside CI only their kernels spend."""
     return CI or path.name[:2] not in ("06", "10", "12", "13")
 
 
 @functools.cache
 def replay(path, quickly=False):
-    """Run a lesson once.  quickly: what it trains, for one step.
+    """Run a lesson once.  quickly: with only one step of training.
 
-    Returns (its namespace, what its cells gave, what each showed as text, their pictures)."""
+    Returns (its namespace, the values of its cells, the texts they show, their pictures)."""
     as_it_is = trains(path) and not quickly
     if quickly and not any(quick(cell.source) != cell.source for cell in code_cells(path)):
         return replay(path)
@@ -92,9 +92,9 @@ def replay(path, quickly=False):
 
 
 def committed(cell):
-    """What a cell printed and showed when it was committed, as text."""
+    """Return as text what a cell printed and showed when it was committed."""
     texts = []
     for output in cell.outputs:
         texts.append(output.get("text") or output.data.get("text/plain", ""))
-    # what is printed ends its line itself, what is shown does not
+    # printed text ends its own line, a shown value does not
     return "\n".join(text.removesuffix("\n") for text in texts).strip()

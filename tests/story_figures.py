@@ -1,6 +1,6 @@
-"""The figures of the story model, over five seeds.
+"""Compute the figures of the story model, over five seeds.
 
-python tests/story_figures.py prints them: first of the kept state, then of each seed.
+python tests/story_figures.py prints them: first for the kept state, then for each seed.
 python tests/story_figures.py record trains one seed, prints what it writes, and keeps it in
 data/stories.npz.
 """
@@ -38,13 +38,13 @@ OTHER = {"she": "he", "he": "she"}
 
 
 class Measured:
-    """Stories that no training has drawn, and what a model does with them."""
+    """Stories that were drawn for no training, and measures of what a model does with them."""
 
     def __init__(self):
         draws = random.Random("new")
         self.stories = [Story(draws) for _ in range(COUNT)]
         self.words = torch.tensor([[NUMBER[w] for w in s.words] for s in self.stories])
-        # (story, position before it, kind) of each word that is known
+        # (story, position before the word, kind) of each word that can be known
         self.asked = [
             (b, at - 1, kind)
             for b, story in enumerate(self.stories)
@@ -52,11 +52,11 @@ class Measured:
         ]
 
     def floor(self):
-        """The loss of who knows the language: what is left is what nobody can know."""
+        """Return the loss of someone who knows the language: only what nobody can know is left."""
         return sum(sum(s.surprise[1:]) for s in self.stories) / self.words[:, 1:].numel()
 
     def acts(self):
-        """The b, where she or he stands, the own thing, that of the other: each (m,)."""
+        """Return per act the story, and the places of she or he, own thing, other's: (4, m)."""
         rows = []
         for b, at, kind in self.asked:
             if kind == "act":
@@ -66,7 +66,7 @@ class Measured:
 
     @torch.inference_mode()
     def turned(self, model, heads):
-        """In these (layer, head), she and he give the other's thing the weight of their own.
+        """Swap what she and he give their own thing and the other's, in these (layer, head).
         Returns the shares of answers that fit their own thing, and that fit the other's."""
         rows, at, own, others = self.acts()
 
@@ -86,8 +86,8 @@ class Measured:
 
     @torch.inference_mode()
     def looks(self, model):
-        """{(layer, head): mean weight of she and he at their own thing, at the other's, and of it
-        at the animal}."""
+        """Return {(layer, head): mean weight of she and he on their own thing, on the other's,
+        and of it on the animal}."""
         rows, at, own, others = self.acts()
         its = [(b, at, self.stories[b].at["it"]) for b, at, kind in self.asked if kind == "sound"]
         used = model.look(self.words)[1]
@@ -101,12 +101,12 @@ class Measured:
 
 
 def line(name, shares):
-    """One line: a name, and shares with two decimals."""
+    """Print a name, and shares with two decimals."""
     print(f"  {name:34}", *(f"{share:.2f}" for share in shares))
 
 
 def print_figures(model, measured):
-    """Everything that is claimed about one trained model."""
+    """Print everything that is claimed about one trained model."""
     with torch.inference_mode():
         loss = story_loss(model, measured.words).item()
     print(f"  loss {loss:.3f}, floor {measured.floor():.3f}")
@@ -129,7 +129,7 @@ def print_figures(model, measured):
 
 
 def print_seed(seed, measured):
-    """The figures of one training."""
+    """Train with one seed, and print the figures."""
     torch.manual_seed(seed)
     model = Storyteller()
     print(f"seed {seed}")
@@ -141,7 +141,7 @@ def print_seed(seed, measured):
 
 
 def print_masks():
-    """What lesson 6 trains with and without a mask, by its own code."""
+    """Run the training of lesson 6 with and without a mask, by its own code."""
     names = {}
     for cell in code_cells(LESSON_6):
         if "import sys" in cell.source or "class SeesAll" in cell.source:

@@ -68,7 +68,7 @@ names = {{name: [name, *evil] for name in evil}}
 explore(hostile, number=(0, 8), stop=False, **names, **{{"<i>text</i>": evil[1]}})
 """
 )
-# so that the network can be cut off; in every page from its start
+# lets a test cut off the network; every page runs it first
 CONNECTIONS = """
     window.connections = [];
     window.WebSocket = class extends WebSocket {
@@ -82,18 +82,18 @@ CONNECTIONS = """
 
 @pytest.fixture
 def page(browser):
-    """The page, in which a test makes no errors."""
+    """Yield the page; fail if it reported errors during the test."""
     page, _, _, errors = browser
     errors.clear()
     yield page
-    # what JupyterLab and anywidget say of a widget that is closed before it was loaded
+    # reported by JupyterLab and anywidget for a widget that is closed before it was loaded
     known = "widget model not found|Failed to initialize model"
     assert [text for text in errors if not re.search(known, text)] == []
 
 
 @pytest.fixture
 def shared(page, browser):
-    """shared(cell): its view in the notebook that several tests share."""
+    """Return shared(cell): its view in the notebook that several tests share."""
     if "shared.ipynb" not in page.url:
         page.add_init_script(CONNECTIONS)
         opened(page, browser, "shared.ipynb", SHARED, reload=True)
@@ -101,7 +101,7 @@ def shared(page, browser):
 
 
 def opened(page, browser, name, source, reload=False):
-    """The first view of a new notebook that was run."""
+    """Make a new notebook and run it; return its first view."""
     _, address, folder, _ = browser
     write(folder / name, source)
     open_notebook(page, address, name, reload=reload)
@@ -120,7 +120,7 @@ def caption_of(view):
 
 
 def alive(view, when=None):
-    """The view answers when a control moves."""
+    """Assert that the view answers when a control moves."""
     for key, caption in [("Home", "1 x"), ("End", "50 x")]:
         slider_of(view).press(key)
         expect(caption_of(view), when).to_have_text(caption)
@@ -171,7 +171,7 @@ def test_two_views_of_a_widget_show_the_same_and_no_answer_moves_a_control_in_a_
     other.locator("input[type=text]").fill("a<b")
     all_show(49, "a<b")
 
-    # while one is dragged the answers of older values arrive, and those that the other asked for
+    # during a drag, answers for older values arrive, and those that the other view asked for
     slider, seen = slider_of(one), set()
     slider.scroll_into_view_if_needed()
     left, top, width, height = slider.bounding_box().values()
@@ -235,7 +235,7 @@ def test_a_kernel_lost_in_a_drag_is_said_and_the_cell_run_again_is_live(page, br
         page.mouse.down()
         for k in range(16):
             page.mouse.move(left + width * (0.2 + 0.04 * k), top + height / 2)
-            page.wait_for_timeout(25)  # as a hand
+            page.wait_for_timeout(25)  # as slowly as a hand
             if k == 8:
                 page.evaluate(script) if script else process.kill()
         page.mouse.up()
@@ -245,7 +245,7 @@ def test_a_kernel_lost_in_a_drag_is_said_and_the_cell_run_again_is_live(page, br
         page.wait_for_function(f"{SESSION}?.kernel?.status === 'idle'")
         assert NOT_LIVE in error.text_content(), "a new kernel does not know this view"
         assert view.locator("td").count() == 36, "the last picture stays"
-        if event != "killed":  # JupyterLab 4.6 sends on to a thread of the dead kernel
+        if event != "killed":  # JupyterLab 4.6 goes on sending to a thread of the dead kernel
             page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
             expect(error, event).to_have_text("", timeout=60_000)
             alive(view, f"run again after the kernel was {event}")
@@ -271,32 +271,32 @@ COUNT = "function () { return this.filter((e) => e.closest('.explore')).length; 
 
 
 def counts(page):
-    """What a notebook holds, in its kernel and in the page, after both collected garbage."""
+    """Count what a notebook holds, in its kernel and in the page, after both collected garbage."""
     tools = page.context.new_cdp_session(page)
     for _ in range(3):
         tools.send("HeapProfiler.collectGarbage")
-    # of all fieldsets in memory, also those outside the page, the ones of views
+    # all fieldsets of views in memory, also those outside the page
     kind = tools.send("Runtime.evaluate", {"expression": "HTMLFieldSetElement.prototype"})
     kind = {"prototypeObjectId": kind["result"]["objectId"]}
     found = tools.send("Runtime.queryObjects", kind)["objects"]["objectId"]
     ask = {"functionDeclaration": COUNT, "objectId": found, "returnByValue": True}
     views = tools.send("Runtime.callFunctionOn", ask)["result"]["value"]
-    tools.detach()  # what was found is kept as long as somebody may ask about it
+    tools.detach()  # else the objects found would be kept
     return in_kernel(page, "held", IN_KERNEL) | {"views": views}
 
 
 def test_a_cell_run_again_and_again_leaves_nothing_behind(page, browser):
     two = "explore(lambda n: View([[n / 50] * 2] * 2, caption=f'{n} x'), n=(1, 50))"
     source = SETUP + two + f"\n---\nfor _ in range(2): display({two})"
-    opened(page, browser, "again.ipynb", source, reload=True)  # the kernel before it was killed
+    opened(page, browser, "again.ipynb", source, reload=True)  # the test before killed the kernel
     held = []
     for times in (2, 6):
         page.evaluate(RUN_AGAIN, times)
-        for _ in range(20):  # pauses of JupyterLab end by themselves
+        for _ in range(20):  # JupyterLab's own pauses must end first
             held.append(counts(page))
             if held[-1]["views"] == 3:
                 break
-        # each widget has a layout
+        # three views, each with its layout
         assert held[-1].items() >= {"widgets": 6, "comms": 6, "views": 3}.items()
     assert held[-1]["threads"] <= held[0]["threads"] + 2, held
     for one in (page.locator(".explore").first, page.locator(".explore").last):
@@ -327,7 +327,7 @@ def test_the_view_of_a_class_refreshes_itself_and_is_plain_text_when_saved(page,
 
 @pytest.fixture(scope="module")
 def saved(browser):
-    """A notebook that was run, whose slider was moved, and which was saved by JupyterLab."""
+    """Run a notebook, move its slider and save it in JupyterLab; return its path."""
     page, _, folder, _ = browser
     view = opened(page, browser, "saved.ipynb", GROW)
     slider_of(view).press("Home")
@@ -340,7 +340,7 @@ def saved(browser):
 
 
 def shows_the_still(page):
-    """The saved picture can be seen, and no word about a widget that is missing."""
+    """Assert that the saved picture is visible, and that no words complain of a missing widget."""
     still = page.locator(".explore-still img, img[alt^=Heatmap], .jp-RenderedImage img").first
     expect(still).to_be_visible()
     page.wait_for_timeout(1500)  # "Loading widget" and "model not found" come late
@@ -358,7 +358,7 @@ def test_a_notebook_opened_again_is_live_with_its_values_while_its_kernel_is(pag
     expect(caption_of(view)).to_have_text("1 x")
     expect(page.locator(".explore-still img")).to_be_hidden()
     alive(view)
-    # closed, while its kernel goes on
+    # closed, while its kernel keeps running
     page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
     expect(page.locator(".jp-Notebook")).to_have_count(0)
     page.evaluate("window.jupyterapp.commands.execute('docmanager:open', {path: 'saved.ipynb'})")
@@ -366,8 +366,8 @@ def test_a_notebook_opened_again_is_live_with_its_values_while_its_kernel_is(pag
     expect(page.locator(".explore-still img")).to_be_hidden()
     alive(view)
 
-    # without its kernel it shows the picture that was saved; also as it comes by mail: nobody
-    # here ran it, so it is not trusted
+    # without its kernel it shows the saved picture, also if it was mailed to us: then it was not
+    # run here, so it is not trusted
     page.evaluate(f"{SESSION}.shutdown()")
     foreign = nbformat.read(saved, as_version=4)
     foreign.cells.append(nbformat.v4.new_markdown_cell("from somebody else"))

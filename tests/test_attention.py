@@ -1,5 +1,5 @@
-"""The reference in helpers/attention: against PyTorch, against loops, on any input. The functions
-that are exercises are held to people's right answers in test_probes.py."""
+"""Compare the reference in helpers/attention with PyTorch and with loops, on any input. Exercises
+among its functions are compared with people's right answers in test_probes.py."""
 
 import math
 import pickle
@@ -20,7 +20,7 @@ OTHER = torch.rand(5, 4, generator=draws, dtype=torch.float64) * 4 - 2
 # Lessons 04 to 08. All sizes differ: 4 sentences of 5 tokens, d_in 7, d_out 6, 3 heads of 2.
 BATCH = torch.rand(4, 5, 7, generator=draws) * 4 - 2
 CONTEXT, HEADS = 8, 3
-ARGUMENTS = {  # of every class but d_in; p is the rate of dropout, bias that of queries ...
+ARGUMENTS = {  # of every class, without d_in; p: rate of dropout; bias: of queries ...
     "SelfAttention": lambda p, bias: (6,),
     "SelfAttentionLinear": lambda p, bias: (6, bias),
     "CausalAttention": lambda p, bias: (6, CONTEXT, p, bias),
@@ -42,7 +42,7 @@ def copy_of(module):
 
 # The definition, key by key: no mask, no matrix of scores, no built-in attention
 def weights_in_a_loop(queries, keys, causal=True):
-    """queries: (..., n, d_k).  keys: (..., m, d_k)."""
+    """Return the weights.  queries: (..., n, d_k).  keys: (..., m, d_k)."""
     weights = torch.zeros(*queries.shape[:-1], keys.shape[-2], dtype=keys.dtype)
     for i, query in enumerate(queries.unbind(-2)):
         seen = i + 1 if causal else keys.shape[-2]
@@ -52,7 +52,7 @@ def weights_in_a_loop(queries, keys, causal=True):
 
 
 def side_by_side(queries, keys, values, num_heads, p=0.0, causal=True):
-    """queries, keys, values: (b, n, d_out).  The heads' outputs side by side, (b, n, d_out)."""
+    """Return the heads' outputs side by side, (b, n, d_out), like queries, keys and values."""
     queries, keys, values = (
         torch.stack(x.chunk(num_heads, dim=-1), 1) for x in (queries, keys, values)
     )
@@ -61,8 +61,8 @@ def side_by_side(queries, keys, values, num_heads, p=0.0, causal=True):
 
 
 def textbook(name, x, p, bias):
-    """The outputs of the textbook's class, from its definition: parameters are created in the
-    order query, key, value, out_proj, and only then dropout draws."""
+    """Return the outputs of the textbook's class, from its definition: parameters are created in
+    the order query, key, value, out_proj, and only then does dropout draw."""
     torch.manual_seed(123)
     if name == "SelfAttention":
         projected = [[x @ torch.rand(7, 6) for _ in range(3)]]
@@ -85,7 +85,7 @@ def test_outputs_are_those_of_the_textbook_for_the_same_seed(name, bias, p):
     for n, size in ((1, 4), (5, 4000), (CONTEXT, 4)):  # at 4000 one weight is 1, the others 0
         x = (torch.rand(4, n, 7, generator=draws) - 0.5) * size
         expected, module = textbook(name, x, p, bias), create(name, p, bias)
-        torch.manual_seed(7)  # what dropout draws
+        torch.manual_seed(7)  # the seed of dropout
         torch.testing.assert_close(module(x), expected)
 
 
@@ -95,7 +95,7 @@ def test_a_single_sentence_will_do(name):
     torch.testing.assert_close(module(BATCH[0]), module(BATCH)[0])
 
 
-# The same thing in other words
+# The same result, computed differently
 @pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
 def test_multi_head_is_the_same_with_matrices(num_heads):
     *mats, W_out = (torch.rand(7 - k // 3, 6, generator=draws) for k in range(4))
@@ -114,7 +114,7 @@ def test_dropout_keeps_the_mean_and_tosses_a_coin_for_each_weight(p):
     survives = dropped != 0
     torch.testing.assert_close(dropped[survives], weights[survives] / (1 - p))
     assert abs(survives.double().mean() - (1 - p)) < 0.01
-    for dim in (0, 1):  # and not for whole rows or columns
+    for dim in (0, 1):  # and not one coin for whole rows or columns
         assert (survives.double().mean(dim) - (1 - p)).abs().max() < 0.15
     assert not torch.equal(attention.dropout(weights, p, training=True), dropped)
 
@@ -125,7 +125,7 @@ def test_dropout_does_nothing_at_0_and_in_evaluation():
         assert torch.equal(attention.dropout(weights, p, training), weights)
 
 
-# What a module must do besides
+# What else a module must do
 @pytest.mark.parametrize("name", CAUSAL)
 def test_evaluation_switches_dropout_off(name):
     module = create(name, p=0.5)
@@ -153,14 +153,14 @@ def test_gradients_reach_every_parameter_and_stay_finite(name, size):
     assert outputs.isfinite().all() and x.grad.isfinite().all() and x.grad.any()
     for key, parameter in module.named_parameters():
         assert parameter.grad.isfinite().all(), key
-        # the same number added to all scores of a row changes no weight; at size 1000 one
-        # weight is 1 and the others 0, so that queries and keys learn nothing
+        # a number added to all scores of a row changes no weight; at size 1000 one weight is 1
+        # and the others 0, so queries and keys learn nothing
         learns = "W_key.bias" not in key and (size == 1.0 or "W_value" in key)
         assert not learns or parameter.grad.any(), key
 
 
 def every_function(x):
-    """What each function and module makes of x, (5, 5), and of a batch of it."""
+    """Return what each function and module makes of x, (5, 5), and of a batch of it."""
     batch, new, projections = x.expand(4, 5, 5), x[0], [x] * 3
     modules = [create(name, d_in=5).to(x) for name in MODULES]
     return [
@@ -203,7 +203,7 @@ def refused(sentence, make, *args, **kwargs):
 
 THREE = {"dropout": 0.0}, "d_in", "d_out", "context_length"
 BLOCKS = {"query": OTHER[0], "keys": OTHER, "values": OTHER}
-SIZES = {  # of a function or class: other good arguments, and the names of its sizes
+SIZES = {  # of a function or class: its other arguments, and the names of its sizes
     "SelfAttention": ({}, "d_in", "d_out"),
     "SelfAttentionLinear": ({}, "d_in", "d_out"),
     "CausalAttention": THREE,

@@ -1,4 +1,4 @@
-"""Writing with a cache: what lesson 15 writes, and what it says of models, masks and counts."""
+"""Writing with a cache: what lesson 15 writes, and what it claims of models, masks and counts."""
 
 import re
 
@@ -15,7 +15,7 @@ LESSON = NOTEBOOKS / "15_writing_with_a_cache.ipynb"
 
 @pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
 def own(request):
-    """What the lesson defines. All tests have its name in their ids, for pytest -k 15."""
+    """Return the names that the lesson defines. All test ids contain its name, for pytest -k 15."""
     return replay(request.param)[0]
 
 

@@ -23,7 +23,7 @@ def test_a_card_is_data_with_hashes_that_repeats_itself_and_prints_ten_lines(tmp
     card.save(tmp_path / "card.json")
     data = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
     assert data == card.data
-    course()["pronouns"]._known.cache_clear()  # it is trained again
+    course()["pronouns"]._known.cache_clear()  # so it is trained again
     assert trial(Claim(**data["claim"])).data == data
     for path, said in (("card.json", "exists already"), ("no/card.json", "cannot be written")):
         with pytest.raises(InputError, match=said):

@@ -17,7 +17,7 @@ from helpers.checks.verdict import forget
 
 @pytest.fixture(autouse=True)
 def new_kernel():
-    """What a verdict says may depend on what was told before."""
+    """Forget earlier verdicts, which may change what the next one says."""
     forget()
 
 
@@ -65,7 +65,7 @@ def test_the_mistake_is_shown_with_both_numbers_and_what_to_try():
     ]
 
 
-# --- wrong, and nobody knows why ---
+# --- wrong for no known reason ---
 
 
 def forgets_return(scores):
@@ -118,7 +118,7 @@ FACTS = [
     ("qkv_attention", larger_rows, "each row is the right one times its own factor"),
     ("linear", lambda x, w, b: x @ w.T + 2 * b, "every row is wrong by the same numbers"),
     ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
-    ("scores", last_is_0, "Right: 0 to 4. Wrong: 5."),
+    ("scores", last_is_0, "Right: entry 0 to 4. Wrong: entry 5."),
     ("all_scores", lambda x: x[:, None] * x, "Add up along dimension 2"),
     ("all_scores", lambda x: x @ x[-1], "you returned only one part: index 5 of dimension 0"),
     ("softmax", lambda s: torch.sofmax(s), "Did you mean `softmax`?"),
@@ -140,7 +140,7 @@ FACTS = [
     ("softmax", forgets_return, "✘ softmax: it returned None: is `return` missing?"),
     ("softmax", lambda s: "0.1", "it returned a str."),
     ("softmax", lambda s: [1.0, "a"], "it returned a list with a str inside."),
-    ("softmax", lambda s: [[1.0], [1.0, 2.0]], "a list with parts of different shapes inside."),
+    ("softmax", lambda s: [[1.0], [1.0, 2.0]], "a list whose parts differ in shape."),
     ("softmax", lambda s: torch.ones(6) * 1j, "it returned a tensor of complex numbers."),
     ("softmax", lambda s: [], "wrong shape."),
     ("softmax", lambda s: s.summ(), "'Tensor' object has no attribute 'summ' (line"),
@@ -189,7 +189,7 @@ def test_a_hint_of_fixed_sizes_is_given_only_where_nothing_but_the_first_is_righ
 
 
 def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
-    monkeypatch.setattr("helpers.attention.data.JOURNEY", tmp_path / "journey.csv")  # not there
+    monkeypatch.setattr("helpers.attention.data.JOURNEY", tmp_path / "journey.csv")  # missing
     verdict = check("scores", attention.scores)
     assert verdict.passed is False
     assert "git checkout data/journey.csv" in " ".join(verdict.message.split())

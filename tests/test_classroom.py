@@ -1,5 +1,5 @@
-"""Promises of grade: every notebook is run anew and alone, whatever is in the others, and what came
-of it is told."""
+"""grade runs every notebook anew and alone, whatever the others contain, and reports what came of
+it."""
 
 import os
 import re
@@ -21,14 +21,14 @@ from helpers.classroom.read_notebook import Answer, read, strange, verdict_in
 from helpers.classroom.run_notebook import run, run_all
 
 LESSON = "03_context_vectors"
-# Stands for check(): what a notebook shows, without importing torch.
+# Stands in for check(): shows what a notebook shows, without importing torch.
 SHOW = f"""
 from IPython.display import display
 def show(exercise, passed, *mistakes):
     found = {{"exercise": exercise, "passed": passed, "mistakes": list(mistakes)}}
     display({{{MIME!r}: found}}, raw=True)
 """
-# Says through a verdict which processes there are: the kernel, its copy, a program it started.
+# Reports its processes in a verdict: the kernel, its copy, a program that it started.
 PROCESSES = """
 import os, subprocess, sys, time
 copy = os.fork() if hasattr(os, "fork") else os.getpid()
@@ -47,7 +47,7 @@ import beside  # Python keeps a compiled copy next to it, unless told not to
 proxies = [name for name in os.environ if name.lower().endswith("_proxy")]
 raise RuntimeError(f"{proxies}")
 """
-# As in a lesson. A folder called helpers lies beside the notebook, too, and above it.
+# As in a lesson, but a folder called helpers is next to the notebook, and also above it.
 LIKE_A_LESSON = """
 import sys
 sys.path.insert(0, "..")
@@ -67,7 +67,7 @@ def notebook(path, *cells, outputs=()):
 
 
 def everything(folder):
-    """path -> (bytes, time of change), also of folders."""
+    """Return {path: (bytes, time of change)}, also of folders."""
     return {
         path: (path.read_bytes() if path.is_file() else None, path.stat().st_mtime_ns)
         for path in [folder, *folder.rglob("*")]
@@ -82,7 +82,7 @@ def is_running(pid):
 
 
 def grade(*arguments, **environment):
-    """What the command prints, run as a teacher does, with a pipe as on Windows."""
+    """Run the command as a teacher does, with a pipe as on Windows; return what it prints."""
     done = subprocess.run(
         [sys.executable, "-m", "helpers.classroom", "grade", *map(str, arguments)],
         cwd=ROOT, capture_output=True, encoding="cp1252", timeout=500,
@@ -95,7 +95,7 @@ def grade(*arguments, **environment):
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """What the command printed for a class. What is temporary lies beside the class."""
+    """Return what the command printed for a class. Temporary files are outside the class."""
     home = tmp_path_factory.mktemp("home")
     folder, temporary = home / "class", home / "temporary"
     temporary.mkdir()
@@ -119,7 +119,7 @@ def ran(tmp_path_factory):
     notebook(folder / "forger.ipynb", "1 + 1", outputs=[FORGED])
     (folder / "damaged.ipynb").write_text('{"cells": [')
     (folder / "emil.zip").write_text("")
-    # what Jupyter and a Mac keep
+    # copies that Jupyter and a Mac keep
     for copy in ("anna/.ipynb_checkpoints/a-checkpoint", "__MACOSX/anna/a", "anna/._a"):
         notebook(folder / f"{copy}.ipynb", SHOW, 'show("context_vector", True)')
     before = everything(folder)
@@ -139,7 +139,7 @@ def test_the_table_tells_the_best_attempt_and_of_equal_ones_the_last(ran):
     assert ran.rows["anna"] == ["x", number, "-", "ok", "-"]
     assert ran.rows["bert"] == ["x", "?", "-", "-", "-"]  # in two notebooks
     assert " = old" not in ran.out
-    # progress, elsewhere; hidden copies do not count
+    # progress goes to stderr; hidden copies do not count
     assert re.search(r"\d of 6: anna", ran.err) and "of 6" not in ran.out
 
 
@@ -168,7 +168,7 @@ def test_our_own_check_is_imported_and_heard_and_not_what_lies_beside(ran):
 
 def test_nothing_is_written_into_the_folder_and_no_file_and_no_process_is_left(ran):
     assert ran.untouched and ran.temporary == []
-    # Those of the one that died, whose number the legend tells, and what it had started.
+    # Processes of the notebook that died, whose numbers the legend shows, and what it had started.
     died = [line.split(" = ")[1].split(":")[0] for line in ran.lines if " = " in line]
     died = [number for number in died if number.isdigit()]
     assert len(died) == 3 and not any(map(is_running, died))
@@ -187,7 +187,7 @@ for command in (["install", "--dry-run", "--no-index", "pip"], ["uninstall", "--
 
 
 def test_the_class_is_graded_whatever_one_submission_does(tmp_path):
-    """Its neighbours' files were read before; it installs nothing, and ends only itself."""
+    """Its neighbours' files were read before; it can't install anything, and ends only itself."""
     folder = tmp_path / "class"
     right = "show('softmax', True)"
     for name, code in HOSTILE.items():
@@ -204,7 +204,7 @@ def test_the_class_is_graded_whatever_one_submission_does(tmp_path):
 def test_an_endless_cell_is_interrupted_and_an_endless_notebook_ended():
     endless = PROCESSES + "while True:\n    try: time.sleep(9)\n    except BaseException: pass"
     cells = [SHOW, "while True: print('x' * 1000)", 'show("softmax", True)']
-    for seconds in (20, 120):  # on a busy machine, in the second
+    for seconds in (20, 120):  # the second is for a busy machine
         runs = dict(run_all({0: cells, 1: [SHOW, endless]}, seconds, 4))
         if runs[0].verdicts and runs[1].verdicts:
             break
@@ -240,7 +240,7 @@ STRANGE = {
 
 def test_a_notebook_that_names_what_no_exercise_needs_is_listed():
     assert {source: strange(["1", source])[:10] == "cell [2]: " for source in STRANGE} == STRANGE
-    for path in folders.lessons():  # and no lesson
+    for path in folders.lessons():  # no lesson is listed
         sources = read(path).sources
         assert not strange(sources) and not strange([f"{source}\n" for source in sources])
 
@@ -306,7 +306,7 @@ def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path):
     for content, reason in FILES.items():
         path.write_bytes(content)
         assert read(path).failed == reason
-    if hasattr(os, "mkfifo"):  # a pipe is not waited for
+    if hasattr(os, "mkfifo"):  # reading must not wait for a pipe
         os.mkfifo(tmp_path / "b.ipynb")
         assert read(tmp_path / "b.ipynb").failed == "not an ordinary file"
 

@@ -1,5 +1,5 @@
-"""Nothing that a reader is to predict is in sight before its cell has run, and code that only
-loads or draws is out of the way. What pages fold is in test_pages.py, what JupyterLab
+"""No answer that a reader should predict is in sight before its cell has run, and code that only
+loads or draws is folded away. What pages fold is in test_pages.py, what JupyterLab
 does in test_live.py."""
 
 import re
@@ -18,12 +18,12 @@ NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
 
 
 def answered(path):
-    """For each prediction, and each code to repair: (the cells that answer, the text below)."""
+    """Yield (the cells that answer, the text below them) for each prediction or code to repair."""
     found, text = [], ""
     for cell, answers, _ in closed(nbformat.read(path, as_version=4).cells):
         if cell.cell_type == "markdown":
             text += cell.source + "\n\n"
-        if not found or FOLD.sub("", text).strip():  # else it goes on
+        if not found or FOLD.sub("", text).strip():  # without text in between, the answer goes on
             if found:
                 yield found, text
             found, text = [], ""

@@ -1,4 +1,4 @@
-"""Controls, from their abbreviations: what the page gets, and what a function gets for a value."""
+"""Controls made from abbreviations: what the page gets, and what a function gets for a value."""
 
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ SWITCHES, VECTORS = torch.ones(2, 1).bool(), torch.ones(2, 2)
 
 
 def made(short, *default):
-    """The control that this abbreviation gives for a parameter with this default."""
+    """Return the control that this abbreviation gives for a parameter with this default."""
     if not default:
         return control("x", short, lambda x: None)
     return control("x", short, lambda x=default[0]: None)
@@ -91,7 +91,7 @@ def test_a_step_has_the_names_it_is_given():
         ([1, 2, 4], 3, 1),
         ([1, 2, 4], 0, 0),
         ({"start": 0, "one": 1, "two": 2}, 1, 1),
-        (["a", "b", "c"], 0, 2),  # no numbers
+        (["a", "b", "c"], 0, 2),  # not numbers, so no limit
     ],
 )
 def test_a_slider_can_be_limited(short, wanted, most):
@@ -105,7 +105,7 @@ def test_a_slider_can_be_limited(short, wanted, most):
         (0.3, (0.0, 1.0), 0.3),
         (0.77, (-3.0, 3.0, 0.01), 0.77),
         ("b", ["a", "b"], 1),
-        (int("2000"), {"one": 1000, "two": int("2000")}, 1),  # another object
+        (int("2000"), {"one": 1000, "two": int("2000")}, 1),  # an equal object, but not the same
         ("two", {"one": 1, "two": 2}, 1),
         (None, ["a", None], 1),
         (False, True, False),

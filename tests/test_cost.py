@@ -1,4 +1,4 @@
-"""What attention costs: recorded times and memory, their pictures, and what lesson 14 says."""
+"""What attention costs: recorded times and memory, their pictures, and what lesson 14 claims."""
 
 import re
 
@@ -16,7 +16,7 @@ LESSON = NOTEBOOKS / "14_cost_of_attention.ipynb"
 
 @pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
 def own(request):
-    """What the lesson defines. All tests have its name in their ids, for pytest -k 14."""
+    """Return the names that the lesson defines. All test ids contain its name, for pytest -k 14."""
     return replay(request.param)[0]
 
 
@@ -28,8 +28,8 @@ def by(timed, unit="ms"):
 
 
 def test_the_recorded_times_bear_out_what_the_lesson_says():
-    """It says: faster at every length, more than twice from 1,024 words on, and the gap grows;
-    memory with n, or with n squared."""
+    """The lesson claims: faster at every length, more than twice as fast for 1,024 words and above,
+    and the gap grows; memory grows with n, or with n squared."""
     timed = cost.load_times()
     for task, slow, fast in (
         ("attention", "naive", "fused"),
@@ -40,7 +40,7 @@ def test_the_recorded_times_bear_out_what_the_lesson_says():
         gaps = [ms[slow, n] - ms[fast, n] for n in lengths]
         assert gaps[0] > 0 and gaps == sorted(gaps)
         assert all(ms[slow, n] > 2 * ms[fast, n] for n in lengths if n >= 1024)
-        if task == "writing":  # far less than the counts of scores say, 342 times
+        if task == "writing":  # far less than 342 times, which the counts of scores suggest
             assert ms[slow, 512] < 342 / 5 * ms[fast, 512]
     mib = by([t for t in timed if t.task == "attention"], "mib")
     assert 12 < mib["naive", 4096] / mib["naive", 1024] < 20  # 4 squared
@@ -50,8 +50,8 @@ def test_the_recorded_times_bear_out_what_the_lesson_says():
 
 
 def test_the_recorded_memory_bears_out_what_the_lesson_says():
-    """It says: in blocks a small part of a matrix of scores; on the plain path more than three,
-    and more than the naive way."""
+    """The lesson claims: in blocks a small part of a matrix of scores; on the plain path more than
+    three matrices, and more than the naive way."""
     peaks = {peak.call: cost.matrices(peak) for peak in cost.load_peaks()}
     assert list(peaks) == list(bench_attention.CALLS)
     assert peaks["4 dims"] < 0.1 and 2 < peaks["naive"] < 2.5
@@ -71,7 +71,7 @@ def test_every_call_whose_memory_is_measured_takes_the_path_that_it_is_named_for
         assert heads == attend(*qkv).shape[:-2].numel()
         if "dropout" not in call:
             torch.testing.assert_close(attend(*qkv).view(heads, 20, -1), expected[0, :heads])
-    with pytest.raises(RuntimeError):  # what does not fit is no fallback
+    with pytest.raises(RuntimeError):  # what does not fit is an error, not a fallback
         cost.stays_fused(queries, keys[..., :3], values)
 
 
@@ -125,7 +125,7 @@ def test_the_picture_of_memory_shows_a_bar_for_each_call():
     (plane,) = still.figure.axes
     assert [bar.get_width() for bar in plane.patches] == [cost.matrices(peak) for peak in peaks]
     assert [label.get_text() for label in plane.get_yticklabels()] == list(bench_attention.CALLS)
-    assert [peak.call for peak in peaks if cost.matrices(peak) < 1] == ["4 dims"]  # says its text
+    assert [peak.call for peak in peaks if cost.matrices(peak) < 1] == ["4 dims"]  # see its text
 
 
 def test_own_times_are_drawn_for_the_lengths_asked_for():

@@ -23,7 +23,7 @@ NUMBERS = {"a word": b"seven,", "no number": b",", "nan": b"nan,", "too large": 
 
 
 def damaged(file):
-    """What may be wrong with a file: {what: its bytes}."""
+    """Return the ways in which a file may be damaged: {what: its bytes}."""
     good = (data.DATA / file).read_bytes()
     lines, number = good.splitlines(), READERS[file][3]
     wrong = {
@@ -47,7 +47,7 @@ def damaged(file):
 
 @pytest.fixture
 def copy(request, tmp_path, monkeypatch):
-    """copy(file) is the path of another file that is read in its place."""
+    """Return copy(file): the path of a different file that is read instead."""
 
     def place(file):
         room, name, *_ = READERS[file]
@@ -81,7 +81,7 @@ def test_a_file_saved_by_a_windows_editor_is_read(file, copy):
 
 
 def plain(loaded):
-    """What was loaded as something that can be compared."""
+    """Return what was loaded in a form that can be compared."""
     return repr(vars(loaded) if isinstance(loaded, language.Language) else loaded)
 
 

@@ -1,7 +1,7 @@
-"""The pages and JupyterLab in Firefox and WebKit, with the network cut: what Chromium shows
-elsewhere is shown there too.
+"""The pages and JupyterLab in Firefox and WebKit, without a network: they show what Chromium shows
+in the other tests.
 
-What a view should show Python says, in this process: compute() makes the whole picture anew.
+Python computes what a view should show, in this process: compute() makes the whole picture anew.
 """
 
 import json
@@ -21,13 +21,13 @@ from views import LIVE, expected, in_full
 from helpers.pages.record import _values
 
 LESSONS = {path.stem[:2]: path for path in lessons()}
-# with a query, a step, a temperature, an axis, a switch, and a switch in each cell
+# together they have a query, a step, a temperature, an axis, a switch, and a switch in each cell
 ON_PAGES = ["02", "03", "06"]
 IN_LAB = "02"
 pytestmark = pytest.mark.skipif(not CI, reason="CI does it: two more engines")
-RIGHT = "\ue014"  # the key, as WebDriver calls it
-OURS = re.compile("blob:|anywidget|explore|jupyter-widgets")  # of what JupyterLab reports
-# Before any script of the page: what it reports, as a reader sees it in the console.
+RIGHT = "\ue014"  # the key's code in WebDriver
+OURS = re.compile("blob:|anywidget|explore|jupyter-widgets")  # in what JupyterLab reports
+# Runs before any script of the page; keeps what a reader would see in the console.
 WATCH = """
 window.errors = [];
 window.addEventListener('error', (e) =>
@@ -38,7 +38,7 @@ for (const kind of ['error', 'warn']) {
     console[kind] = (...words) => { errors.push(`${kind} ${words.join(' ')}`); say(...words); };
 }
 """
-# What is done in the page, after live.js. A view is found by its number.
+# Operates the page, after live.js. A view is found by its number.
 HANDS = """
 window.hands = {};
 hands.reset = (number) => live.find(number).querySelector('.reset').click();
@@ -64,7 +64,7 @@ hands.take = ([number, k]) => {
 
 @pytest.fixture(scope="module")
 def watched(pages, tmp_path_factory):
-    """The address of a lesson's page that keeps what it reports."""
+    """Return address(number): of a lesson's page that records the errors it reports."""
     copy = tmp_path_factory.mktemp("watched") / "pages"
     shutil.copytree(pages, copy)
     for path in copy.glob("*.html"):
@@ -81,7 +81,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=ENGINES)
 def engine(request, tmp_path_factory):
-    """A page in this engine."""
+    """Yield a page in this engine."""
     start, is_there = ENGINES[request.param]
     if not is_there():
         reason = f"{request.param} was not found on this machine: see .ci/run"
@@ -93,7 +93,7 @@ def engine(request, tmp_path_factory):
 
 
 class LiveView:
-    """A live view in the page, and the widget of this process that must show the same."""
+    """A live view in the page, and the widget in this process that must show the same."""
 
     def __init__(self, page, number, widget):
         self.page, self.number, self.widget = page, number, widget
@@ -104,17 +104,17 @@ class LiveView:
         return self.page.evaluate(f"hands.{function}", [self.number, *more])
 
     def shows(self, state):
-        """It comes to show what Python computes in this state, which is returned."""
+        """Assert that the view comes to show what Python computes in this state; return panels."""
         picture = json.loads(json.dumps(self.widget.compute(state), default=list))
         right = expected(self.controls, picture, None, None)
-        del right["status"]  # of the cell under the mouse, wherever that is
+        del right["status"]  # depends on the cell under the mouse, wherever that is
         wrong = self.page.evaluate("live.until", [self.number, right])
         assert wrong is None, f"{self.widget.title} {state}: {wrong} (page, Python)"
         return picture["panels"]
 
     def walk(self):
-        """Each control alone, from its start to its ends and two between. How often numbers
-        changed is returned."""
+        """Move each control alone, from its start to its ends and two values between; return how
+        often numbers changed."""
         self.page.evaluate("live.useColours", self.widget.palette[0])
         moved = 0
         for k, control in enumerate(self.controls):
@@ -135,7 +135,7 @@ class LiveView:
         return moved
 
     def drag(self, k, control):
-        """The first mark of a drawing, with the keys. Whether numbers changed is returned."""
+        """Move the first mark of a drawing with the keys; return whether numbers changed."""
         self.ask("reset")
         before = self.shows(self.start)
         self.ask("take", k)
@@ -151,7 +151,7 @@ def numbers(panels):
 
 
 def views(page, number):
-    """The live views of a lesson, each by the number of its cell."""
+    """Return the live views of a lesson, each with the number of its cell."""
     _, shown, *_ = replay(LESSONS[number])
     cells = enumerate(nbformat.read(LESSONS[number], as_version=4).cells)
     numbers = [k for k, cell in cells if cell.cell_type == "code"]
@@ -169,7 +169,7 @@ def open_page(page, address):
 
 
 def on_page(page, number):
-    """The views of a lesson's page, each by its place there."""
+    """Return the views of a lesson's page, each with its place there."""
     found = views(page, number)
     page.evaluate("() => { live.find = (k) => document.querySelectorAll('.explore')[k]; }")
     assert page.evaluate("document.querySelectorAll('.explore').length") == len(found)
@@ -211,5 +211,5 @@ def test_every_view_in_jupyterlab_shows_what_python_computes(engine, lab):
         moved += view.walk()
     assert moved > 2
     nothing_is_wrong(engine, OURS)
-    # or the next engine waits for this one's kernel, which still waits for this one
+    # or the next engine would wait for this kernel, which still waits for this engine
     engine.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")

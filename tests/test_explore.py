@@ -1,4 +1,4 @@
-"""The live picture without a browser: what it shows for the values of its controls."""
+"""The live picture without a browser: what it shows for values of its controls."""
 
 import functools
 import itertools

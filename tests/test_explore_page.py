@@ -1,4 +1,4 @@
-"""The live picture without a browser: what it tells its page, what is saved, and what is closed."""
+"""The live picture without a browser: what it sends its page, what is saved, and what is closed."""
 
 import base64
 import gc
@@ -20,7 +20,7 @@ from helpers import View, explore
 from helpers.pictures import still
 from helpers.pictures.explore import Explore
 
-MODULE = sys.modules[Explore.__module__]  # helpers.pictures.explore itself is the function
+MODULE = sys.modules[Explore.__module__]  # since helpers.pictures.explore is the function
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -73,7 +73,7 @@ def test_a_cell_is_explained(capsys):
     for cell, number, text in [
         ([0, 1, 0], "3.00", "row 1, column 0"),
         ([0, 0, 1], "", ""),  # not computed yet
-        ([1, 1, 0], "", ""),  # of a small head
+        ([1, 1, 0], "", ""),  # in a small head
     ]:
         assert ask(widget, {"cell": cell}) == {"cell": cell, "number": number, "text": text}
     failed = ask(widget, {"cell": [0, 0, 0]})
@@ -127,8 +127,8 @@ def test_the_text_is_settings_numbers_and_caption_of_now():
 
 @pytest.fixture
 def displayed(monkeypatch):
-    """displayed(widget): [(bundle, metadata)] of the outputs of a cell that ends in it, in
-    Jupyter: not in Colab, wherever the tests run."""
+    """Return displayed(widget): [(bundle, metadata)] of the outputs of a cell that ends in it,
+    in Jupyter; not in Colab, even if the tests run there."""
     monkeypatch.delitem(sys.modules, "google.colab", raising=False)
 
     def displayed(widget):
@@ -193,7 +193,7 @@ def test_too_many_for_one_picture_are_shown_as_text_at_least(monkeypatch):
 
 @pytest.fixture
 def cell(monkeypatch):
-    """cell(id): what follows is a new run of this cell of a notebook; None if it has no id."""
+    """Return cell(id), which starts a new run of this cell of a notebook; None: it has no id."""
     parent, runs = {}, itertools.count()
     kernel = SimpleNamespace(get_parent=lambda channel: parent if channel == "shell" else {})
     monkeypatch.setattr(MODULE, "get_ipython", lambda: SimpleNamespace(kernel=kernel))

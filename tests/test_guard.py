@@ -1,4 +1,4 @@
-"""A reader's function is called so that it can do no harm, and its error is one sentence."""
+"""guard calls a reader's function so that it can do no harm, and makes its error one sentence."""
 
 import _thread
 import contextlib
@@ -21,7 +21,7 @@ def forever():
 
 
 def all_ended(before):
-    """Do no more threads run than before? A busy machine takes its time to end them."""
+    """Wait for at most 20 seconds; return whether no more threads run than before."""
     end = time.monotonic() + 20
     while threading.active_count() > before and time.monotonic() < end:
         time.sleep(0.01)
@@ -29,7 +29,7 @@ def all_ended(before):
 
 
 def from_cell(source, name="/tmp/ipykernel_1/2.py"):
-    """The function f of a source compiled as IPython compiles a cell."""
+    """Return the function f of a source, compiled as IPython compiles a cell."""
     linecache.cache[name] = len(source), None, source.splitlines(True), name
     space = {}
     exec(compile(source, name, "exec"), space)
@@ -62,7 +62,7 @@ def test_exit_as_ipython_defines_it_ends_the_call_only(monkeypatch):
     for _ in range(2):
         assert isinstance(guard.call(lambda: shell.ask_exit()).error, SystemExit)
     assert shell.asked == 0
-    shell.ask_exit()  # in a cell it means what it says
+    shell.ask_exit()  # in a cell it does end the kernel
     assert shell.asked == 1
 
 
@@ -150,7 +150,7 @@ def test_nobody_is_asked_to_type_by_a_readers_function(monkeypatch):
     thread = threading.Thread(target=lambda: outcomes.append(guard.call(asks)))
     thread.start()
     started.wait(20)
-    assert input("in a cell: ") == "typed"  # everybody else is asked
+    assert input("in a cell: ") == "typed"  # other threads can still ask
     go.set()
     thread.join()
     assert "input() does not work" in outcomes[0].complaint()
@@ -189,7 +189,7 @@ def test_printing_of_several_calls_and_of_others_is_not_mixed(capsys):
 
 
 def test_output_captured_while_a_call_runs_goes_where_it_should(capsys):
-    """As with %%capture: at its end it puts back the stdout it found, here that of a call."""
+    """As %%capture does: at its end it puts back the stdout it found, here that of a call."""
     entered, go = threading.Event(), threading.Event()
     first = threading.Thread(target=guard.call, args=(lambda: (entered.set(), go.wait(20)),))
     first.start()
@@ -257,7 +257,7 @@ class Silent(Exception):
     ids=lambda x: x[:20],
 )
 def test_the_complaint_names_the_error_and_the_readers_line(line, start):
-    """Not a line of a library, of Python or of helpers; and it is short."""
+    """That is no line of a library, of Python or of helpers; and the complaint is short."""
     f = from_cell(f"import statistics, torch\ndef f():\n    {line}\n")
     f.__globals__.update(View=View, InputError=InputError, Silent=Silent, exit=sys.exit)
     said = guard.call(f).complaint()

@@ -1,5 +1,5 @@
-"""Promises of the server for a class: a real JupyterHub with the configuration that lives with the
-teacher's command."""
+"""The server for a class: a real JupyterHub with the configuration that is kept with the teacher's
+command."""
 
 import asyncio
 import importlib.util
@@ -45,7 +45,7 @@ def test_the_configuration_is_that_of_a_standard_hub(monkeypatch):
 
 
 def test_on_kubernetes_it_is_the_same(monkeypatch):
-    """The chart's own schema judges the rest when it is installed."""
+    """Only our own values are compared: the chart's schema checks the rest at installation."""
     monkeypatch.delenv("COURSE", raising=False)
     on_one = config(monkeypatch).Spawner
     values = yaml.safe_load((ROOT / CONFIG).with_name("kubernetes.yaml").read_text())
@@ -75,7 +75,7 @@ def test_a_lesson_on_a_real_hub():
 
 async def lesson(hub):
     await hub.start()
-    # The commands of README.md with which a teacher starts a server before class.
+    # README.md tells teachers to run these commands, to start a server before class.
     await hub.ask("POST", "/hub/api/users/anna")
     await hub.ask("POST", "/hub/api/users/anna/server")
     async with asyncio.timeout(120):
@@ -86,7 +86,7 @@ async def lesson(hub):
     async def ask(method, path, **more):
         return await hub.ask(method, f"/user/anna{path}", token, **more)
 
-    page = await ask("GET", "/")  # leads to nbgitpuller's, whose script then pulls
+    page = await ask("GET", "/")  # leads to nbgitpuller's page, whose script then pulls
     assert all(quote(x, safe="") in page or x in page for x in (hub.course, LESSON)), page
     asked = {"repo": hub.course, "branch": "main", "targetpath": "attention"}
     assert '"finished"' in await ask("GET", "/git-pull/api", params=asked)
@@ -96,6 +96,6 @@ async def lesson(hub):
     assert session["path"] == new["path"]
     kernels = [p for p in hub.processes() if "ipykernel_launcher" in p.info["cmdline"]]
     assert [p.rlimit(psutil.RLIMIT_DATA)[0] for p in kernels] == [3 * 2**29]
-    async with asyncio.timeout(60):  # idle
+    async with asyncio.timeout(60):  # until the idle kernel is ended
         while await ask("GET", "/api/kernels"):
             await asyncio.sleep(0.2)

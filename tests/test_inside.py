@@ -15,14 +15,14 @@ from helpers.models.training import Adam
 from helpers.models.trial import Claim, trial
 
 ASKED = "the man took the hat and ___ it on a fox"
-# Its attention, its output matrix, and the values of head 3 from what its attention is given:
+# The attention, its output matrix, and the values of head 3 computed from the attention's input:
 CHANGED = {
-    # the values of GPT-2 are the last third of one matrix
+    # in GPT-2 the values are the last third of one matrix
     "gpt2": ("transformer.h.1.attn", "c_proj", lambda a, x: a.c_attn(x)[..., 64 + 16 : 64 + 24]),
-    # of grouped ones heads 3 and 4 share the second key and value
+    # with grouped heads, heads 3 and 4 share the second key and value
     "llama": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
     "gemma2": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
-    # GPT-NeoX has query, key and value of each head side by side
+    # in GPT-NeoX query, key and value of each head are side by side
     "gpt_neox": ("gpt_neox.layers.1.attention", "dense",
                  lambda a, x: a.query_key_value(x)[..., 2 * 24 + 16 : 2 * 24 + 24]),
     "bert": ("bert.encoder.layer.1.attention", "output.dense",
@@ -47,7 +47,7 @@ def test_weights_that_are_replaced_by_themselves_change_nothing(built, name):
 
 
 def direct_answers(model):
-    """The same parameters in a model of transformers that knows nothing of our function."""
+    """Return the answers of a plain model of transformers with the same parameters."""
     inner = model.model
     own = type(inner)._from_config(copy.deepcopy(inner.config), attn_implementation="eager").eval()
     own.load_state_dict(inner.state_dict())
@@ -60,7 +60,7 @@ def direct_answers(model):
 
 
 def test_each_number_of_the_map_is_that_of_one_intervention(built, capsys):
-    model = built("gemma2")  # every other layer of it has a window
+    model = built("gemma2")  # a model that has a window in every other layer
     view, before = model.effects(ASKED), model.answers(ASKED)
     for at, head in [(k, h) for k in range(2) for h in range(4)]:
 
@@ -78,9 +78,9 @@ def test_each_number_of_the_map_is_that_of_one_intervention(built, capsys):
 
 
 def by_hand(name, model, weights, times=1, asked=ASKED, new=None):
-    """(answers, values) when the output of head 3 is put in by hand, at the input of the output
-    matrix: weights (n, n) times its values, which are computed here, times a number.  new: a
-    (query, key, values): the query gets from this key the value of these."""
+    """Put the output of head 3 in by hand, at the input of the output matrix: weights (n, n) times
+    its values, times a number. Return (answers, values).  new: (query, key, values): the query gets
+    from this key one of these values."""
     place, out, values = CHANGED[name]
     attention, found = model.model.get_submodule(place), {}
 
@@ -111,7 +111,7 @@ def by_hand(name, model, weights, times=1, asked=ASKED, new=None):
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_an_intervention_equals_hooks_written_by_hand(built, name):
-    """The weights of head 3 of the last layer turned round, and its values three times as large."""
+    """The weights of head 3 of the last layer are turned round, its values are tripled."""
     model = built(name)
     weights = model.weights(ASKED)[1][2]
 
@@ -130,7 +130,7 @@ def test_an_intervention_equals_hooks_written_by_hand(built, name):
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_what_a_trial_changes_equals_hooks_written_by_hand(built, name):
-    """Where it answers, head 3 looks one back: no weight, an even row, a value of another text."""
+    """Head 3 looks one back from the answer: no weight, an even row, a different text's value."""
     model, other = built(name), ASKED.replace("and", "cat").replace(" a ", " cat ")
     weights = model.weights(ASKED)[1][2]
     at = len(weights) - 1 if model.asks == NEXT else 6
@@ -256,7 +256,7 @@ NOUNS = "hat man cat dog fox one brown quick she saw was is in on of has and"
 
 
 def test_what_a_model_learned_to_read_is_read_and_needed(tiny):
-    """A GPT-2 of one layer learns to name the first noun of two."""
+    """A GPT-2 of one layer learns to name the first of two nouns."""
     import transformers as hf
 
     config = copy.deepcopy(tiny.model.config)

@@ -1,4 +1,4 @@
-"""The small language: what is drawn has a right answer, what is typed is understood or refused."""
+"""The small language: drawn sentences have a right answer, typed ones are understood or refused."""
 
 import pytest
 import torch

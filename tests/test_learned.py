@@ -1,5 +1,5 @@
-"""Lessons 11 and 12: the recorded training is the one that the code gives, and can be used
-instead; a student's own code changes the answers of a trained model."""
+"""Lessons 11 and 12: the recorded training equals what the code gives, and can be used instead of
+it; a student's own code changes the answers of a trained model."""
 
 import contextlib
 import io
@@ -12,7 +12,7 @@ from replay import code_cells, replay, run, solutions
 from helpers.models import training
 from helpers.models.training import BLOCKS, Snapshot, counted, load_training
 
-# The parameter keeps them with the other tests that replay this lesson, see conftest.py.
+# With this parameter they run with the other tests that replay the lesson, see conftest.py.
 of_the_lesson = pytest.mark.parametrize("path", [LESSON], ids=lambda path: path.stem)
 TOLERANCE = 0.001  # of every number; four decimals are recorded
 
@@ -46,7 +46,7 @@ def test_a_class_can_load_the_training_in_place_of_training(path):
 
 
 OWN = "right 1.00, the other colour 0.00\n"
-CHANGED = [  # a function of the student's, what its cell prints without it, and with it
+CHANGED = [  # a student's function, what its cell prints without it, and with it
     (LESSON, "my_exchange", f"green\n{OWN}", "grey\nright 0.00, the other colour 1.00\n"),
     (LESSON, "my_erase", f"green\n{OWN}", "grey\nright 0.06, the other colour 0.61\n"),
 ]

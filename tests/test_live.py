@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from replay import quick
 from views import IN_KERNEL, LIVE, LiveView
 
-LARGE = "large", "resized", "sixteen", "heads by hand"  # extra views, for no projector
+LARGE = "large", "resized", "sixteen", "heads by hand"  # extra views that need not fit a projector
 THEMES = "JupyterLab Dark", "JupyterLab Light"
 HIGH = 1300
 WIDE = 1280
@@ -31,7 +31,7 @@ if CI:
     NOTEBOOKS["views_in_Notebook_7"] = "notebooks", None
 everywhere = pytest.mark.parametrize("notebook", NOTEBOOKS, indirect=True)
 each_theme = pytest.mark.parametrize("theme", THEMES, indirect=True)
-# by what it stands for: the size of the window, whether the file browser is open
+# name: width and height of the window, whether the file browser is open
 SIZES = {
     "projector": (1280, 720, False),
     "projector at 150 %": (853, 480, False),
@@ -40,19 +40,19 @@ SIZES = {
 }
 each_size = pytest.mark.parametrize("size", [*SIZES][:-1], indirect=True)
 extra_views = pytest.mark.parametrize("notebook", ["views"], indirect=True)
-# On pages, with the same script, test_pages.py and test_recordings.py do so everywhere.
+# For pages, test_pages.py and test_recordings.py do it everywhere, with the same script.
 in_ci = pytest.mark.skipif(not CI, reason="CI does it: a minute in JupyterLab")
 
 
 @pytest.fixture(scope="module")
 def notebook(browser, request):
-    """(page, the file of the notebook that is open there); no cell was run."""
+    """Yield (page, the file of the notebook that is open in it), before any cell was run."""
     page, address, folder, errors = browser
     errors.clear()
     app, path = NOTEBOOKS[request.param]
     if path is None:
         path = folder / "notebooks" / f"{request.param}.ipynb"
-        # in Notebook 7 one with vectors, one with tables, and one with a canvas
+        # in Notebook 7: one view with vectors, one with tables, and one with a canvas
         write(path, VIEWS if app == "lab/tree" else "---".join(VIEWS.split("---")[:4]))
     else:
         copy = folder / "notebooks" / path.name
@@ -65,11 +65,11 @@ def notebook(browser, request):
 
 @pytest.fixture(scope="module")
 def views(notebook):
-    """The live views of the notebook, after all its cells were run."""
+    """Run all cells of the notebook; return its live views."""
     page, path = notebook
     run_all(page)
     page.add_script_tag(path=LIVE)
-    cells = [None, *(number for number, _ in numbered_code(path))]  # executed from 1 on
+    cells = [None, *(number for number, _ in numbered_code(path))]  # their executions count from 1
     found = json.loads(in_kernel(page, "_live_views()", IN_KERNEL))
     page.evaluate("live.useColours", next(colours for _, _, colours in found.values()))
     assert found
@@ -102,7 +102,7 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
         view.reset()
         assert bool(view.find(".help").text_content()) == (view is views[0]), "the first one says"
         assert view.page.locator(".explore-still:visible").count() == 0, "beside the live one"
-        # all that the mouse can use was reached
+        # everything that the mouse can use was reached
         wanted = (
             view.find("input:enabled, select, fieldset button").count()
             + view.find(".panel:not(:has(.sketch))").count()
@@ -202,7 +202,7 @@ def test_what_is_said_about_a_cell_follows_the_picture_until_the_cell_is_gone(vi
 
 
 def say_an_error(view):
-    """If it has one to say, as one of the extra views does."""
+    """Make the one extra view that can show an error show it."""
     view.go()
     if view.title == "side by side":
         view.find("input[type=text]").fill("wrong")
@@ -245,7 +245,7 @@ def theme(views, request):
     page.evaluate(
         "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", request.param
     )
-    page.wait_for_function(  # its style sheet comes later than its name
+    page.wait_for_function(  # its style sheet arrives later than its name
         """(theme) => {
             const ink = getComputedStyle(document.body).getPropertyValue('--jp-ui-font-color1');
             return document.body.dataset.jpThemeName === theme
@@ -284,11 +284,11 @@ def test_axe_finds_nothing(views, theme):
 @each_theme
 @extra_views
 def test_the_focus_can_be_seen(views, theme):
-    """What differs between focused and not by a contrast of 3:1 is as long as a line around
-    the thing, a pixel and a half wide."""
+    """The focus changes pixels by a contrast of 3:1 or more: at least as many as a line around
+    the thing would have that is a pixel and a half wide."""
     page, known = views[0].page, set()
     for view in views:
-        view.enter()  # with the keyboard: a ring is for those who use it
+        view.enter()  # with the keyboard, whose users the ring is for
         elements = view.find("input, select, button:enabled, td, .held, svg g[tabindex]")
         kinds = elements.evaluate_all(
             """(all) => all.map((e) => [e.tagName, live.kind(e), e.ariaSelected, e.dataset.kind,
@@ -331,7 +331,7 @@ def test_a_verdict_is_announced_with_its_numbers_in_a_table(views):
     assert not output.first.evaluate("e => e.scrollWidth > e.clientWidth + 1")
 
 
-# --- what a reader is to predict ---
+# --- what a reader should predict ---
 
 
 @pytest.mark.parametrize("app", ["lab/tree", *["notebooks"] * CI])

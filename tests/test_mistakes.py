@@ -1,5 +1,5 @@
-"""What check() promises of every mistake and every answer, lesson by lesson: a declared mistake
-is called by its name, and what people wrote gets the verdict that it should.
+"""What check() does with every mistake and every answer, lesson by lesson: it names a declared
+mistake, and gives what people wrote the verdict that it should get.
 
 The ids begin with the lesson, so that `pytest -k 06` runs what belongs to lesson 6."""
 
@@ -30,14 +30,14 @@ EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]
 
 
 def student(code):
-    """code as a function, or a class, that shows nothing of where it comes from."""
+    """Return code as a function or a class that does not show where it comes from."""
     if inspect.isclass(code):
         return type("Student", (code,), {})
     return lambda *args: code(*args)
 
 
 def changed(exercise, change):
-    """The right answer, which calls change(its arguments) after it is done."""
+    """Return the right answer, changed to call change(its arguments) when it is done."""
     if not exercise.is_class:
 
         def answer(*args):
@@ -57,25 +57,25 @@ def changed(exercise, change):
 
 
 def each(exercises=EXERCISES):
-    """A parameter for each exercise."""
+    """Return a parameter for each exercise."""
     return [pytest.param(e, id=f"{LESSON_OF[e.name]}-{e.name}") for e in exercises]
 
 
 def offered(exercise):
-    """Names that its stages offer, as they are called elsewhere."""
+    """Return the names that an exercise's stages offer, before it renames any."""
     stages = exercise.pipeline.wrong() if exercise.pipeline else ()
     return {name for _, wrong in stages for name in wrong}
 
 
 def give_the_same(exercise, code, other):
-    """Are the results of two codes the same on all probes?"""
+    """Do two codes give the same results on all probes?"""
     pairs = ([attempt(x, p, call_ours) for x in (code, other)] for p in exercise.probes())
     return all(same(*pair) for pair in pairs)
 
 
 @pytest.fixture(autouse=True)
 def new_kernel():
-    """What a verdict says may depend on what was told before."""
+    """Forget earlier verdicts, which may change what the next one says."""
     forget()
 
 
@@ -92,8 +92,8 @@ def new_kernel():
     ],
 )
 def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k):
-    """What a stage offers may be right in an exercise, or give the numbers of a mistake that
-    comes before it: then that one is told."""
+    """What a stage offers may be right in an exercise, or give the numbers of an earlier mistake:
+    then the verdict names that one."""
     mistake = exercise.all_mistakes[k]
     of_stage = mistake.name in {exercise.names.get(n, n) for n in offered(exercise)}
     for answer in every_way(exercise, mistake):
@@ -110,7 +110,7 @@ def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k):
 
 
 def ways_of_stages():
-    """Each way that a stage offers, with the exercises that have it."""
+    """Return each way that a stage offers, with the exercises that have it."""
     found = {}
     for exercise in EXERCISES:
         names = {exercise.names.get(name, name) for name in offered(exercise)}
@@ -136,7 +136,7 @@ def test_what_an_exercise_leaves_out_or_renames_is_offered_by_a_stage():
         assert all(exercise.without.values())
 
 
-# An answer for each mistake that is found otherwise than by the numbers of a code.
+# An answer for each mistake that is found by something other than the numbers of a code.
 DETECTED = {m.name for e in EXERCISES for m in e.all_mistakes if m.detect or not m.ways}
 MADE = [answer for answer in answers() if answer.names and answer.names[0] in DETECTED]
 FIRST = {answer.names[0]: answer for answer in reversed(MADE)}
@@ -149,7 +149,7 @@ def test_a_mistake_that_is_detected_is_named_in_an_answer_that_makes_it(name):
 
 @pytest.mark.parametrize("exercise", each())
 def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercise):
-    # Then every answer that is all NaN, or has that slip, would get the name, whatever its cause.
+    # Or any answer that is all NaN, or has that slip, would get the name, whatever its cause.
     for mistake in exercise.all_mistakes:
         if mistake.detect or mistake.counterfactual:
             continue  # not found by these numbers
@@ -223,7 +223,7 @@ def test_an_exercise_and_its_mistakes_stand_in_one_file(tmp_path, monkeypatch):
 
 # --- what the code says of them ---
 
-CODE = {  # lines that can make a mistake; such as give the same numbers by another
+CODE = {  # lines that can make the mistake; lines that give its numbers for a different reason
     "exp overflows": (
         ["e = torch.exp(s)", "p = np.exp(x @ x[i - 1])", "e = math.e ** s[n - 1]", "w = 1 - m"],
         ["e = torch.exp(s - s.argmax())", "e = (s - top).exp()", "z = (s - m) / t", "s -= s[0]"],
@@ -265,7 +265,7 @@ def test_code_of_an_inner_comprehension_is_read_with_the_functions_that_it_names
     [
         pytest.param(answer, id=f"{LESSON_OF[answer.exercise]}-{answer.exercise}-written-{k}")
         for k, answer in enumerate(answers())
-        # CI tries every fourth, python tests/rates.py all
+        # CI tries every fourth, python tests/rates.py all of them
         if k % (4 if CI else 16) == 0
     ],
 )
@@ -277,7 +277,7 @@ def test_what_people_wrote_gets_the_verdict_that_it_should(answer):
 
 @pytest.mark.parametrize("exercise", each())
 def test_a_right_answer_that_takes_most_of_a_second_a_call_is_in_time(exercise):
-    """Half a second for a module, which is called more often: what it keeps counts too."""
+    """Half a second for a module, which is called more often: what it keeps is checked too."""
     times, seconds = [], 0.5 if exercise.is_class else 0.9
     assert check(exercise.name, changed(exercise, lambda *args: times.append(1))).passed
     assert seconds * len(times) < guard.SECONDS

@@ -1,4 +1,4 @@
-"""Before an answer is called: is it written yet, and can it be called as the exercise asks? And
+"""Before an answer is called: is it written yet, and can it be called as the exercise requires? And
 slips of Python and PyTorch in what is called."""
 
 import pytest
@@ -18,7 +18,7 @@ def function(body):
 
 
 class Right(attention.SelfAttention):
-    """Attention as a student has it, in which a part may still be the stub."""
+    """Attention as a student has it, where a part may still be the stub."""
 
 
 def module(body):
@@ -236,8 +236,8 @@ def mine(scores):
         ("scores", LOOP, "range(len(inputs))", "range(6)", "Write inputs.shape[0] instead of 6"),
         ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "the count is off by one"),
         ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "ends at the wrong number"),
-        ("scores", LOOP, "inputs, i):", "x, i):", "Write x instead of inputs"),
-        ("scores", LOOP, "inputs[i, k]", "query[k]", "query is a name from a cell above"),
+        ("scores", LOOP, "inputs, i):", "x, i):", "Write `x` instead of `inputs`"),
+        ("scores", LOOP, "inputs[i, k]", "query[k]", "`query` is a name from a cell above"),
         ("scores", LOOP, "(inputs, i)", "(i, inputs)", "arguments are in a different order"),
         ("scores", LOOP, "out[j]", "out[i]", "Write `out[j]"),
         (
@@ -249,6 +249,7 @@ def mine(scores):
         ),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** instead of ^"),
+        ("scores", LIST, "stack(out)", "stack(x)", "`x` is the wrong variable here."),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
         ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` instead of `math.exp`"),
         (
@@ -282,6 +283,25 @@ def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
     assert words in " ".join(verdict.message.split())
 
 
+CACHE_WRITTEN_OVER = """
+def mine(query, key, value, keys, values):
+    keys, values = keys.clone(), values.clone()
+    keys[-1:], values[-1:] = key, value
+    return torch.softmax(keys @ query / len(query) ** 0.5, dim=0) @ values
+"""
+MERGED_BATCH = """
+class Mine(nn.Module):
+    def __init__(self, d_in, d_out, length):
+        super().__init__()
+        self.three = nn.ModuleList(nn.Linear(d_in, d_out) for _ in "qkv")
+
+    def forward(self, x):
+        shape, (x, *rest) = x.shape, x
+        for more in rest:
+            x = torch.cat([x, more])
+        out = F.scaled_dot_product_attention(*(f(x)[None] for f in self.three), is_causal=True)
+        return out.reshape(*shape[:-1], -1)
+"""
 TWO_ROWS = """
 class Mine(nn.Module):
     def __init__(self, d_in, d_out):
@@ -297,7 +317,7 @@ class Mine(nn.Module):
 @pytest.mark.parametrize(
     "exercise, code, words",
     [
-        # Not read; read, and nothing comes of it; right by no one change of the code.
+        # k is not read; k is read, but changes nothing; no single change makes the code right.
         ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores k."),
         ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "values of k change nothing."),
         ("scores", "def mine(x, k): return x[:6, 0] ** 3 + k", "Work out one of these numbers"),
@@ -319,6 +339,22 @@ class Mine(nn.Module):
             "def mine(s, d):\n w = (s / d**0.5).softmax(-1).tril()\n return w / w.sum(-1, True)",
             "Hide the scores before softmax",
         ),
+        # a known mistake, and another one where the cache is empty
+        ("next_context", CACHE_WRITTEN_OVER, "✘ next_context: last word of the cache replaced."),
+        ("next_context", CACHE_WRITTEN_OVER, "-1000, your answer is wrong in a different way."),
+        (
+            "erase",
+            "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
+            "`e` is right so far",
+        ),
+        ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
+        ("scores", "def mine(x, k): return x @ x[k] ** 2 + query[1] ** 3", "not `query`: a name"),
+        # one sentence reads the one before it, but no word reads a later one
+        (
+            "CausalAttention",
+            MERGED_BATCH,
+            "some numbers are right. The first wrong table is [1].",
+        ),
     ],
 )
 def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):
@@ -328,11 +364,11 @@ def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):
     assert words in said and "With one small change" not in said
 
 
-# --- a mistake that comes again, and what a right answer is told ---
+# --- a mistake that comes again, and what is added to a right answer ---
 
 
 def said_to(exercise, *codes):
-    """Return what is said to each of these answers, one after another."""
+    """Return what the check says of each of these answers, one after another."""
     before = "import torch\nfrom helpers.attention import split_heads\n"
     return [check(exercise, Answer(exercise, None, "", (), before, c).run()).said for c in codes]
 
@@ -341,7 +377,7 @@ def test_when_a_mistake_comes_again_the_advice_is_the_line_to_write():
     first = "def my(scores):\n    return torch.softmax(scores, dim=0)"
     other = "def my(scores):\n    w = torch.softmax(scores, dim=0)\n    return w"
     hint, again, code, once_more = said_to("attention_weights", first, first, other, first)
-    assert hint.advice == again.advice == once_more.advice != code.advice  # cells run again
+    assert hint.advice == again.advice == once_more.advice != code.advice  # a cell may be run again
     new, old = "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)"
     assert code.advice == f"Write `{new}` instead of `{old}`."
 

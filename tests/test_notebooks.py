@@ -1,4 +1,4 @@
-"""Promises about every lesson that strict comparison alone does not keep."""
+"""What every lesson must keep, beyond what strict comparison of its outputs shows."""
 
 import ast
 import contextlib
@@ -43,7 +43,7 @@ each_that_runs = pytest.mark.parametrize(
 
 @each_that_runs
 def test_every_cell_shows_the_same_on_another_processor(path):
-    """nbval's kernels compute as an old one, see conftest.py; this process as a newer one."""
+    """nbval's kernels compute as an old processor, see conftest.py; this process as a newer one."""
     if not trains(path):
         pytest.skip("CI does it: the lesson trains for ten seconds")
     for cell, text in zip(code_cells(path), replay(path)[2], strict=True):
@@ -52,11 +52,11 @@ def test_every_cell_shows_the_same_on_another_processor(path):
 
 @each_that_runs
 def test_scrolling_back_changes_nothing(path):
-    """From the last cell to the first: a name that got a second meaning further down then
-    shows, which running twice from the top would hide."""
+    """Run from the last cell to the first: if a name gets a second meaning further down, this shows
+    it, while running twice from the top would hide it."""
     namespace, _, *shown = replay(path, quickly=True)
     first = list(zip([quick(cell.source) for cell in code_cells(path)], *shown, strict=True))
-    # Other tests may have printed and checked since, in this process.
+    # Other tests in this process may have printed and checked since.
     as_in_a_new_kernel()
     settings = [one for one in first if re.search(r"set_printoptions|check\(", one[0])]
     for source, text, picture in [*settings, *reversed(first)]:
@@ -66,7 +66,7 @@ def test_scrolling_back_changes_nothing(path):
 
 @each_notebook
 def test_committed_as_executed_from_top_to_bottom_and_clean(path):
-    """nbval compares a cleared cell with nothing, and passes."""
+    """nbval would pass a cell whose output was cleared."""
     counts = [cell.execution_count for cell in code_cells(path)]
     assert counts == list(range(1, len(counts) + 1))
     notebook = nbformat.read(path, as_version=4)
@@ -108,7 +108,7 @@ def test_no_name_gets_a_second_meaning(path):
             targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
             found = [n.id for t in targets if t for n in ast.walk(t) if isinstance(n, ast.Name)]
             if isinstance(node, ast.For):
-                found = []  # a loop's variable is used in its loop only
+                found = []  # the loop's variable is used only in the loop
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 found.append(node.name)
             for name in found:
@@ -149,8 +149,8 @@ def test_prose_is_short_and_nothing_is_fetched(path):
 
 
 def exercises(path):
-    """(name, code) of each exercise, in order. code: the cell with the check, after the cell
-    that defines what it checks if that is another one."""
+    """Return (name, code) of each exercise, in order. code: the cell with the check, after the cell
+    that defines what it checks, if that is a different one."""
     sources = [cell.source for cell in code_cells(path)]
     found = []
     for source in sources:
@@ -160,7 +160,7 @@ def exercises(path):
     return found
 
 
-# What is broken in the code that a lesson gives to repair, in the order of the computation.
+# The mistakes in the code that a lesson gives to repair, in the order of the computation.
 BROKEN = {
     "repair_weights": ("softmax over the whole matrix",),
     "repair_context": ("the last numbers left out",),
@@ -177,7 +177,7 @@ def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
 @each_lesson
 def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
     verdicts = [value for value in replay(path)[1] if hasattr(value, "passed")]
-    assert len(verdicts) >= {"12": 2, "13": 1, "14": 2}.get(path.stem[:2], 3)  # long ones
+    assert len(verdicts) >= {"12": 2, "13": 1, "14": 2}.get(path.stem[:2], 3)  # long lessons
     for (name, code), verdict in zip(exercises(path), verdicts, strict=True):
         if name in BROKEN:
             assert (verdict.passed, verdict.mistakes) == (False, BROKEN[name])
@@ -227,7 +227,7 @@ def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
         assert sum(each) < lesson
 
 
-# Every class of helpers/attention: its lesson, and arguments for it and for the lesson's own.
+# Each class of helpers/attention: its lesson, and arguments for it and for the lesson's class.
 SIZES = dict(d_in=3, d_out=6, qkv_bias=True)
 CAUSAL = SIZES | dict(context_length=7, dropout=0.5)
 TWINS = [
@@ -276,7 +276,7 @@ def test_every_live_view_answers_over_its_whole_range(path):
         for control in view.controls:
             assert control["name"] != "step" or "labels" in control, "a bare number"
             shown = shown_over(view, control)
-            if len(shown) == 1 and control["kind"] != "text":  # elsewhere it does something
+            if len(shown) == 1 and control["kind"] != "text":  # it may do something elsewhere
                 view.compute(ends)
                 shown = shown_over(view, control)
             assert len(shown) > 1 or control["kind"] == "text", f"{control['name']}: for nothing"
@@ -284,7 +284,7 @@ def test_every_live_view_answers_over_its_whole_range(path):
 
 
 def shown_over(view, control):
-    """All that is shown while a control goes over its range."""
+    """Return all that is shown while a control moves over its range."""
     shown = set()
     for value in whole_range(control):
         picture = view.compute({control["name"]: value})
@@ -307,10 +307,10 @@ def whole_range(control):
         return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
     if "labels" in control:
         return range(len(control["labels"]))
-    if control["kind"] == "amounts":  # each nothing and all, the others as they are
+    if control["kind"] == "amounts":  # each amount none and full, the others unchanged
         start = control["value"]
         return [[*start[:k], x, *start[k + 1 :]] for k in range(len(start)) for x in (0.0, 1.0)]
-    if control["kind"] == "plane":  # each vector to the ends of the plane and to its middle
+    if control["kind"] == "plane":  # each vector to the corners of the plane and to its middle
         start, limit = control["value"], control["limit"]
         places = [[0, 0], *itertools.product([-limit, limit], repeat=2)]
         return [
@@ -324,8 +324,8 @@ def whole_range(control):
     return [low + k * by if isinstance(by, int) else round(low + k * by, 6) for k in at]
 
 
-# What the course is known by, the textbook's numbers first: each must be printed by a lesson, digit
-# for digit. The counts of lessons 14 and 15 are held in test_cost.py and test_cache.py.
+# The numbers that the course is known by, the textbook's first: a lesson must print each of them,
+# digit for digit. Counts of lessons 14 and 15 are tested in test_cost.py and test_cache.py.
 NUMBERS = {
     "01_dot_products": """
         [0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865]

@@ -1,4 +1,4 @@
-"""The optional notebook's helper, on tiny models that are built here: no network is needed."""
+"""The optional notebook's helper, tested on tiny models built here, so no network is needed."""
 # ruff: noqa: F401, F811 (fixtures are imported)
 
 import re
@@ -23,7 +23,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 1
 
 
 def direct(folder, **inputs):
-    """What transformers itself gives, without our code."""
+    """Return what transformers itself gives, without our code."""
     import transformers as hf
 
     model = hf.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
@@ -103,7 +103,7 @@ def test_one_number_per_head_stands_beside_that_of_even_weights(tiny, saved):
     (lit,) = view.highlights
     assert view.matrix[lit] == view.matrix.max()
     assert f"in layer {lit[0] + 1}, head {lit[1] + 1}." in view.caption
-    # causal: 1, 1/2, ... 1/5; with a window of two words only the first two see the first
+    # causal: 1, 1/2, ... 1/5; a window of two words lets only the first two see the first
     assert f"Even weights would give {sum(1 / n for n in range(1, 6)) / 5:.2f}." in view.caption
     window = own_model.load_model(saved("grouped")).look(TEXT).per_head(on_first)
     assert f"Even weights would give {(1 + 1 / 2) / 5:.2f}." in window.caption
@@ -221,7 +221,7 @@ def test_a_name_that_leads_nowhere_says_what_to_do(tiny, name, said):
     ],
 )
 def test_what_went_wrong_is_told_in_our_words(tiny, monkeypatch, error, said):
-    """As transformers raises it: an OSError because of another error."""
+    """transformers raises it so: an OSError because of a different error."""
     import huggingface_hub
 
     if isinstance(error, str):
@@ -236,7 +236,7 @@ def test_what_went_wrong_is_told_in_our_words(tiny, monkeypatch, error, said):
 
 
 def test_a_model_that_was_downloaded_needs_no_network(tiny, saved, tmp_path, monkeypatch):
-    """From the hub's own folder on this computer; nobody is asked."""
+    """It is read from the hub's own folder on this computer; nothing is requested."""
     import huggingface_hub
 
     place = tmp_path / "models--someone--encoder"
@@ -250,7 +250,7 @@ def test_a_model_that_was_downloaded_needs_no_network(tiny, saved, tmp_path, mon
 
 @pytest.mark.parametrize("kind", ["masked", "decoder"])
 def test_the_notebook_runs_with_another_model(saved, kind, monkeypatch):
-    """Every cell, as for a student who wrote a folder in place of None."""
+    """Run every cell, as for a student who replaced None by a folder."""
     from replay import run
 
     monkeypatch.chdir(OPTIONAL.parent)

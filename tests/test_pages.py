@@ -1,5 +1,5 @@
-"""The pages of the course, to read: on a phone, on a desktop, on paper, with the keyboard, with
-a screen reader, without scripts and without a network.
+"""The pages of the course, as readers use them: on a phone, a desktop, paper, with the keyboard,
+with a screen reader, without scripts and without a network.
 
 They are opened as a reader opens them, from a folder, in Chromium.
 """
@@ -26,9 +26,9 @@ from helpers.pages.lesson import checked_in
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 PHONE, DESKTOP, PAPER = (390, 844), (1280, 800), (700, 990)  # in CSS pixels; A4 within its margins
-ZOOMED = 640, 400  # what a window of 1280 by 800 has room for at 200 per cent
+ZOOMED = 640, 400  # the room that a window of 1280 by 800 has at 200 percent
 
-# What is not wholly inside its page, or inside a box that scrolls (or may not, on paper).
+# Returns what is partly outside its page, or outside a box that scrolls (or may not, on paper).
 CUT = """(scrolls) => {
     const wide = document.documentElement.clientWidth, text = document.createRange();
     const cut = [...document.querySelectorAll('main *, .way *, .contents *')].filter((node) => {
@@ -46,7 +46,7 @@ CUT = """(scrolls) => {
     if (document.documentElement.scrollWidth > wide) cut.push(document.documentElement);
     return cut.map((node) => node.outerHTML.slice(0, 120));
 }"""
-# Boxes, and those of them that are wider inside than outside.
+# Returns the boxes, and which of them are wider inside than outside.
 BOXES = """() => [...document.querySelectorAll('[data-box], .text .highlight, .explore .scroll')]
     .filter((box) => box.checkVisibility())
     .map((box) => ({
@@ -62,7 +62,7 @@ SMALL = """() => [...document.querySelectorAll(
     .map((node) => [node.outerHTML.slice(0, 100), node.getBoundingClientRect()])
     .filter(([, { width, height }]) => Math.min(width, height) < 23.9)
     .map(([name, { width, height }]) => `${name} ${width} x ${height}`)"""
-# Of thousands of words in Python that look the same, one each: axe looks at them for a minute.
+# Keeps one of each kind of highlighted word of Python: axe would look at thousands for a minute.
 ONE_OF_EACH = """() => {
     const seen = new Set();
     for (const word of document.querySelectorAll('.highlight span')) {
@@ -70,14 +70,14 @@ ONE_OF_EACH = """() => {
         else seen.add(word.className);
     }
 }"""
-# Everything that Tab should reach, in the order of the page.
+# Finds everything that Tab should reach, in the order of the page.
 STOPS = """() => {
     const all = 'a[href], button, summary, input, select, textarea, [tabindex]';
     window.stops = [...document.querySelectorAll(all)].filter((node) =>
         node.tabIndex >= 0 && !node.disabled && node.checkVisibility({ visibilityProperty: true }));
     return stops.length;
 }"""
-# The place of what has the focus among them, and whether one sees it.
+# Returns the place among them of what has the focus, and whether one sees it.
 FOCUSED = """() => {
     const node = document.activeElement, style = getComputedStyle(node);
     const { top, bottom, left, right } = node.getBoundingClientRect();
@@ -89,7 +89,7 @@ FOCUSED = """() => {
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory, pages):
-    """A page of a browser; whatever it fetches must be a file of the folder, and no script may
+    """Yield a page of a browser. It may fetch only files of the folder, and no script may
     fail."""
     with chromium(tmp_path_factory.mktemp("browser")) as page:
         needed(page)
@@ -111,7 +111,7 @@ def quiet(page):
 
 
 def files(pages):
-    """Of three lessons, outside CI two, and the first page."""
+    """Return the pages of three lessons, or of two outside CI, and the first page."""
     return [path for path in every(pages) if path.name[:2] in THREE or path.name == "index.html"]
 
 
@@ -130,7 +130,7 @@ def show(page, path, size=DESKTOP, unfold=True):
 
 
 def settle(page):
-    """Until what watches sizes was told."""
+    """Wait until the observers of sizes were called."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
 
 
@@ -153,7 +153,7 @@ def test_nothing_is_cut_off_and_every_target_has_24_pixels(page, pages, size):
         show(page, path, size)
         assert len(set(page.evaluate(EDGES))) == 1, f"{path.name}: the button and the heading"
         assert page.evaluate(CUT, True) == [], path.name
-        if size != ZOOMED:  # there a pixel is two
+        if size != ZOOMED:  # there each pixel counts as two
             assert page.evaluate(SMALL) == [], path.name
 
 
@@ -165,7 +165,7 @@ def test_what_is_wide_scrolls_in_its_own_box_which_shows_it_and_is_reached_by_th
             show(page, path, size)
             boxes = page.evaluate(BOXES)
             for box in boxes:
-                stop = box["wide"] and not box["cells"]  # those are stops themselves
+                stop = box["wide"] and not box["cells"]  # the cells are stops themselves
                 assert box["stop"] == stop == bool(box["spoken"]), (path.name, box)
                 assert box["more"] == ("right" if box["wide"] else None), (path.name, box)
                 assert not box["wide"] or box["bar"] >= 8, (path.name, box)
@@ -214,10 +214,10 @@ def test_axe_finds_nothing(page, pages):
         show(page, path)
         page.evaluate(ONE_OF_EACH)
         page.add_script_tag(path=AXE)
-        # the theme changes colours only
+        # the theme changes only colours
         for theme, rules in ("light", {}), ("dark", {"runOnly": ["color-contrast"]}):
             page.emulate_media(color_scheme=theme)
-            rules["preload"] = False  # it would fetch the style, which no file may
+            rules["preload"] = False  # to preload, axe would fetch the style, which a file may not
             found = page.evaluate("async (rules) => (await axe.run(rules)).violations", rules)
             said = [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
             assert said == [], (path.name, theme)
@@ -233,7 +233,7 @@ def test_tab_alone_goes_through_every_page_in_its_order_and_one_sees_where(page,
 
 
 def cells_of(path):
-    """Those of a notebook that are on its page."""
+    """Return the cells of a notebook that are on its page."""
     cells = nbformat.read(path, as_version=4).cells
     return [cell for cell in cells if not cell.source.startswith("progress(")]
 
@@ -286,7 +286,7 @@ def test_a_name_is_chosen_by_mouse_or_key_and_is_answered_either_way(page, pages
         assert puzzle.locator("details[open]").count() == 1
 
 
-# Of these cells, those that show what they gave.
+# Returns those of these cells whose output is in sight.
 SHOWN = """(ids) => ids.filter((id) => [...document.querySelectorAll(
     `#${id} :is(.printed, .output:not(:has(.told)))`)].some((node) => node.checkVisibility()))"""
 
@@ -361,7 +361,7 @@ def test_every_link_leads_somewhere_and_one_to_a_page_has_words_and_a_picture(pa
             assert "//" not in link and (pages / (file or name)).is_file(), (name, link)
             assert not place or place in names[file or name], (name, link)
     made = [path.stem for path in lessons() if f"{path.stem}.html" in texts]
-    for before, after in zip(made, made[1:], strict=False):  # at the top and at the foot
+    for before, after in zip(made, made[1:], strict=False):  # the links at the top and at the foot
         assert texts[f"{before}.html"].count(f'href="{after}.html" rel="next"') == 2
         assert texts[f"{after}.html"].count(f'href="{before}.html" rel="prev"') == 2
     assert re.findall(r'<h3><a href="(.*?)\.html"', texts["index.html"]) == made

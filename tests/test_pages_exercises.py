@@ -1,5 +1,5 @@
-"""On a page each exercise is a puzzle of three answers, people's own, each with another mistake.
-That the page has them, with what the check says, is in test_pages.py."""
+"""On a page each exercise is a puzzle of three people's answers, each with a different mistake.
+That the page has them, with what the check says, is tested in test_pages.py."""
 
 import re
 
@@ -11,7 +11,7 @@ from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.pages.exercises import SHOWN, answers, as_puzzle, verdict_on
 from helpers.pages.lesson import Lesson, checked_in
 
-LINES = 12  # of an answer that is shown
+LINES = 12  # at most, of an answer that is shown
 EACH = [pytest.param(name, id=f"{LESSON_OF[name]}-{name}") for name in CHECKED]
 
 

@@ -1,5 +1,5 @@
-"""Promises of a page that is presented: one idea a screen, answers when they are asked for,
-nothing lost. Keys as a clicker sends them."""
+"""A page that is presented: one idea a screen, answers on demand, nothing lost. The keys are those
+that a clicker sends."""
 
 import pytest
 from conftest import needed
@@ -11,7 +11,7 @@ LAST = 200  # presses, more than any lesson needs
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory, pages):
-    """(page, address of lesson 2)"""
+    """Yield (page, address of lesson 2)."""
     with chromium(tmp_path_factory.mktemp("browser"), 1280, 720) as page:
         needed(page)
         yield page, (pages / "02_softmax.html").as_uri()
@@ -19,7 +19,7 @@ def lesson(tmp_path_factory, pages):
 
 def open_at(lesson, place=""):
     page, address = lesson
-    page.goto("about:blank")  # the next would else be a move in the same page
+    page.goto("about:blank")  # or the next call would only move within the page
     page.goto(address + place)
     page.locator(".live.plays").last.wait_for(state="attached")
     return page
@@ -38,7 +38,7 @@ def go_on_to(node):
 
 
 def shown(page):
-    """What can be seen: for each block its cell, and its place among all."""
+    """Return for each block that can be seen its place among all blocks, its cell and its class."""
     return page.evaluate(
         """() => [...document.querySelectorAll("main > section > *")]
             .map((node, k) => [node, k])
@@ -53,7 +53,7 @@ SMALL = """() => [...document.querySelectorAll("main :not(script, .dense *)")]
         && parseFloat(getComputedStyle(node).fontSize) * (node.getScreenCTM?.().a ?? 1)
             < (node.closest("pre, code, .explore, .live") ? 18 : 24))
     .map((node) => node.outerHTML)"""
-# Pixels above, in and below what a step shows.
+# Returns the pixels above, in and below what a step shows.
 ROOM = """() => {
     const nodes = [...document.querySelectorAll("main > section > *")];
     const shown = nodes.filter((x) => x.checkVisibility()).map((x) => x.getBoundingClientRect());
@@ -93,8 +93,8 @@ def test_every_part_of_the_lesson_is_in_one_step_large_and_in_the_middle_of_a_fu
         "main > section > *", "(all) => all.map((x) => x.className)"
     )
     missing = {kind for k, kind in enumerate(classes) if k not in dict(parts)}
-    assert missing == {"fold source"}  # that of the set-up, of views and pictures: it is folded
-    for step in there.values():  # no code without words before it
+    assert missing == {"fold source"}  # the folded source of the set-up, of views and of pictures
+    for step in there.values():  # no code comes without words before it
         assert next(iter(step.values()))[1] == ""
 
 

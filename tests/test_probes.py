@@ -1,4 +1,4 @@
-"""Probes, stubs and right answers agree: shapes are read off the docstrings of the stubs in the
+"""Probes, stubs and right answers agree: shapes are read from the docstrings of the stubs in the
 lessons, every probe has them, and every right answer is right on numbers drawn in these shapes."""
 
 import random
@@ -22,8 +22,8 @@ SHAPE = re.compile(r"\(((?:[\w ]+,)+[\w ]*)\)")
 
 @cache
 def stubs():
-    """By exercise: (parameters, the shapes of those that have one, the shape returned or None);
-    shapes are tuples of names."""
+    """Return {exercise: (parameters, the shapes of those that have one, the shape returned or
+    None)}; shapes are tuples of names."""
     found = {}
     for path in sorted(NOTEBOOKS.glob("[0-9]*.ipynb")):
         for cell in nbformat.read(path, as_version=4).cells:
@@ -37,7 +37,7 @@ def _shapes(parameters, text):
     before, after = text.split("->")
     shapes, *parts = {}, *SHAPE.split(before)
     for words, shape in zip(parts[::2], parts[1::2], strict=False):
-        # "positions (b,)": of all that have not been named.
+        # "positions (b,)" is the shape of all parameters that are not named
         named = [p for p in parameters if re.search(rf"\b{p}\b", words)]
         rest = [p for p in parameters if not re.search(rf"\b{p}\b", before)]
         shapes |= {p: _names(shape) for p in named or rest}
@@ -51,7 +51,7 @@ def _names(shape):
 
 def each():
     names = [name for name, (_, shapes, _) in stubs().items() if shapes]
-    others = "multi_head", "repair_heads", "block"  # the parts of a block are functions
+    others = "multi_head", "repair_heads", "block"  # block takes functions for its parts
     return [name for name in names if CHECKED[name].kind != "random" and name not in others]
 
 
@@ -83,7 +83,7 @@ def test_what_only_right_answers_are_asked_comes_last(name):
 
 
 def drawn(name, chance):
-    """Arguments for an exercise: sizes, types and kinds of numbers as its probes have them."""
+    """Yield arguments for an exercise: sizes, types and kinds of numbers like its probes have."""
     parameters, shapes, _ = stubs()[name]
     letters = sorted({letter for shape in shapes.values() for letter in shape})
     sizes = dict(zip(letters, chance.sample(range(2, 15), len(letters)), strict=True))
@@ -121,6 +121,6 @@ def test_every_right_answer_is_right_on_numbers_drawn_in_the_shapes_of_the_stub(
         for code in right:
             try:
                 result = code(*Probe("", args).fresh())
-            except RuntimeError:  # a tensor of its own is float32: see engine.py
+            except RuntimeError:  # a tensor that it makes itself is float32: see engine.py
                 result = code(*Probe("", args).single().args)
             assert close(numbers_of(result), expected), (name, args)

@@ -24,7 +24,7 @@ MINE, THEIRS = "what the student wrote", "what the teacher changed"
 
 @pytest.fixture(autouse=True, scope="module")
 def as_on_the_server():
-    """What the configuration tells git."""
+    """Give git the settings that the configuration of the server has."""
     settings = PyFileConfigLoader(CONFIG, str(ROOT)).load_config().Spawner.environment
     with patch.dict(os.environ, {k: v for k, v in settings.items() if k.startswith("GIT_")}):
         yield
@@ -38,7 +38,7 @@ def edit(path, change):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the course that does not know the course's update yet."""
+    """Return a copy of the course from before the course's last update."""
     course = tmp_path_factory.mktemp("course")
     for name in (FIRST, SECOND, HELPER):
         (course / name).parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def same_cell(cells):
 
 
 def lesson_edited(folder):
-    """An answer, a changed cell that the teacher changed too, and deleted ones."""
+    """Answer, change a cell that the teacher changed too, and delete cells."""
     edit(folder / FIRST, answered)
     edit(folder / FIRST, same_cell)
     for place in (3, -1):
@@ -98,7 +98,7 @@ def own_commit(folder):
 
 
 def files_moved(folder):
-    """A lesson renamed, one that the teacher deleted edited, and the new one's name taken."""
+    """Rename a lesson, edit one that the teacher deleted, and take the name of the new one."""
     edit(folder / FIRST, answered)
     shutil.copy(folder / FIRST, folder / NEW)
     edit(folder / OLD, same_cell)

@@ -1,7 +1,7 @@
 """The recordings of the pages: what a page shows in a recorded state is what Python computes.
 
-The cells of each lesson are run in this process, too, and its live views asked for a sample of
-their states, without any recording; the page has to show the same.
+This process runs the cells of each lesson too, without any recording, and asks its live views for
+a sample of their states; the page has to show the same.
 """
 
 import itertools
@@ -25,8 +25,8 @@ from helpers.pages import __main__ as command
 from helpers.pages import lesson as lesson_of
 from helpers.pages import record
 
-SMALL = 40  # states, of which none is left out
-SAMPLE = 20  # of the others, beside their corners
+SMALL = 40  # with up to so many states, all are tried
+SAMPLE = 20  # so many of the others, with their corners
 ODD_NAME = "99_odd"
 ODD = """
 import sys
@@ -76,8 +76,8 @@ def notebook_of(text, path):
 
 
 def make(folder):
-    """The folder of the lessons' pages; in folders beside it the notebooks that they are made of,
-    and, in "odd", the page of odd views."""
+    """Make the pages of the lessons and return their folder; folders next to it have the notebooks
+    that they are made of and, in "odd", the page of odd views."""
     notebooks = folder / "helpers" / "notebooks"
     notebooks.mkdir(parents=True)
     for name in ("helpers", "data"):
@@ -96,7 +96,7 @@ def make(folder):
 
 
 def recorders(path):
-    """What records each live view of a notebook, whose cells are run here; nothing is recorded."""
+    """Yield a recorder for each live view of a notebook, whose cells run here; record nothing."""
     as_in_a_new_kernel()
     namespace = {"__name__": "__main__"}
     for cell in code_cells(path):
@@ -106,7 +106,7 @@ def recorders(path):
 
 
 def sample(recorder):
-    """Some of its states."""
+    """Return some of a recorder's states."""
     states = recorder.states()
     if len(states) <= SMALL:
         return states
@@ -114,12 +114,12 @@ def sample(recorder):
 
 
 def truth(recorder, state):
-    """(values of the controls on the page, picture, {cell: how it came about}) in a state."""
+    """Return (values of the controls on the page, picture, {cell: how it came about})."""
     asked, widget = recorder.asked(state), recorder.widget
     widget.compute({control["name"]: control["value"] for control in widget.controls})
     picture = json.loads(json.dumps(widget.compute(asked), default=list))
     values = {name: every[k] for (name, every), k in zip(recorder.full.items(), state, strict=True)}
-    # of a text box the page shows a choice
+    # the page shows a choice instead of a text box
     picture["values"] |= {name: x for name, x in values.items() if x != asked[name]}
     why = {}
     for k, panel in enumerate(picture["panels"]):
@@ -131,7 +131,7 @@ def truth(recorder, state):
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """A page of a browser without a network; nothing but files can be loaded."""
+    """Yield a page of a browser without a network, which can load only files."""
     with chromium(tmp_path_factory.mktemp("browser"), height=2000) as page:
         needed(page)
         page.context.set_offline(True)
@@ -179,7 +179,7 @@ def test_every_view_shows_in_each_recorded_state_what_python_computes(pages, pag
                 now, wrong, texts = page.evaluate("live.walk", ask)
                 where = f"{path.stem} {recorder.title} {values}"
                 assert now["told"] == "", where
-                if right["error"]:  # the last picture stays; a kernel knows the line
+                if right["error"]:  # the last picture stays; in a kernel the line is added
                     assert now["error"].startswith(right["error"]), where
                     continue
                 assert {key: now[key] for key in right} == right, where
@@ -208,7 +208,7 @@ def shown_in(box):
 
 def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
     hidden, heads, entries, plane = open_odd(pages, page)
-    # an error of the function is shown, and the last picture stays
+    # the page shows an error of the function, and the last picture stays
     size = in_box(hidden, "size")
     size.focus()
     before = hidden.locator("td").all_text_contents()
@@ -218,19 +218,19 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
     assert hidden.locator("td").all_text_contents() == before
     hidden.get_by_role("button", name="reset").click()
     assert hidden.locator(".error").text_content() == ""
-    # a limit of the picture holds a slider, also after the limit is gone
+    # a limit of the picture holds a slider back, even when the limit is gone
     in_box(hidden, "rows").fill("4")
     in_box(hidden, "step").fill("4")
     in_box(hidden, "rows").fill("1")
     in_box(hidden, "rows").fill("4")
     assert in_box(hidden, "step").input_value() == "1"
-    # play goes to the end
+    # play runs to the end
     hidden.get_by_role("button", name="play").click()
     expect(hidden.locator(".caption")).to_contain_text("step 4")
-    # a text box is a choice of the texts that were recorded
+    # a text box becomes a choice among the texts that were recorded
     in_box(hidden, "word").select_option('"quoted"')
     assert shown_in(hidden)[0].startswith('"quoted"')
-    # one row of switches at a time
+    # switches are changed one row at a time
     heads.locator("td").nth(0).click()
     assert shown_in(heads)[1] == ""
     heads.locator("td").nth(4).click()
@@ -238,20 +238,20 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
     assert shown_in(heads)[1] == (
         "On this page one row can be changed at a time: the others are back at their start."
     )
-    # one control at a time, where there are too many
+    # controls are changed one at a time where there are too many
     for name in ("x0", "x1"):
         in_box(entries, name).focus()
         page.keyboard.press("End")
     assert [in_box(entries, x).input_value() for x in ("x0", "x1")] == ["0", "1"]
     assert shown_in(entries)[1] == "Not recorded. Shown instead: x0 = 0.0."
-    # a point goes to the nearest place of the grid, by keys at least to the next
+    # a point goes to the nearest place on the grid, with keys at least to the next
     point = plane.locator("svg .drags").nth(1)
     point.focus()
     label = point.get_attribute("aria-label")
     page.keyboard.press("ArrowRight")
     assert point.get_attribute("aria-label") != label
     assert shown_in(plane)[1] == ""
-    # and nothing of this disturbed the first view
+    # nothing of this disturbed the first view
     assert shown_in(hidden)[0].startswith('"quoted"')
 
 
@@ -274,18 +274,18 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
         page.mouse.up()
         assert key.get_attribute("data-value") == f"{x:g},{y:g}"
         assert best in box.locator(".caption").text_content()
-        # another query: the key stays where it is
+        # with a different query, the key stays where it is
         in_box(box, "query").select_option("step")
         in_box(box, "query").select_option("one")
         assert key.get_attribute("data-value") == f"{x:g},{y:g}"
-    # where only one of two is moved at a time, that is said beside them
+    # if only one of two controls can be moved at a time, the page says so
     first = page.locator(".live").first
     assert first.get_by_text("one control can be moved at a time").count() == 1
-    if not CI:  # then these pages are not made
+    if not CI:  # the pages below are made only in CI
         return
     open_page(page, pages / "06_causal_attention.html")
     cells = page.locator(".explore td")
-    for j in range(1, 6):  # of the row of step, with its sum
+    for j in range(1, 6):  # in the row of step, which has a sum
         cells.nth(5 * 7 + j).click()
     assert cells.nth(5 * 7).text_content() == "1.00"
     cells.nth(5 * 7).click()
@@ -329,7 +329,7 @@ CANNOT = {
 
 @pytest.mark.parametrize("code", CANNOT)
 def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, tmp_path, monkeypatch, capsys):
-    """The pages that are there stay as they are."""
+    """The pages that exist stay as they are."""
     monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
     path = notebook_of(
         f"import numpy as np\nfrom helpers import explore\n---\n{code}", tmp_path / "1.ipynb"
@@ -357,7 +357,7 @@ def test_a_recorded_widget_and_what_draws_numbers_are_as_they_were():
 
 
 class InProcess:
-    """In place of a kernel, which takes four seconds to start."""
+    """Replaces a kernel, which would take four seconds to start."""
 
     def __init__(self, notebook, **_):
         self.notebook = notebook

@@ -1,5 +1,5 @@
-"""Promises of what a class is handed out: it works, it does not tell what was to be left out, and
-nbgrader itself grades it."""
+"""What a class is handed out works, does not give away what was to be left out, and is graded by
+nbgrader itself."""
 
 import csv
 import html
@@ -37,7 +37,7 @@ def summaries(text):
 
 
 def solutions():
-    """exercise -> the folded solution of LESSON, as the course has it."""
+    """Return {exercise: folded solution} of LESSON, as the course has it."""
     (path,) = (path for path in lessons() if path.stem == LESSON)
     found = re.findall(r"```python\n(.*?)```", texts(read(path)), re.S)
     return {re.search(r'check\("(\w+)"', code)[1]: code for code in found if "check(" in code}
@@ -45,7 +45,7 @@ def solutions():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The class's copy of the whole course, without anything that is folded."""
+    """Return the class's copy of the whole course, without anything that is folded."""
     folder = tmp_path_factory.mktemp("handed_out") / "copy"
     without = ["--without", "solutions", "hints", "answers"]
     assert main(["release", str(folder), *without]) == 0
@@ -84,7 +84,7 @@ def test_a_teacher_opens_all_that_is_closed_with_one_command(tmp_path):
 
 
 def test_the_copy_works_alone(whole):
-    """Its helpers find each other and their data; what only a teacher needs is not there."""
+    """Its helpers find each other and their data; it lacks what only a teacher needs."""
     assert {path.name for path in whole.iterdir()} >= {"helpers", "data", "requirements.txt"}
     assert [*whole.glob(".venv/etc/jupyter/labconfig/*.json")], "a notice would cover a lesson"
     assert not (whole / "helpers" / "classroom").exists()
@@ -104,7 +104,7 @@ def test_what_is_there_is_never_overwritten(tmp_path, capsys):
         assert main(["release", *arguments]) == 2
         assert "not an empty folder or an earlier release; nothing is" in capsys.readouterr().err
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
-    inside = ROOT / "data" / "copy"  # it would be copied into itself, without end
+    inside = ROOT / "data" / "copy"  # a copy there would be copied into itself, without end
     assert main(["release", str(inside)]) == 2 and not inside.exists()
     assert "is inside a copied folder" in capsys.readouterr().err
 
@@ -116,8 +116,8 @@ def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys):
 
 
 def test_a_published_copy_is_updated_in_place(tmp_path):
-    """What the teacher has put there stays, what the course has no more goes, a student's pull
-    brings the rest and keeps what was written."""
+    """What the teacher put there stays, what the course no longer has goes; a student's pull
+    brings the rest and keeps what the student wrote."""
     copy, student = tmp_path / "copy", tmp_path / "student"
     command = ["release", str(copy), "--lessons"]
     assert main([*command, "01"]) == 0
@@ -133,7 +133,7 @@ def test_a_published_copy_is_updated_in_place(tmp_path):
     git(tmp_path, "clone", "--quiet", str(copy), str(student))
     (student / "mine.txt").write_text("mine")
 
-    assert main([*command, "02"]) == 0  # and lesson 1 stays as it was
+    assert main([*command, "02"]) == 0  # lesson 1 stays as it was
     assert "a year ago" in texts(read(copy / "notebooks" / first))
     assert main([*command, "01", "02"]) == 0
     changed = git(copy, "status", "--short").splitlines()
@@ -172,7 +172,7 @@ needs_nbgrader = pytest.mark.skipif(
 
 
 def nbgrader(course, *arguments):
-    """It starts programs of its own, which lie where Python lies."""
+    """Run nbgrader, with Python's folder on the path, since it starts programs from there."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *arguments],
@@ -184,7 +184,7 @@ def nbgrader(course, *arguments):
 @needs_nbgrader
 def test_nbgrader_accepts_the_release_and_gives_the_points_of_our_table(tmp_path):
     """One submission has a right answer, a wrong one, one that is not written, and code to repair
-    that is as it was."""
+    that was left as it is."""
     right = solutions()
     assert main(["release", str(tmp_path), "--nbgrader", "--lessons", "03"]) == 0
     nbgrader(tmp_path, "generate_assignment", LESSON, "--create")

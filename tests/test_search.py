@@ -1,4 +1,4 @@
-"""What check() promises of several mistakes at once: every wrong stage has its name."""
+"""What check() does with several mistakes at once: it names every wrong stage."""
 
 import random
 from itertools import combinations, product
@@ -12,7 +12,7 @@ from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.results import attempt, call_ours, same
 from helpers.checks.search import Search, independent
 
-# One of the mistakes is to write .T for a batch, and PyTorch says so.
+# One of the mistakes is to use .T on a batch, of which PyTorch warns.
 pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
 
 PAIRS = 10  # of each exercise
@@ -57,13 +57,13 @@ def in_stages(exercise):
 
 
 def as_student(exercise, choices):
-    """That answer, which shows nothing of where it comes from."""
+    """Return the answer with these choices, as code that does not show where it comes from."""
     code = made(exercise, *choices)
     return type("Student", (code,), {}) if exercise.is_class else lambda *args: code(*args)
 
 
 def probes(exercise):
-    """Those on which a wrong answer is asked."""
+    """Return the probes on which a wrong answer is called."""
     return [probe for probe in exercise.probes() if not probe.if_right]
 
 
@@ -75,7 +75,7 @@ def give_the_same(exercise, one, other):
 
 
 def tells_nothing(exercise, code):
-    """Is all that it gives NaN, wherever it does not raise?"""
+    """Is everything that it gives NaN, wherever it does not raise?"""
     results = [attempt(code, probe, call_ours) for probe in probes(exercise)]
     numbers = [result.numbers for result in results if result.numbers is not None]
     return bool(numbers) and all(x.isnan().all() for x in numbers)
@@ -86,7 +86,7 @@ def explains(exercise, names, code):
     named = [[m for m in exercise.all_mistakes if m.name == name] for name in names]
     if len(names) == 1:
         ways = (way for mistake in named[0] for way in every_way(exercise, mistake))
-        # One that is established by an experiment has no single way.
+        # A mistake that is established by an experiment has no single way.
         if any(m.detect for m in named[0]) or any(
             give_the_same(exercise, way, code) for way in ways
         ):
@@ -99,7 +99,7 @@ def explains(exercise, names, code):
 
 
 def is_right_elsewhere(exercise, choices):
-    """Does it give what the right stages give, for numbers that are no probe?"""
+    """Does it give what the right stages give, on numbers that are no probe's?"""
     wrong, right = exercise.pipeline.replace(*choices), exercise.pipeline
     generator = torch.Generator().manual_seed(7)
     for args in filter(None, map(exercise.formula_args, exercise.probes())):
@@ -116,10 +116,10 @@ def assert_explained(exercise, mistakes, choices):
     verdict = check(exercise.name, as_student(exercise, choices))
     names = [mistake.name for mistake in mistakes]
     if verdict.passed:
-        # Two mistakes can make each other good, as a transpose of a transpose.
+        # Two mistakes can cancel out, such as a transpose of a transpose.
         assert is_right_elsewhere(exercise, choices), names
     elif not verdict.mistakes:
-        # NaN has many causes: none is claimed that is not established.
+        # NaN has many causes: check() claims none that is not established.
         assert tells_nothing(exercise, made(exercise, *choices)), names
     elif set(verdict.mistakes) != set(names):
         assert 0 < len(verdict.mistakes) <= len(names), (names, verdict.mistakes)
@@ -128,7 +128,7 @@ def assert_explained(exercise, mistakes, choices):
 
 
 def every_pair(exercise):
-    """Pairs of mistakes that can be made together, with a way to make each, in random order."""
+    """Return pairs of mistakes that can be made together, with ways to make them, shuffled."""
     random_ = random.Random(0)
     pairs = [
         (mistakes, choices)

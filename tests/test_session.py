@@ -1,5 +1,5 @@
-"""Student code cannot break a check: it ends with a verdict in time, and the session is as
-before. What a call may do at all is in test_guard.py."""
+"""Student code cannot break a check: it ends with a verdict in time, and leaves the session as it
+was before. What a call may do at all is tested in test_guard.py."""
 
 import random
 import subprocess
@@ -38,7 +38,7 @@ class Endless(type):
 
 
 class Loops:
-    """Whatever is asked of it takes for ever."""
+    """An object for which every request takes for ever."""
 
     def endless(self, *args):
         while True:
@@ -57,7 +57,7 @@ def raises_unspeakable(scores):
 
 
 def function(code):
-    """The function with this body, or the function that it is already."""
+    """Return the function with this body; code that is a function already stays as it is."""
     if callable(code):
         return code
     exec(f"def answer(scores):\n    {code}", namespace := dict(globals()))
@@ -143,7 +143,7 @@ print("alive")
 
 
 def run(code):
-    """What a fresh Python prints."""
+    """Run code in a fresh Python; return what it prints."""
     command = [sys.executable, "-X", "utf8", "-c", code]
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", timeout=120, check=True
@@ -186,7 +186,7 @@ layer = nn.Linear(2, 2)
 
 
 def state():
-    """What an answer could reach and a check promises to leave alone."""
+    """Return what an answer could reach and a check promises to leave alone."""
     return {
         "globals": set(globals()),
         "containers": (repr((names, numbers, known, nested)), nested[0] is row),
@@ -238,7 +238,7 @@ def binds_variables_anew(scores):
 
 
 class Rude(attention.SelfAttention):
-    """Changes what it can reach, and is right."""
+    """A right answer that changes what it can reach."""
 
     def __init__(self, d_in, d_out):
         super().__init__(d_in, d_out)
@@ -263,7 +263,7 @@ RUDE = [
 
 @pytest.fixture(params=[True, False])
 def as_before(request, monkeypatch):
-    """The session is the same after the test."""
+    """Assert that the session is the same after the test."""
     fill = "fill_uninitialized_memory"
     monkeypatch.setattr(torch.utils.deterministic, fill, request.param)
     before = state()

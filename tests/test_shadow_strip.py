@@ -19,7 +19,7 @@ def texts_of(part):
 
 
 def size_of(mark):
-    """Width and height."""
+    """Return the width and height of a mark."""
     return np.ptp(np.reshape(mark["at"], (-1, 2)), axis=0)
 
 
@@ -38,7 +38,7 @@ def test_the_rectangle_is_the_score_and_the_shadow_lies_below_the_tip(times):
     assert np.isclose(size_of(shadow)[0] / unit, abs(score) / 1.2227, rtol=0.03)
     assert shadow["at"][2:] == down["at"][2:] and down["at"][0] == down["at"][2]
     assert np.sign(shadow["at"][2] - shadow["at"][0]) == np.sign(times)
-    # a score below 0 is to the left of its 0, in both
+    # a score below 0 is to the left of the 0, in both pictures
     zero, row = marks_of(bars, "line")[-1]["at"][0], marks_of(bars, "area")[4]["at"]
     assert (np.mean(row[::2]) > zero) == (times > 0)
     length, side = 0.8157 * abs(times), 45 if times > 0 else 135

@@ -1,4 +1,4 @@
-"""Drawings: the marks that Python places, what is said of them, and the kind with arcs."""
+"""Drawings: the marks that Python places, the words about them, and the kind with arcs."""
 
 import numpy as np
 import pytest
@@ -175,3 +175,5 @@ def test_yours_answers_as_soon_as_it_is_written():
     assert (run(8), run.whose) == (4, "the course's half, until you have written my_half")
     answer = 3
     assert (run(8), run.whose) == (3, "your my_half")
+    answer = [torch.tensor(1.0), 2]  # a check accepts a list, a picture needs a tensor
+    assert torch.equal(run(8), torch.tensor([1.0, 2]))

@@ -1,4 +1,4 @@
-"""What the still picture shows, read from its artists, and what it refuses."""
+"""What the still picture shows, read from its matplotlib artists, and what it refuses."""
 
 import base64
 import html
@@ -36,12 +36,12 @@ def weights(*shape):
 
 
 def panels(still):
-    """The axes with a matrix, without that of a colour bar."""
+    """Return the axes that have a matrix, without those of a colour bar."""
     return [axes for axes in still.figure.axes if axes.images]
 
 
 def numbers(axes):
-    """{(row, column): text in the cell}"""
+    """Return {(row, column): text in the cell}."""
     return {(round(t.get_position()[1]), round(t.get_position()[0])): t for t in axes.texts}
 
 
@@ -50,7 +50,7 @@ def labels(axis):
 
 
 def colours(axes):
-    """The red of each cell, as rows."""
+    """Return the red of each cell, as rows."""
     return axes.images[0].get_array()[..., 0].tolist()
 
 
@@ -137,7 +137,7 @@ def test_the_small_heads_are_drawn_on_the_scale_of_the_large_one_which_is_outlin
 def test_every_number_of_heads_lies_inside_the_picture(many, shape):
     still = heatmap(View(torch.zeros(shape), heads=torch.zeros(many, *shape)), title="T")
     assert len(panels(still)) == many + 1
-    still.png()  # lays it out
+    still.png()  # so that it is laid out
     boxes = [axes.get_tightbbox() for axes in panels(still)]
     width, height = still.figure.get_size_inches() * still.figure.dpi
     for box in boxes:
@@ -185,7 +185,7 @@ def texts_with_words(words):
 
 def test_a_number_of_any_size_fits_its_cell():
     still = heatmap([[-1e9, 123456.789] * 6])
-    still.png()  # lays it out
+    still.png()  # so that it is laid out
     renderer = FigureCanvasAgg(still.figure).get_renderer()
     (axes,) = panels(still)
     cell = axes.get_window_extent(renderer).width / 12
@@ -195,7 +195,7 @@ def test_a_number_of_any_size_fits_its_cell():
 @pytest.mark.parametrize("columns", [1, 13])
 def test_long_names_stay_inside_the_picture(columns):
     still = heatmap(weights(1, columns), ["x" * 100], keys=["y" * 100] * columns)
-    still.png()  # lays it out
+    still.png()  # so that it is laid out
     box = still.figure.get_tightbbox(FigureCanvasAgg(still.figure).get_renderer())
     width, height = still.figure.get_size_inches()
     assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.15  # inches; hinting differs
@@ -217,7 +217,7 @@ def test_a_dict_names_its_matrices():
     assert still.alt.startswith("2 heatmaps on one colour scale, from before to after. ")
     assert [axes.get_title() for axes in still.figure.axes] == ["before", "after"]
     half, full = (axes.images[0].get_array()[0, 0].tolist() for axes in still.figure.axes)
-    assert half != full  # one scale for both
+    assert half != full  # so they share one scale
 
 
 def test_many_panels_fit_one_picture_without_numbers():

@@ -1,4 +1,4 @@
-"""The stories are right English, and the kept model writes them because of where it looks."""
+"""The stories are correct English, and the kept model writes them because of where it looks."""
 
 import random
 import re
@@ -152,7 +152,7 @@ def test_the_kept_model_recalls_and_with_even_weights_it_does_not(kept, measured
 
 
 def test_it_does_what_fits_the_noun_at_which_it_looks(kept, measured):
-    """In the last layer, exchanging two weights turns the answers."""
+    """In the last layer, exchanging two weights turns the answers round."""
     own, others = measured.turned(kept, [(1, head) for head in range(4)])
     assert others > 0.8 and own < 0.2
     assert measured.turned(kept, [])[0] > 0.95
@@ -168,7 +168,7 @@ def test_a_later_word_changes_nothing_before_it(kept):
 
 
 def test_a_change_is_used_where_it_is_made():
-    """One head made even, computed by hand with the module's own parts."""
+    """One head is made even; the result is computed by hand with the module's own parts."""
     model, words = Storyteller(), numbered(START)
     with torch.inference_mode():
         scores, used = model.look(words)

@@ -1,4 +1,4 @@
-"""Promises of the table of a class, of names that a teacher gives, and of the points."""
+"""The table of a class, the names that a teacher gives to answers, and the points."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ RIGHT, OPEN = Answer(True), Answer(None)
 
 
 def runs_of(*answers):
-    """Each (student, {exercise: Answer})."""
+    """Return runs of the table, one for each (student, {exercise: Answer})."""
     return [(name, f"{name}.ipynb", Notebook(verdicts=its)) for name, its in answers]
 
 
@@ -32,7 +32,7 @@ def wrong(*mistakes):
 
 
 def rows_of(lines):
-    """First word of a line -> the words after it."""
+    """Return {first word of a line: the words after it}."""
     return {line.split()[0]: line.split()[1:] for line in lines if line}
 
 
@@ -92,7 +92,7 @@ def raises_too(scores):
 
 @pytest.fixture
 def told(tmp_path, monkeypatch):
-    """told(text): mistakes.toml begins with this."""
+    """Yield told(text), which puts this text at the beginning of mistakes.toml."""
     for path in Path(texts.__file__).parent.glob("*.toml"):
         shutil.copy(path, tmp_path)
     ours = (tmp_path / "mistakes.toml").read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def told(tmp_path, monkeypatch):
 
 
 def test_answers_without_a_name_stand_together_until_a_teacher_names_them(told):
-    """Then the next student is told."""
+    """Once they are named, the next student is told."""
     answers = {}
     for answer in (by_size, by_size_too, by_half, raises, raises_too):
         found = check("softmax", answer)
@@ -115,7 +115,7 @@ def test_answers_without_a_name_stand_together_until_a_teacher_names_them(told):
     lines = report(*answers.items())
     first = lines.index(table.UNNAMED) + 1
     assert re.fullmatch(r"  softmax [0-9a-f]{8}, 1 student: by_half: .*", lines[first + 1])
-    # Equal errors have many causes, so they have nothing that could be named.
+    # Equal errors have many causes, so they get nothing that a teacher could name.
     assert lines[first + 2] == "  softmax, 2 students: raises, raises_too: it raised IndexError."
     print_of = r"  (softmax [0-9a-f]{8}), 2 students: by_size, by_size_too: the numbers are wrong\."
     name = re.fullmatch(print_of, lines[first])[1]
@@ -124,7 +124,7 @@ def test_answers_without_a_name_stand_together_until_a_teacher_names_them(told):
     after = check("softmax", by_size)
     assert (after.passed, after.mistakes) == (False, ("sizes",))
     assert "same numbers as other answers that were given this name" in after.message
-    # not what raises, is right, or gives other numbers
+    # the name is for no answer that raises, is right, or gives other numbers
     for other in (raises, by_half, lambda scores: scores.softmax(0)):
         assert check("softmax", other).mistakes == ()
 
@@ -155,14 +155,14 @@ def test_a_name_that_cannot_be_used_is_one_sentence_for_the_teacher_and_the_stud
 
 
 def csv_of(path):
-    """Its rows. With a mark, or Excel takes names for Latin letters."""
+    """Read the rows of a CSV file, which needs its BOM, or Excel reads names as Latin letters."""
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.reader(file))
 
 
 def test_points_are_what_moodle_and_canvas_import(tmp_path):
-    late = wrong("late \ud83d")  # half a pair of code units
+    late = wrong("late \ud83d")  # half of a surrogate pair
     runs = runs_of(
         ("=1+1", {"softmax": late, "repair_weights": RIGHT}),
         ("Zoë Łukasz", {"softmax": RIGHT, "scores": OPEN}),
@@ -172,7 +172,7 @@ def test_points_are_what_moodle_and_canvas_import(tmp_path):
     write_points(table.best(runs), tmp_path)
     assert csv_of(tmp_path / "moodle.csv") == [
         ["Student", "01_dot_products", "02_softmax"],
-        ["'=1+1", "-", "1"],  # a text in every program for tables
+        ["'=1+1", "-", "1"],  # every spreadsheet program reads it as text
         ["Zoë Łukasz", "0", "1"],
         ["annamuster_LATE_4711_815", "1", "-"],
         ["nothing", "-", "-"],
@@ -181,7 +181,7 @@ def test_points_are_what_moodle_and_canvas_import(tmp_path):
     assert head[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
     assert "Points Possible" in most[0] and most[5:] == ["3", "4"]
     assert ["Zoë Łukasz", "", "", "Zoë Łukasz", "", "0", "1"] in rows
-    # the number that Canvas writes into the names of files
+    # the number is the one that Canvas writes into the names of files
     assert ["annamuster_LATE_4711_815", "4711", "", "", "", "1", ""] in rows
     first, *_, last = json.loads((tmp_path / "points.json").read_text(encoding="utf-8"))
     assert first["student"] == "=1+1" and first["points"]["02_softmax"] == 1

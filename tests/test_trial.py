@@ -29,7 +29,7 @@ SENTENCE = "the purple man took the blue hat and washed it"
 
 
 def lessons_own(steps):
-    """The names of lesson 12 up to its training, which is cut to so many steps."""
+    """Return the names of lesson 12 up to its training, which is cut to `steps` steps."""
     names, wanted = {"__name__": "__main__"}, r"^import sys|^class |^language|def (train|apart|at_)"
     for cell in code_cells(LESSON)[:9]:
         if re.search(wanted, cell.source, re.M):
@@ -38,7 +38,7 @@ def lessons_own(steps):
 
 
 def test_the_lessons_models_and_their_training_are_those_of_the_trial(monkeypatch):
-    """Or a card would not repeat what the lesson shows."""
+    """Otherwise a card would not repeat what the lesson shows."""
     monkeypatch.chdir(LESSON.parent)
     names, task = lessons_own(steps=3), course()["two layers"]
     with contextlib.redirect_stdout(io.StringIO()):
@@ -104,7 +104,7 @@ def test_a_model_made_by_hand_is_judged_as_it_is_known(name, monkeypatch):
     spare = "twins" in name or name == "a reader with a backup"
     assert ("lost only if layer" in found["why"]) == spare
     assert found["chance"] == (0.5 if "of two" in name else 1 / 8)
-    if name in ("a reader", "one of twins"):  # its rival idles, or does the same
+    if name in ("a reader", "one of twins"):  # its rival does nothing, or the same
         assert found["rival"]["read"] == (16 if name == "one of twins" else 0)
 
 
@@ -119,8 +119,8 @@ def test_recall_of_two_pairs_is_judged_as_it_is_known(claimed, outcome):
         (PRONOUN, NEEDED),
         (replace(PRONOUN, at="hat", looks="it", sentence=SENTENCE), NEEDED),
         (replace(PRONOUN, at="verb"), UNREAD),
-        (replace(PRONOUN, instead="other noun"), UNREAD),  # of its noun only the colour is read
-        (replace(PRONOUN, at="second noun"), UNDECIDED),  # half of the sentences mean it
+        (replace(PRONOUN, instead="other noun"), UNREAD),  # only the colour of its noun is read
+        (replace(PRONOUN, at="second noun"), UNDECIDED),  # meant in half of the sentences
     ],
 )
 def test_the_course_s_model_is_judged_as_it_is_known(claim, outcome):
@@ -172,7 +172,7 @@ def test_each_change_is_what_its_definition_says():
 
 
 class Broken(ByHand):
-    """A reader of two layers that calls change in a wrong way."""
+    """A reader of two layers that calls change() wrongly."""
 
     def __init__(self, wrong):
         super().__init__([[READER, (LAST, 4, own)], [(LAST, B, own)]], 0)
@@ -246,7 +246,7 @@ def test_invented_weights_and_answers_that_are_no_numbers():
 
 
 def test_a_model_may_overwrite_what_it_gave():
-    """Or the value of the other sentence would be what the next layer left there."""
+    """Otherwise the other sentence's value would be what the next layer left there."""
 
     def overwritten(change, layer, *both):
         changed = [x.clone() for x in change(layer, *both)]
@@ -264,7 +264,7 @@ def test_a_model_may_overwrite_what_it_gave():
 
 
 def numbered(count, claimed=lambda k: True):
-    """Sentences about A; where they are not as claimed, they ask for B."""
+    """Yield sentences about A; those that are not as claimed ask for B."""
     for k in range(count):
         a, b, new = k % 8, (k + 1) % 8, (k + 3) % 8
         at = A if claimed(k) else B

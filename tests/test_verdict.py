@@ -1,5 +1,5 @@
 """How a verdict looks and what is remembered of it: three short parts, the same words in plain
-text and in HTML, and nothing said to be gone that may still be there."""
+text and in HTML, and nothing called fixed that may still be there."""
 
 import html
 import json
@@ -60,9 +60,9 @@ class Plain(torch.nn.Module):
 WRONG = [
     ("softmax", twice),
     ("softmax", lambda scores: scores.exp() / scores.exp().sum()),  # right on the first only
-    ("softmax", lambda scores: torch.softmax(scores, 0) + 0.01),  # nobody knows why
+    ("softmax", lambda scores: torch.softmax(scores, 0) + 0.01),  # wrong for no known reason
     ("softmax", hostile),
-    ("scores", lambda inputs, i: inputs),  # another shape
+    ("scores", lambda inputs, i: inputs),  # a different shape
     ("scores", lambda inputs, i: print(inputs)),
     ("SelfAttention", Plain),  # facts
     ("self_attention", changes),
@@ -70,7 +70,7 @@ WRONG = [
 
 
 def as_words(markup):
-    """The words of HTML, as a reader sees them."""
+    """Return the words of HTML, as a reader sees them."""
     return html.unescape(re.sub(r"<[^>]*>", "", markup)).split()
 
 
@@ -107,7 +107,7 @@ def test_a_verdict_has_three_parts_in_order_and_one_small_table(name, code):
     lines = tried.message.splitlines()
     assert lines[0].startswith(f"✘ {name}: ")
     [advice] = [k for k, line in enumerate(lines) if line.startswith("  Try: ")]
-    assert advice >= 2  # why comes in between
+    assert advice >= 2  # the reasons come in between
     assert sum(line.startswith(("    yours ", "    before ")) for line in lines[:advice]) <= 1
     assert not any("yours " in line for line in lines[advice:])
     assert all(line.startswith("  ") and len(line) <= message.WIDTH for line in lines[1:])
@@ -118,7 +118,7 @@ def test_a_verdict_has_three_parts_in_order_and_one_small_table(name, code):
 def test_an_argument_that_was_changed_is_the_one_table():
     said = check("self_attention", changes).said
     assert [row[0] for row in said.table.rows] == ["before", "after"]
-    assert said.why[-1] == "What it returned there is also wrong."
+    assert said.why[-1] == "Its result there is also wrong."
 
 
 def test_more_than_one_mistake_is_told_one_at_a_time_with_the_number_of_the_others():
@@ -200,11 +200,11 @@ def test_a_notebook_gets_one_output_with_words_html_and_facts(shell):
         assert json.loads(json.dumps(output.data))[verdict.MIME]["passed"] is False
 
 
-# --- what is gone ---
+# --- what is fixed ---
 
 
 def attend(root=True, dim=-1, turned=False, winner=False):
-    """An answer to qkv_attention, right or with mistakes."""
+    """Return an answer to qkv_attention, right or with mistakes."""
 
     def answer(inputs, W_query, W_key, W_value):
         queries, keys, values = inputs @ W_query, inputs @ W_key, inputs @ W_value
@@ -217,7 +217,7 @@ def attend(root=True, dim=-1, turned=False, winner=False):
 
 
 def fixed(name, code):
-    """What a check says to be fixed: the line, or ""."""
+    """Return the line of a check that says what is fixed, or ""."""
     lines = check(name, code).message.splitlines()
     return next((line.strip() for line in lines if "Fixed:" in line), "")
 
@@ -244,9 +244,9 @@ def test_a_mistake_that_is_mended_is_gone_and_the_same_try_again_says_the_same()
             attend(turned=True),
             "Fixed: no scaling; softmax over the wrong axis.",
         ),
-        # Of the largest score alone no scale can be seen.
+        # With only the largest score in use, no scale shows.
         (attend(root=False), attend(root=False, winner=True), ""),
-        # Wrong, and nobody knows why.
+        # Wrong for no known reason.
         (attend(root=False), lambda *args: attend()(*args) ** 2, ""),
     ],
 )

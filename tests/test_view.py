@@ -1,4 +1,4 @@
-"""What there is to say about a matrix: names, numbers, colours, text; and what is refused."""
+"""What a view says about a matrix, in names, numbers, colours and text; and what it refuses."""
 
 import itertools
 import math
@@ -20,7 +20,7 @@ def luminance(colour):
 
 
 def headed(**options):
-    """A view of two by three numbers, with three heads of which it is the second."""
+    """Return a view of two by three numbers, which are the second of three heads."""
     heads = np.arange(18).reshape(3, 2, 3) / 2
     return View(heads[1], ["a", "b"], keys=list("xyz"), heads=heads, **{"head": 1} | options)
 
@@ -34,7 +34,7 @@ def test_lightness_falls_also_in_grey():
     for lightness in luminance, lambda c: np.dot(to_rgb(c), [0.299, 0.587, 0.114]):
         values = list(map(lightness, colours))
         assert all(a >= b for a, b in itertools.pairwise(values))
-        # rounded to whole numbers of red, green and blue, a few pairs of neighbours are the same
+        # neighbours may be the same, since red, green and blue are rounded to whole numbers
         assert all(a > b for a, b in zip(values, values[2:], strict=False))
         assert len(set(values)) >= 248
 
@@ -51,7 +51,7 @@ def test_every_colour_leaves_a_contrast_of_at_least_4_5_for_its_number():
     [
         ([0.0, 0.5, 1.0], None, [0, 127, 254]),
         ([-3.0, 0.0, 3.0], None, [0, 127, 254]),
-        ([0.0, 1.0, 2.0], (0, 1), [0, 127, 254]),  # 2 is not as dark as 1
+        ([0.0, 1.0, 2.0], (0, 1), [0, 127, 254]),  # 2 is darker than 1
         ([np.nan, np.inf, -np.inf, 0], None, [NONE, 254, 0, 0]),
         ([1.7e308, -1.7e308, 0], None, [254, 0, 127]),
     ],

@@ -1,5 +1,5 @@
-"""Promises of watch: what the saved notebooks say, from whatever lies in the folder; no code is run
-and nothing is written."""
+"""What watch shows of the saved notebooks, whatever is in the folder; it runs no code and writes
+nothing."""
 
 import json
 import os
@@ -21,7 +21,7 @@ OFTEN, RARE = "softmax along the columns", "no maximum subtracted"
 
 
 def save(path, lesson=1, seconds=0, **answers):
-    """A student's copy of a lesson, saved so many seconds after the others.
+    """Save a student's copy of a lesson, so many seconds after the others; return its path.
 
     answers: what the check said of an exercise, in the order in which they were checked: True,
     False or the name of a mistake.
@@ -42,7 +42,7 @@ def save(path, lesson=1, seconds=0, **answers):
 
 
 def rows_of(lines):
-    """First word of a line -> what is in its cells."""
+    """Return {first word of a line: what is in its cells}."""
     return {line.split()[0]: re.split(r"\s{2,}", line)[1:] for line in lines if line}
 
 
@@ -69,7 +69,7 @@ def test_the_lesson_shows_its_mistakes_and_then_who_is_where(folder):
     assert at["anna"]["softmax"] == ">x 1"
     assert at["bert"]["attention_weights"] == ">x 1"
     assert at["clara"]["softmax"] == ">x 2"  # checked last, and wrong
-    # right, so the next; code to repair that is as it was handed out is no mistake
+    # softmax is right, so she is at the next; code to repair that is unchanged is no mistake
     assert at["dora"]["softmax"] == "ok" and at["dora"]["repair_weights"] == ">.."
     assert at["emil"]["softmax"] == ">.." and at["emil"]["repair_weights"] == ".."
 
@@ -92,11 +92,11 @@ def test_names_are_hidden_wherever_they_stand_and_their_order_too(folder):
     assert "1 links or folders were not read" in text and "damaged" in text
     shown = [class_.hidden[name] for name in STUDENTS]
     assert shown != sorted(shown) and len({*shown}) == 5
-    assert "\n".join(class_.look()[2:]) == text  # the same numbers at the next look
+    assert "\n".join(class_.look()[2:]) == text  # the numbers are the same at the next look
 
 
 def test_whatever_lies_there_is_a_line_and_ends_nothing(folder):
-    """What else can be wrong with a file is in test_classroom.py."""
+    """What else can be wrong with a file is tested in test_classroom.py."""
     class_ = Class(folder)
     before = class_.look()
     path = folder / "anna" / "a.ipynb"

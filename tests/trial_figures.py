@@ -1,9 +1,9 @@
-"""Claims whose outcome is known without a trial, over five seeds; and false alarms.
+"""Judge claims whose outcome is known without a trial, over five seeds; and count false alarms.
 
-python tests/trial_figures.py prints a table of models made by hand, of models trained to recall and
-of the course's, and how many of 200 random claims about untrained models are called read. It ends
-with an error if a claim is judged differently, if lesson 13 counts the claims differently, or if
-more than 2 % of the random claims are called read.
+python tests/trial_figures.py prints a table of models made by hand, models trained to recall and
+the course's models, and how many of 200 random claims about untrained models are called read. It
+ends with an error if a claim is judged differently, if lesson 13 counts the claims differently, or
+if more than 2 % of the random claims are called read.
 """
 
 import sys
@@ -28,15 +28,15 @@ SEEDS = range(5)
 (LESSON,) = NOTEBOOKS.glob("13_*.ipynb")
 ALARMS, MOST = 200, 0.02
 SENTENCE = "the purple girl took the blue hat and examined it"
-N, SINK, A, B, COPY, LAST = 6, 0, 1, 2, 3, 5  # words, and places in them
+N, SINK, A, B, COPY, LAST = 6, 0, 1, 2, 3, 5  # number of words, and positions among them
 
 
 class ByHand:
-    """Six words: a sink, numbers a and b below k, two fillers, and the one that is asked.
+    """A model of six words: a sink, numbers a and b below k, two fillers, and the one being asked.
 
-    layers: for each a list of heads: (query, key, values) with key a place or key(x), and
-    values(x) -> (n, k) of what is written; x (n, 3, k): the number at a word, what was written
-    by the first layer, and what by others.  read(x of the last word) -> answers.
+    layers: for each a list of heads: (query, key, values) with key a position or key(x), and
+    values(x) -> (n, k), what is written; x (n, 3, k): the number at a word, what the first layer
+    wrote there, and what the second did.  read(x of the last word) -> answers.
     """
 
     def __init__(self, layers, seed, k=8, read=None):
@@ -76,12 +76,12 @@ def moved(x):
 
 
 def constant(x):
-    """Of the sink -5 for answer 7, of others nothing."""
+    """Return -5 for answer 7 at the sink, and nothing elsewhere."""
     return -5 * torch.eye(N)[SINK][:, None] * torch.eye(8)[7]
 
 
 def noisy(x):
-    """One filler brings a lot of answer 7."""
+    """Return own(x), with a lot of answer 7 at one filler."""
     return own(x) + 9 * torch.eye(N)[4][:, None] * torch.eye(8)[7]
 
 
@@ -90,7 +90,7 @@ def where_nothing_is_written(x):
 
 
 def a_and_b(x):
-    """Scores of (a + b) % 8, from the halves that the two heads have written."""
+    """Return scores of (a + b) % 8, from the halves that the two heads have written."""
     both = x[1][:4, None] * x[2][None, :4]
     sums = torch.arange(4)[:, None] + torch.arange(4)
     return torch.zeros(8).index_add(0, sums.flatten(), both.flatten())
@@ -101,7 +101,7 @@ PAIR = [[(LAST, A, own)], [(LAST, B, own)]]
 MOVED = [[(COPY, A, own)], [(LAST, COPY, moved)]]
 BACKUP = [[READER], [(LAST, where_nothing_is_written, own)]]
 SUPPRESSES = [[(LAST, A, own), (LAST, B, own), (LAST, B, less)]]
-# name: layers, (layer, head, query, key) of the claim, outcome, and more of how it is made
+# name: layers, (layer, head, query, key) of the claim, outcome, more arguments of ByHand
 KINDS = {
     "a reader": ([[READER, IDLE]], (0, 0, LAST, A), NEEDED, {}),
     "a reader of one of two": ([[READER, IDLE]], (0, 0, LAST, A), NEEDED, dict(k=2)),
@@ -128,7 +128,7 @@ KINDS = {
 
 
 def by_hand(name, seed):
-    """The outcome of a model made by hand."""
+    """Judge the claim about a model made by hand."""
     layers, (layer, head, query, key), _, more = KINDS[name]
     model = ByHand(layers, seed, **more)
     draws = torch.Generator().manual_seed(seed)
@@ -153,14 +153,14 @@ def draw_fillers(draws):
     return torch.randint(1000, (3,), generator=draws).tolist()
 
 
-# what is claimed of a model trained to recall: outcome; the digit is its only way to the answer
+# claim about a model trained to recall: outcome; only the digit leads it to the answer
 RECALL = {"its pair": NEEDED, "another pair": UNREAD, "its pair, when another is asked": UNREAD}
 PAIRS = 2, 3, 6
 
 
 def recalled(pairs, count, draws):
-    """(words, where the answer is, all digits): each word is a letter with a digit, the last one a
-    letter of before with "?", 16. The digit that stood there has no letter now."""
+    """Return (words, where the answer is, all digits). Each word is a letter with a digit, the last
+    an earlier letter with "?", 16. The digit that "?" replaces belongs to no letter now."""
     letters, digits = (torch.rand(count, 8, generator=draws).argsort(dim=1) for _ in range(2))
     at = torch.randint(pairs, (count,), generator=draws)
     words = torch.stack([letters, 8 + digits], dim=-1)[:, : pairs + 1]
@@ -170,7 +170,7 @@ def recalled(pairs, count, draws):
 
 @cache
 def recalls(pairs, seed):
-    """A model of one layer that has learned which digit belongs to the letter that is asked."""
+    """Return a model of one layer that has learned the digit of the letter being asked."""
 
     def draw(draws):
         words, at, digits = recalled(pairs, 64, draws)
@@ -180,7 +180,7 @@ def recalls(pairs, seed):
 
 
 def by_recall(pairs, claimed, seed):
-    """The outcome of a claim of RECALL."""
+    """Judge a claim of RECALL."""
     drawn = recalled(pairs, 64, torch.Generator().manual_seed(100 + seed))
     cases = []
     for words, at, digits in zip(*drawn, strict=True):
@@ -199,7 +199,7 @@ def by_recall(pairs, claimed, seed):
 OF_THE_COURSE = [
     (Claim("pronouns", 1, "pronoun", "its noun"), NEEDED),
     (Claim("pronouns", 1, "pronoun", "verb"), UNREAD),
-    (Claim("pronouns", 1, "pronoun", "second noun"), UNDECIDED),  # half of the sentences
+    (Claim("pronouns", 1, "pronoun", "second noun"), UNDECIDED),  # meant in half of the sentences
     (Claim("copying", 2, "last letter", "letter after its copy"), NEEDED),
     (Claim("copying", 1, "letter after its copy", "its copy", instead="other copy"), NEEDED),
     (Claim("copying", 1, "last letter", "letter before it"), UNREAD),
@@ -214,7 +214,7 @@ OF_THE_COURSE = [
 
 
 def random_claim(number):
-    """The outcome of a random claim about an untrained model: this is why it is right."""
+    """Return the outcome of a random claim about why an untrained model answers right."""
     draws = torch.Generator().manual_seed(number)
 
     def one_of(things):
@@ -239,12 +239,12 @@ def random_claim(number):
 
 
 def false_alarms(number=ALARMS):
-    """How many of random claims are called read."""
+    """Count the random claims that are called read."""
     return sum(random_claim(k) in (NEEDED, UNNEEDED) for k in range(number))
 
 
 def table():
-    """Lines of the table, and what is judged otherwise than it is known to be."""
+    """Print the table; return its lines, and what is judged differently from its known outcome."""
     lines, wrong = [], []
 
     def judged(what, expected, outcomes, shown):

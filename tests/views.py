@@ -1,6 +1,6 @@
-"""A live view in a page of JupyterLab: what can be done with it, and what it should show.
+"""Use a live view in a page of JupyterLab, and check what it shows.
 
-What it should show its own kernel says: compute() makes the whole picture anew.
+Its own kernel says what it should show: compute() makes the whole picture anew.
 """
 
 import json
@@ -10,10 +10,10 @@ import numpy as np
 from lab import in_kernel, scroll_to
 
 IN_LESSONS = "slider", "choice", "checkbox", "table", "amount", "vector", "mark"
-RESIZED = "resized", "one query", "two marks"  # other rows, or longer names
+RESIZED = "resized", "one query", "two marks"  # whose size changes: different rows, or longer names
 LIVE = Path(__file__).with_name("live.js")
 
-# What it runs in the kernel, under names that no lesson has.
+# This runs in the kernel, under names that no lesson has.
 IN_KERNEL = """
 import json as _json
 
@@ -28,7 +28,7 @@ def _live_picture(n, values, cell):
 
 
 class LiveView:
-    """A live view in the page: the number of its cell, that of its execution, its controls."""
+    """A live view in the page.  number: of its cell.  count: of that cell's execution."""
 
     def __init__(self, page, number, count, title, controls, extra):
         self.page, self.number, self.count = page, number, count
@@ -37,23 +37,23 @@ class LiveView:
         self.find = self.box.locator
 
     def go(self):
-        """Bring it into the window, wholly: what is outside cannot be seen to shift."""
+        """Bring the whole view into the window: a shift outside it cannot be seen."""
         self.page.mouse.move(0, 0)
         scroll_to(self.page, self.number)
         self.box.evaluate("e => { e.scrollIntoView({ block: 'center' }); return live.frame(); }")
 
     def ask(self, function):
-        """What a function of live.js says about it."""
+        """Return what a function of live.js says about this view."""
         return self.page.evaluate(f"live.{function}({self.number})")
 
     def unmoved(self):
-        """Since live.watch nothing moved, unless the picture is made to have another size."""
+        """Assert that nothing moved since live.watch, unless the picture is made to change size."""
         moved = self.ask("moved")
         assert self.title in RESIZED or moved == [], f"{self.title}: {moved}"
 
     def right(self, cell=None):
-        """It comes to show what Python computes for the values of its controls, which are
-        returned, while a cell (panel, row, column) is pointed at."""
+        """Assert that the view comes to show what Python computes for the values of its controls,
+        while a cell (panel, row, column) is pointed at; return these values."""
         values = {}
         for control, value in zip(self.controls, self.ask("values"), strict=True):
             values[control["name"]] = in_full(control, value)
@@ -70,7 +70,7 @@ class LiveView:
             self.page.keyboard.press(key)
 
     def enter(self):
-        """Tab to the first control, from where one is after the cell was run."""
+        """Press Tab until the first control has the focus, from where running the cell left it."""
         self.go()
         self.ask("select")
         for _ in range(12):
@@ -80,19 +80,19 @@ class LiveView:
         raise AssertionError(f"Tab does not reach {self.title}")
 
     def reset(self):
-        """Back to the start, which each view with controls has a button for."""
+        """Go back to the start, by the button that each view with controls has."""
         if self.controls:
             self.find("fieldset button", has_text="reset").click()
         assert self.right() == {c["name"]: c["value"] for c in self.controls}
 
     def focused(self, what):
-        """A property of what has the focus, None if that is outside the view."""
+        """Return a property of what has the focus; None if that is outside the view."""
         script = "([number, what]) => live.focused(number)?.[what] ?? null"
         return self.page.evaluate(script, [self.number, what])
 
     def operate(self, kind):
-        """Do all that a thing of this kind can do, which has the focus; in a lesson what
-        depends on its numbers, since the extra views have the rest."""
+        """Do all that the thing in focus, of this kind, can do; in a lesson only what depends on
+        its numbers, since the extra views have the rest."""
         if kind != "scroll" and (self.extra or kind in IN_LESSONS):
             getattr(self, f"operate_{kind}", self.operate_button)()
 
@@ -109,9 +109,8 @@ class LiveView:
         assert float(self.focused("value")) < high
 
     def move(self, key):
-        """Press a key that moves a control: a mark stands under a number if and only if this
-        changed it."""
-        self.right()  # no answer is on its way
+        """Press a key that moves a control; check that just the numbers it changed are marked."""
+        self.right()  # so that no answer is on its way
         before = self.ask("numbers")
         self.press(key)
         self.right()
@@ -159,7 +158,7 @@ class LiveView:
         self.right()
 
     def operate_amount(self):
-        """Up and down, beyond the ends, off and on again."""
+        """Move an amount up and down, beyond its ends, and switch it off and on again."""
         start = float(self.focused("dataset")["value"])
         ends = [(["ArrowUp"] * 21, 1), (["ArrowDown"] * 21, 0), (["ArrowRight"], 0.05)]
         for keys, value in [*ends, (["Enter"], 0), (["Space"], start or 1)]:
@@ -174,7 +173,7 @@ class LiveView:
         assert self.focused("dataset")["value"] != before
 
     def operate_mark(self):
-        """Along the words of a drawing and back; one that can be chosen is."""
+        """Move along the words of a drawing and back; choose one if it can be chosen."""
         first = self.focused("ariaLabel")
         self.press("ArrowRight")
         self.press(*["ArrowLeft"] * 2)
@@ -185,8 +184,8 @@ class LiveView:
             assert self.focused("ariaPressed") == "true"
 
     def operate_table(self):
-        """From corner to corner, also against the edges, first to what a mask hides; what is
-        a switch is switched."""
+        """Move from corner to corner, also against the edges, first to what a mask hides; turn what
+        is a switch."""
         k, n, m = self.ask("place")
         right, down, left, up = ([f"Arrow{way}"] * 16 for way in ("Right", "Down", "Left", "Up"))
         for keys, i, j in [(right[:m], 0, m - 1), (down[:n] + left[:m], n - 1, 0), (up[:n], 0, 0)]:
@@ -210,7 +209,7 @@ class LiveView:
 
 
 def number(text):
-    """What a slider says beside it, a step also a name."""
+    """Return a slider's output as a number, or as the text that names a step."""
     try:
         return float(text)
     except ValueError:
@@ -222,8 +221,8 @@ def two_digits(numbers):
 
 
 def in_full(control, value):
-    """What the page shows of a control, as Python has it: where a vector starts it has more than
-    two digits."""
+    """Return a control's value on the page as Python has it: the start of a vector has more digits
+    than the two shown."""
     if control["kind"] != "plane":
         return value
     starts = zip(value, control["value"], strict=True)
@@ -231,8 +230,8 @@ def in_full(control, value):
 
 
 def expected(controls, picture, why, cell):
-    """What the page should show of a picture while a cell (panel, row, column) is pointed at,
-    and why it is what it is; after an error, whatever it showed before."""
+    """Return what the page should show of a picture while a cell (panel, row, column) is pointed
+    at; after an error, whatever it showed before.  why: the explanation of that cell."""
     as_shown, outputs, most = [], [], []
     for control, value in zip(controls, picture["values"].values(), strict=True):
         as_shown.append(two_digits(value) if control["kind"] == "plane" else value)
@@ -259,7 +258,7 @@ def expected(controls, picture, why, cell):
 
 
 def texts(panel):
-    """A table has its names in its header, a canvas in the title."""
+    """Return the texts of a panel: a table has its names in its header, a canvas in the title."""
     drawn, (down, across) = "parts" in panel, panel["axes"]
     table = bool(panel["cells"]) and not drawn
     axes, corner = f"{down} ↓  {across} →", [f"{down} ↓" * bool(down), f"{across} →" * bool(across)]
@@ -276,13 +275,13 @@ def texts(panel):
 
 
 def marked(mark):
-    """A mark of a drawing, as live.js reads it."""
+    """Return a mark of a drawing, as live.js reads it."""
     at = [int(x) if x == int(x) else x for x in mark["at"]]
     return [f"{mark['kind']} {mark['role']}", mark.get("text", ""), at]
 
 
 def status(controls, picture, why, cell):
-    """What is said about a cell (panel, row, column), "" if there is none."""
+    """Return what is said about a cell (panel, row, column), "" if there is none."""
     k, i, j = cell
     panel, state = picture["panels"][k], ""
     rows, columns = panel["rows"], panel["columns"]

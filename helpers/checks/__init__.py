@@ -1,21 +1,21 @@
 """The checks: one verdict per exercise, and a cause only where it is established.
 
-engine     check(): calls the answer on probes, beside the right one, and makes a verdict
-misuse     is it written yet, can it be called?
-results    calls an answer once (attempt), and compares what came of it
-evidence   what is known of a wrong answer, and what else can be asked of it
-diagnose   which mistakes give exactly that (search: two wrong stages at once)
-facts      what can be seen where no mistake is established: slips are small changes of the
-           student's code that make it right, hints read errors, code reads the code
-unnamed    which answers without a name are alike, and what a teacher calls them
+engine     check(): calls the answer and the right one on the same probes, and makes a verdict
+misuse     is the answer written yet, and can it be called?
+results    calls an answer once (attempt), and compares results
+evidence   what is known of a wrong answer, and further experiments with it
+diagnose   which mistakes give exactly these results (search: two wrong stages at once)
+facts      what can be seen when no mistake is established: slips finds a small change of the
+           student's code that makes it right, hints reads errors, code reads the code
+unnamed    which unexplained answers give the same numbers, and what a teacher calls them
 message    what a verdict says; texts reads what is said about a mistake from mistakes.toml
-verdict    how it looks; what was told before, and progress()
+verdict    how a verdict looks; which mistakes were named before, and progress()
 
 exercise   what an exercise is: right answer, probes, tables of mistakes
 pipeline   an answer in stages
-modules    what can be seen of a class, such as a torch.nn.Module
+modules    what can be measured of a class, a torch.nn.Module
 counterfactual  worlds in which a mistake does no harm: a table says cured(world, ...)
-catalogue  the stages of attention with their wrong variants; whole, multi_head: all together
+catalogue  the stages of attention with their wrong variants; whole and multi_head join them
 lessons    the exercises, found by exercises.py
 """
 

@@ -1,4 +1,4 @@
-"""What the student's code is: its functions, its source, and the names of other cells in it."""
+"""Read the student's code: its functions, its source, and the names it uses from other cells."""
 
 import ast
 import dis
@@ -10,8 +10,8 @@ from types import FunctionType, MethodType, ModuleType
 
 
 def own_functions(answer):
-    """The functions that belong to it and are not a library's: itself, or the methods of a
-    class and of those that it is made from."""
+    """Return the functions of an answer that are not a library's: the function itself, or the
+    methods of a class and of its base classes."""
     found = [answer]
     if inspect.isclass(answer):
         found = [f for cls in answer.__mro__ for f in vars(cls).values()]
@@ -21,16 +21,16 @@ def own_functions(answer):
 
 
 def unwrapped(function):
-    """Without what decorators put around it."""
+    """Return the function without its decorators, as far as Python can remove them."""
     try:
         return inspect.unwrap(function)
-    except Exception:  # a circle, or attributes of the student's own making
+    except Exception:  # wrappers in a circle, or attributes that the student defined
         return function
 
 
 def code_of(answer):
-    """What cells of the notebook say of an answer, and of the functions of other cells that it
-    names: see Evidence.code. What stands in a file is not the student's."""
+    """Return the source of an answer, and of the functions from other cells that it names; "" if
+    some cannot be read. See Evidence.code. Code in files is left out: it is not the student's."""
     todo, read, texts = own_functions(answer), set(), []
     while todo:
         function = todo.pop()
@@ -47,41 +47,44 @@ def code_of(answer):
 
 
 def codes_of(function):
-    """Its code, and that of comprehensions and functions inside."""
+    """Return the code of a function, and that of comprehensions and functions inside."""
     codes = [function.__code__]
-    for code in codes:  # those inside are found on the way
+    for code in codes:  # the list grows on the way, by the codes inside
         codes += filter(inspect.iscode, code.co_consts)
     return codes
 
 
 def names_in(function):
-    """Return the names of variables, attributes and modules in its code."""
+    """Return the names of global variables, attributes and modules in a function's code."""
     return {name for code in codes_of(function) for name in code.co_names}
 
 
 def all_codes(answer):
-    """Return the code objects of an answer, and of what stands inside."""
+    """Return the code objects of an answer, including those of nested functions."""
     return [code for function in own_functions(answer) for code in codes_of(function)]
 
 
 def named_by(answer):
-    """Return pairs of the global variables of each function of an answer, and names in them."""
+    """Return, for each function of an answer, its global variables (a dict) and the names in it."""
     return [(function.__globals__, names_in(function)) for function in own_functions(answer)]
 
 
 def variables_of(function):
-    """The values of the variables of its notebook that a function names."""
+    """Return the values of the notebook's variables that a function names."""
     known = function.__globals__
     return [known[name] for name in sorted(names_in(function)) if name in known]
 
 
 def data_from_above(answer):
-    """Return the names in the student's code under which cells keep data."""
-    functions = own_functions(answer)
-    names = dict.fromkeys(name for code in all_codes(answer) for name in code.co_names)
-    spaces = [f.__globals__ for f in functions]
-    found = {name: space[name] for space in spaces for name in names if name in space}
-    return [k for k, x in found.items() if not callable(x) and not isinstance(x, ModuleType)]
+    """Return the names of global variables that hold data and that the student's code reads."""
+    found = {}
+    for function in own_functions(answer):
+        steps = chain.from_iterable(map(dis.get_instructions, codes_of(function)))
+        for name in (step.argval for step in steps if step.opname == "LOAD_GLOBAL"):
+            x = function.__globals__.get(name, print)
+            if not callable(x) and not isinstance(x, ModuleType):
+                found[name] = x
+    return list(found)
 
 
 def reads(answer, name):

@@ -1,4 +1,4 @@
-"""Counterfactuals: an answer is called in a world where one thing is different. If it is right
+"""Counterfactuals: call an answer in a world where one thing is different. If the answer is right
 there, then that thing was what was wrong with it."""
 
 import math
@@ -8,13 +8,13 @@ from torch.overrides import TorchFunctionMode
 
 
 class World(TorchFunctionMode):
-    """Torch with something changed: what becomes of a call, as call() says."""
+    """Torch with one change: every call of a torch function goes through call()."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return self.call(func, getattr(func, "__name__", ""), args, kwargs or {})
 
     def call(self, func, name, args, kwargs):
-        """name: of the function, be it a method or not."""
+        """Return what func gives in this world. name: of the function or method."""
         return func(*args, **kwargs)
 
 
@@ -45,8 +45,8 @@ class ZeroTimesInfinityIsZero(World):
 
 
 class FillsWith(ZeroTimesInfinityIsZero):
-    """What hides is another number. other: takes the Python number that hides, returns what does
-    it here."""
+    """Masks hide with a different number. other: takes the Python number in the student's code,
+    returns the one that is used instead."""
 
     FILLING = ("masked_fill", "masked_fill_", "where", "full", "full_like", "fill_", "__setitem__")
 
@@ -67,17 +67,17 @@ class FillsWith(ZeroTimesInfinityIsZero):
 
 
 def low_is_lowest():
-    """What is low is minus infinity, be it filled in, or subtracted or added by a mask."""
+    """Return a world where a mask's low number is minus infinity: filled, subtracted or added."""
     return FillsWith(lambda x: math.copysign(math.inf, x) if x < 0 or x > 1 else x)
 
 
 def plus_is_minus():
-    """Plus infinity is minus infinity."""
+    """Return a world where masks hide with minus infinity instead of plus infinity."""
     return FillsWith(lambda x: -math.inf if x == math.inf else x)
 
 
 class TurnsTheLastTwo(World):
-    """.T and what else turns a matrix around leaves the dimension of the batch alone."""
+    """.T and other ways to transpose a matrix leave the dimension of the batch alone."""
 
     def call(self, func, name, args, kwargs):
         by_dims = name in ("transpose", "swapaxes", "swapdims") and set(args[1:]) == {0, 1}
@@ -86,7 +86,7 @@ class TurnsTheLastTwo(World):
 
 
 class LooksBack(World):
-    """A diagonal of tril above the main one lies as far below it."""
+    """tril takes a diagonal above the main one as the diagonal equally far below it."""
 
     def call(self, func, name, args, kwargs):
         if name not in ("tril", "tril_"):
@@ -96,7 +96,7 @@ class LooksBack(World):
 
 
 class NothingDropped(World):
-    """Dropout drops nothing, in training neither."""
+    """Dropout drops nothing, not even in training."""
 
     def call(self, func, name, args, kwargs):
         if "dropout" in name:
@@ -107,10 +107,10 @@ class NothingDropped(World):
 
 
 class NotesWhatMeets(World):
-    """As if these tensors had moved to another device, and those had stayed: does what is made
-    from the ones meet what is made from the others? met: yes, so that it fails there."""
+    """Treats some tensors as moved to another device, and some as left behind. met: did an
+    operation use both kinds, or what was made from them? On two devices it would fail."""
 
-    # These bring a tensor over, or may take another one from anywhere.
+    # These move a tensor to the other's device, or accept one from any device.
     ALLOWED = ("to", "type_as", "__getitem__", "__setitem__", "view_as", "expand_as")
 
     def __init__(self, moved, stayed):
@@ -132,7 +132,7 @@ class NotesWhatMeets(World):
 
 
 class NotesWhatIsDrawn(World):
-    """drawn: tensors of random numbers, in the order in which they were made."""
+    """Keeps the tensors of random numbers in drawn, in the order in which they were made."""
 
     DRAWING = ("rand", "uniform", "normal_")
 

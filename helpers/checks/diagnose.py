@@ -1,5 +1,5 @@
-"""Which mistakes are established: those that give exactly what was seen, alone or together, or
-that an experiment shows."""
+"""Find the mistakes that are established: alone or together they give exactly what was seen, or
+an experiment shows them."""
 
 from dataclasses import replace
 from itertools import product
@@ -11,41 +11,39 @@ from .search import independent
 
 
 def established(evidence):
-    """The mistakes in the order in which the computation runs; () if none is established.
-
-    evidence: the Evidence on a wrong answer.
-    """
+    """Return the established mistakes of a wrong answer; () if there are none. Those that on their
+    own make the first wrong probe wrong come first, else in the order of the computation."""
     found = _alone(evidence)
     if not found and not evidence.probes[evidence.wrong[0]].if_right:
-        found = _together(evidence)  # no stage is wrong where all that goes before is right
-    # The numbers shown are those of the first wrong probe: what is wrong there is told first.
+        found = _together(evidence)  # a wrong stage would show on an earlier probe
+    # A verdict shows the numbers of the first wrong probe, so it first names what is wrong there.
     return tuple(sorted(found, key=lambda mistake: not _shows(evidence, mistake)))
 
 
 def _shows(evidence, mistake):
-    """Is the first wrong probe wrong with this mistake alone?"""
+    """Does this mistake alone make the first wrong probe wrong, as far as we can compute it?"""
     k, pipeline = evidence.wrong[0], evidence.exercise.pipeline
     given = [_Case(evidence).given(pipeline.replace(choice), k) for choice in mistake.choices]
     return not given or not all(evidence.is_right(k, result) for result in given)
 
 
 def is_fixed(evidence, found, name, before):
-    """Is it established that the mistake of this name, told before, is not there now?
+    """Is it established that the mistake of this name, named before, is no longer made?
 
-    found: what is established now.  before: all names that were told before.
-    That it is not told is not enough: one mistake can hide another.
+    found: the mistakes established now.  before: all names in the verdict before.
+    That it is no longer named is not enough, because one mistake can hide another.
     """
     names = {mistake.name for mistake in found}
     if not names:
         return False
     if names == set(before) - {name}:
-        return True  # before it was needed for other numbers than these
+        return True  # the others explain these numbers without it, and before they did not
     same_name = [mistake for mistake in evidence.exercise.all_mistakes if mistake.name == name]
     return bool(same_name) and all(_would_show(evidence, found, mistake) for mistake in same_name)
 
 
 def _would_show(evidence, found, mistake):
-    """Would the numbers be others if this mistake were there besides those that are found?"""
+    """Would the numbers be different if this mistake were made as well as those found?"""
     if not mistake.choices or not all(m.choices for m in found):
         return False
     case = _Case(evidence)
@@ -55,11 +53,31 @@ def _would_show(evidence, found, mistake):
     )
 
 
+def partly_established(evidence):
+    """Return a mistake that gives exactly what was seen on two wrong probes or more, the first one
+    among them, and the probes on which the answer is wrong differently; None if none does."""
+    case, wrong = _Case(evidence), evidence.wrong
+    numbers = evidence.mine[wrong[0]].numbers
+    if numbers is None or not numbers.isfinite().all():
+        return None
+    found = None, wrong[1:]
+    for mistake in evidence.exercise.all_mistakes:
+        if evidence.contradicts(mistake):
+            continue
+        for code in case.codes(mistake):
+            if same(evidence.mine[wrong[0]], case.given(code, wrong[0])):
+                other = [k for k in case.order if not same(evidence.mine[k], case.given(code, k))]
+                # Where the answer is right, this mistake would show.
+                if set(other) <= set(wrong) and len(other) < len(found[1]):
+                    found = mistake, other
+    return found if found[0] else None
+
+
 # --- one mistake ---
 
 
 def _alone(evidence):
-    """A mistake that explains everything; or one that is detected, and what else is wrong."""
+    """Return a mistake that explains everything, or one detected with what else is wrong; or ()."""
     case = _Case(evidence)
     for mistake in evidence.exercise.all_mistakes:
         if evidence.contradicts(mistake):
@@ -76,11 +94,11 @@ def _alone(evidence):
 
 
 def _beside(evidence, mistake):
-    """What else is wrong, if what became of the arguments, or a fact about a class, is left
-    aside."""
+    """Return the mistakes besides the detected one: those that explain the numbers, leaving aside
+    what became of the arguments and facts about a class; or ()."""
     rest = [k for k, result in enumerate(evidence.mine) if result.observed is None]
     if mistake.name != IN_PLACE and evidence.wrong[0] in rest:
-        return ()  # it shows in the numbers themselves
+        return ()  # the numbers themselves show this mistake
     part = evidence.part(rest)
     results = [result.unchanged for result in part.mine]
     if all(part.is_right(k, result) for k, result in enumerate(results)):
@@ -92,15 +110,15 @@ def _beside(evidence, mistake):
 
 
 def _together(evidence):
-    """Return the smallest set of mistakes: two wrong stages, or one that an experiment takes away
-    and another that is left then."""
+    """Return the smallest set of mistakes: two wrong stages, or one that an experiment removes
+    and what remains; () if nothing explains the results."""
     found = _Case(evidence).wrong_stages()
     shown = [
         _in_world(evidence, *pair)
         for pair in _worlds(evidence.exercise)
         if _matters(evidence, pair[0])
     ]
-    # An experiment tells apart what numbers do not: it goes first where sizes are the same.
+    # An experiment can separate mistakes that numbers cannot, so it wins if sizes are equal.
     return min(filter(None, [*shown, found]), key=len, default=())
 
 
@@ -114,14 +132,14 @@ def _worlds(exercise):
 
 
 def _matters(evidence, world):
-    """Is anything else in this world, but for what becomes of the arguments?"""
+    """Does this world change any result, apart from what becomes of the arguments?"""
     pairs = ((evidence.in_world(k, world), evidence.mine[k]) for k in evidence.wrong_first)
     return not all(same(there.unchanged, here.unchanged) for there, here in pairs)
 
 
 def _in_world(evidence, world, mistake):
-    """Return the mistake of this world, with what is left in it; () if that is not explained."""
-    # What changes in place there may be an argument.
+    """Return the mistake that this world removes, with those that remain; () if unexplained."""
+    # An operation that works in place only in this world may change an argument.
     results = [result.unchanged for result in evidence.all_in(world)]
     if all(evidence.is_right(k, result) for k, result in enumerate(results)):
         return (mistake,)
@@ -136,12 +154,12 @@ def _in_world(evidence, world, mistake):
 
 
 class _Case:
-    """Results to be explained: those that were seen, or what they would be in another world."""
+    """Results to explain: those that were seen, or what they are in a different world."""
 
     def __init__(self, evidence, results=None):
         self.evidence, self.exercise = evidence, evidence.exercise
         self.results = evidence.mine if results is None else results
-        # What is wrong first, because most codes are another mistake, which shows there at once.
+        # Wrong results first: most codes make a different mistake, which shows there at once.
         positions = range(len(self.results))
         self.order = sorted(positions, key=lambda k: evidence.is_right(k, self.results[k]))
 
@@ -150,8 +168,8 @@ class _Case:
         return all(same(self.results[k], self.given(code, k)) for k in self.order)
 
     def given(self, code, k):
-        """The Result of our own code on probe k. A class is not built for another formula: what
-        else can be seen of it does not depend on that."""
+        """Return the Result of our own code on probe k. A pipeline is only the formula of a class:
+        what else is measured does not depend on that, and is taken to be right."""
         probe = self.evidence.probes[k]
         if isinstance(code, Pipeline) and self.exercise.is_class:
             args = self.exercise.formula_args(probe)
@@ -161,9 +179,13 @@ class _Case:
         return attempt(code, probe, call_ours)
 
     def is_made_by(self, mistake):
-        """Does one of the ways to make this mistake fit?"""
-        ways, pipeline = mistake.ways, self.exercise.pipeline
-        return any(self.fits(pipeline.replace(w) if isinstance(w, dict) else w) for w in ways)
+        """Does one of the ways to make this mistake give these results?"""
+        return any(map(self.fits, self.codes(mistake)))
+
+    def codes(self, mistake):
+        """Yield our own code, or pipeline, for each way to make this mistake."""
+        for way in mistake.ways:
+            yield self.exercise.pipeline.replace(way) if isinstance(way, dict) else way
 
     def explanation(self, pairs=True):
         """Return the declared mistake that gives these results, or two wrong stages that do
@@ -177,7 +199,7 @@ class _Case:
         return self.wrong_stages() if pairs else ()
 
     def wrong_stages(self):
-        """The two wrong stages that give these results; () if no two do."""
+        """Return the two wrong stages that together give these results; () if no two do."""
         if self.exercise.pipeline is None:
             return ()
         called = self.evidence.search.args
@@ -186,7 +208,7 @@ class _Case:
             for k, result in enumerate(self.results)
             if result.numbers is not None and called[k] is not None
         ]
-        # The one that tells most with the least work: all finite, and small.
+        # Search on the probe that tells most for the least work: all numbers finite, and few.
         asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
         if all(numbers.isnan().all() for _, numbers in asked):
             return ()  # NaN alone tells nothing
@@ -202,7 +224,7 @@ class _Case:
 
 
 def _in_order(exercise, *mistakes):
-    """In the order of the stages."""
+    """Return the mistakes in the order of their stages."""
     stages = list(exercise.pipeline.stages) if exercise.pipeline else []
 
     def place(mistake):

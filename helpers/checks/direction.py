@@ -1,6 +1,6 @@
-"""Where to look when no cause is known: what the student's numbers have to do with the right ones.
+"""Where to look when no cause is known: how the student's numbers relate to the right ones.
 
-Each fact holds on every probe that is wrong, and is said with the numbers of the first one.
+Each Fact of relations() holds on every wrong probe; the numbers in it are those of the first one.
 """
 
 import inspect
@@ -25,7 +25,6 @@ def relations(evidence):
     names = list(inspect.signature(evidence.exercise.reference).parameters)
     for look in (_an_argument, _another_order, _products_missing, _always_more, _row_factors):
         yield from look(cases, names, evidence)
-    yield from _where(*cases[0], evidence)
 
 
 def of_shapes(mine, right):
@@ -51,7 +50,7 @@ def of_shapes(mine, right):
 
 
 def size_to_look_for(evidence, k):
-    """Advice on a wrong shape that nothing else explains: which size, and what it should be."""
+    """Return advice on an unexplained wrong shape: which size to check, and what it should be."""
     given = [j for j in evidence.wrong if evidence.mine[j].numbers is not None]
     ours = {evidence.right[j].numbers.shape for j in given}
     if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
@@ -70,13 +69,13 @@ def size_to_look_for(evidence, k):
 
 
 def _tensors(probe, names):
-    """Pairs of the name and the numbers of each argument that is a tensor of decimals."""
+    """Return the (name, numbers) of each argument that is a floating-point tensor."""
     pairs = zip(names, probe.args, strict=False)
     return [(k, x.double()) for k, x in pairs if torch.is_tensor(x) and x.is_floating_point()]
 
 
 def _an_argument(cases, names, evidence):
-    """Is it one of the arguments?"""
+    """Yield a Fact if the result is one of the arguments."""
     for name in names:
         given = [dict(_tensors(probe, names)).get(name) for _, _, probe in cases]
         pairs = zip(cases, given, strict=True)
@@ -85,7 +84,7 @@ def _an_argument(cases, names, evidence):
 
 
 def _another_order(cases, names, evidence):
-    """Are they the right numbers, in other places?"""
+    """Yield a Fact if the numbers are right, but in the wrong places."""
     if cases[0][0].numel() > 2 and all(
         close(mine.flatten().sort().values, right.flatten().sort().values)
         for mine, right, _ in cases
@@ -97,7 +96,7 @@ def _another_order(cases, names, evidence):
 
 
 def _products_missing(cases, names, evidence):
-    """Is a count too large or too small by a product of what was given?"""
+    """Yield a Fact if a count is too large or too small by a product of its arguments."""
     if any(mine.dim() or mine != mine.round() or mine == right for mine, right, _ in cases):
         return
     differs = [int(mine - right) for mine, right, _ in cases]
@@ -117,7 +116,7 @@ def _products_missing(cases, names, evidence):
 
 
 def _always_more(cases, names, evidence):
-    """Is the difference the same in every row?"""
+    """Yield a Fact if every row differs from the right one by the same numbers."""
     differs = [mine - right for mine, right, _ in cases]
     if any(d.numel() < 3 or not d.isfinite().all() or close(d, 0 * d) for d in differs):
         return
@@ -131,7 +130,7 @@ def _always_more(cases, names, evidence):
 
 
 def _row_factors(cases, names, evidence):
-    """Is each row the right one, times a factor of its own?"""
+    """Yield Facts if each row is the right one times a factor, which may differ by row."""
     factors = []
     for mine, right, _ in cases:
         if right.dim() < 2 or right.shape[-1] < 2 or not mine.isfinite().all():
@@ -154,24 +153,34 @@ def _row_factors(cases, names, evidence):
     )
 
 
-def _where(mine, right, probe, evidence):
-    """Which rows, or columns, or heads, are right?"""
+def where(evidence, advice):
+    """Yield the Fact that tells which rows, columns or texts are right, if some are. Of several
+    tables, it is about the first one that is wrong."""
+    k, table = evidence.wrong[0], []
+    mine, right = evidence.mine[k].numbers.double(), evidence.right[k].numbers.double()
     near = torch.isclose(mine, right, 1e-4, 1e-5, equal_nan=True)
-    for dim in range(right.dim()):
+    some_right = near.dim() > 2 and near.flatten(-2).all(-1).any()
+    while near.dim() > 2:
+        table.append(int(near.flatten(1).all(1).logical_not().nonzero()[0]))
+        near = near[table[-1]]
+    of = f" of table {table}" if table else ""
+    for dim in range(near.dim()):
         rows = near.movedim(dim, 0).reshape(near.shape[dim], -1).all(1)
         if 0 < rows.sum() < len(rows):
             good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
-            what = "Number" if right.dim() == 1 else "Row" if dim == right.dim() - 2 else "Column"
-            if dim < right.dim() - 2:
-                what = f"Dimension {dim}, index"
-            why = f"Right: {_listed(good)}. Wrong: {_listed(bad)}."
-            fact = f"only some numbers are right. {what} {bad[0]} is the first wrong one."
-            yield Fact(fact, f"work out {what.lower()} {bad[0]} by hand, step by step.", why)
+            what = "entry" if near.dim() == 1 else ("row", "column")[dim]
+            fact = f"only some numbers are right. The first wrong {what}{of} is {bad[0]}."
+            why = f"Right: {what} {_listed(good)}. Wrong: {what} {_listed(bad)}."
+            by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
+            yield Fact(fact, advice or by_hand, why)
             return
+    if some_right:
+        by_hand = f"find what is different for{of[3:]}: whose numbers does it use?"
+        yield Fact(f"only some numbers are right. The first wrong table is {table}.", by_hand)
 
 
 def _listed(positions):
-    """Such as "0, 1, 2", or "0 to 7"."""
+    """Return positions as text, such as "0, 1, 5" or "0 to 7"."""
     run = positions == list(range(positions[0], positions[-1] + 1))
     if run and len(positions) > 2:
         return f"{positions[0]} to {positions[-1]}"

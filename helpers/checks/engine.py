@@ -1,4 +1,4 @@
-"""check(): the student's answer and the right one, on the same probes.
+"""check(): run the student's answer and the right one on the same probes, and judge the answer.
 
 diagnose.py names a mistake only when it gives exactly the student's numbers, or when a
 counterfactual shows it; else facts.py says what can be seen without knowing the cause.
@@ -34,12 +34,12 @@ from .verdict import (
 def check(name, fn=None):
     """Show a verdict on fn, a function or a class, for the exercise called name, and return it.
 
-    fn is called on copies of our own arguments, for guard.SECONDS in all at most. Afterwards the
+    fn is called on copies of our own arguments, for at most guard.SECONDS in all. Afterwards the
     notebook's variables that it names, random numbers and the settings of torch are as before
-    (session.py says which). Raises nothing: bad use is a verdict too. guard.call says what fn
-    could do that a check does not survive. Whoever means to can forge a verdict.
+    (see session.py). Raises nothing: bad use gets a verdict too. guard.call lists what fn could
+    do that a check does not survive. A verdict can be forged by anyone who means to.
     """
-    looked = guard.call(misuse, name, fn)  # its attributes are code of the student's, too
+    looked = guard.call(misuse, name, fn)  # reading fn's attributes may run student code
     if looked.error:
         verdict = refusal("check: your answer cannot be examined.", looked.complaint())
     elif looked.value:
@@ -49,7 +49,7 @@ def check(name, fn=None):
             with untouched(named_by(fn)) as call:
                 verdict = _examine(CHECKED[name], fn, call)
             remember(name, verdict)
-        except Exception as error:  # data/ is damaged, or fn is like nothing that we know
+        except Exception as error:  # data/ is damaged, or fn is unlike anything we know
             said = guard.Outcome(error=error).complaint()
             verdict = refusal(f"{name}: it cannot be checked.", said)
     show(name, verdict)
@@ -78,7 +78,7 @@ def _examine(exercise, fn, call_safely):
 
 
 def _beside(evidence):
-    """Return a sentence on how a right answer does it, if there is something to say; or ""."""
+    """Return a remark on how a right answer gets its result, if there is one to make; or ""."""
     exercise = evidence.exercise
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
@@ -91,13 +91,13 @@ def _beside(evidence):
 
 
 def _within(seconds, call_safely):
-    """Return a call(fn, *args) that stops when all calls together have taken so many seconds."""
+    """Return a call(fn, *args) that stops once all calls together have taken this long."""
     end, returned = time.monotonic() + seconds, []
 
     def call(fn, *args):
         outcome = call_safely(fn, *args, seconds=max(0.0, end - time.monotonic()))
         if was_stopped(outcome):
-            # The seconds that were left differ in every run; the limit does not.
+            # Name the limit: the seconds that were left differ from run to run.
             text = "all calls together did not end" if returned else "it did not return"
             outcome.error = TimeoutError(f"{text} within {seconds:g} seconds")
         returned.append(fn)
@@ -107,8 +107,8 @@ def _within(seconds, call_safely):
 
 
 def _asked(exercise):
-    """Return the probes. What is kept from one call to the next shows on other arguments of the
-    same size, and on the same ones after others."""
+    """Return the probes. For a function, two more show what it keeps between calls: different
+    arguments of the same size, and the first ones again after others."""
     probes = exercise.probes()
     return probes if exercise.is_class else (*probes, probes[0].backwards(), probes[0].again())
 

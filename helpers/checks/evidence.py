@@ -1,4 +1,4 @@
-"""What is known of an answer, and what else can be asked of it."""
+"""What is known of an answer, and further experiments with it."""
 
 import ast
 import inspect
@@ -29,9 +29,9 @@ from .texts import text_of
 
 @dataclass
 class Evidence:
-    """What is known of an answer. probes, right and mine go together, as far as it was called.
-    call: how it is called.  again: the first probe once more, and once more; empty if it was
-    stopped.  overwritten: have later calls changed what was returned?"""
+    """What is known of an answer: for each probe called so far (probes), the Result of the
+    reference (right) and of the answer (mine).  call: runs the answer, see guard.call.  again: two
+    more on the first probe; () if stopped.  overwritten: did later calls change a result?"""
 
     exercise: object
     answer: Callable
@@ -52,30 +52,30 @@ class Evidence:
 
     @property
     def wrong(self):
-        """Positions of the probes with another outcome than the right one."""
+        """The positions of the probes on which the answer is wrong."""
         return [k for k, result in enumerate(self.mine) if not self.is_right(k, result)]
 
     @cached_property
     def wrong_first(self):
-        """Positions of all probes, those that are wrong first, because there most shows. To be
-        asked when all have been called."""
+        """The positions of all probes, wrong ones first, because most shows there. It is cached, so
+        read it only when all probes have been called."""
         wrong = self.wrong
         return sorted(range(len(self.mine)), key=lambda k: k not in wrong)
 
     @property
     def only_first(self):
-        """Is the first probe right, and no other one? Only of plain calls: what is measured
-        differs in more than its arguments."""
+        """Is the first probe right, and no other? False if something is measured, because then
+        the probes differ in more than their arguments."""
         plain = self.probes[0].measure is returned
         return plain and self.wrong == list(range(1, len(self.probes)))
 
     @property
     def repeats(self):
-        """Does the second call give what the first one gave?"""
+        """Do further calls on the first probe give what the first call gave?"""
         return all(same(result, self.mine[0]) for result in self.again)
 
     def look_again(self):
-        """What was returned may have been changed by later calls: then that counts."""
+        """Read the returned tensors again: if a later call changed one, its new numbers count."""
         read = {k: r.outcome.value for k, r in enumerate(self.mine) if r.numbers is not None}
         tensors = {k: value for k, value in read.items() if torch.is_tensor(value)}
         now = self.call(lambda: list(map(numbers_of, tensors.values()))).value or ()
@@ -89,8 +89,8 @@ class Evidence:
         return k > 0 and self.probes[k].args is self.probes[0].args
 
     def as_before(self, k):
-        """The label of another probe on which it gave the same numbers as on probe k, and where
-        they were right; None if there is none."""
+        """Return the label of an earlier probe on which the answer gave the same as on probe k, and
+        was right; None if there is none."""
         alike = (j for j in range(k) if j not in self.wrong and same(self.mine[j], self.mine[k]))
         return next((self.probes[j].label for j in alike), None)
 
@@ -114,7 +114,7 @@ class Evidence:
 
     @cached_property
     def tree(self):
-        """The same as an ast.Module, the answer first; None if it cannot be read."""
+        """The student's code as an ast.Module, the answer first; None if it cannot be read."""
         tree, name = ast.parse(self.code), getattr(self.answer, "__name__", "")
         if self.exercise.is_class and tree.body:
             own = [node for node in tree.body if getattr(node, "name", "") in vars(self.answer)]
@@ -125,7 +125,7 @@ class Evidence:
         return tree if tree.body and getattr(tree.body[0], "name", "") == name else None
 
     def right_with(self, tree):
-        """Is everything right with this code in place of the student's?"""
+        """Is everything right, on further probes too, with this tree instead of evidence.tree?"""
         made = []
 
         def answer(*args):
@@ -140,7 +140,7 @@ class Evidence:
             self.is_right(k, attempt(answer, self.probes[k], self.call)) for k in self.wrong_first
         ):
             return False
-        # Probes that did not choose this code: the rest, all the others backwards, and once more.
+        # Also test on probes that did not select this code: the rest, then backwards and again.
         known = self.exercise.probes()
         others = [*known[len(self.probes) :], *(x.backwards() for x in known if not x.may_fail)]
         if self.exercise.kind == "random":
@@ -156,7 +156,7 @@ class Evidence:
     # --- counterfactuals, and other arguments ---
 
     def part(self, positions):
-        """What is seen on these of the probes."""
+        """Return the Evidence on the probes at these positions only."""
         rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
         return Evidence(self.exercise, self.answer, self.call, *rows)
 
@@ -165,7 +165,7 @@ class Evidence:
         return attempt(self.answer, replace(self.probes[k], **changes), self.call, world)
 
     def in_world(self, k, world):
-        """Return the Result of probe k in this world, worked out once."""
+        """Return the Result of probe k in this world, computed only once."""
         if (world, k) not in self._worlds:
             self._worlds[world, k] = self.ask(k, world)
         return self._worlds[world, k]
@@ -175,8 +175,8 @@ class Evidence:
         return [self.in_world(k, world) for k in range(len(self.mine))]
 
     def cured_by(self, world):
-        """Is everything right in this world that is not right in ours, whatever becomes of the
-        arguments?"""
+        """Is the answer wrong in our world, but right on every probe in this one? What becomes of
+        the arguments does not count."""
         fine = {k: self.is_right(k, result.unchanged) for k, result in enumerate(self.mine)}
         wrong_first = sorted(fine, key=fine.get)
         return not all(fine.values()) and all(
@@ -185,18 +185,18 @@ class Evidence:
 
     @property
     def without_empty(self):
-        """Like mine, had torch.empty given zeros; only where there are NaN."""
+        """The Results if torch.empty gave zeros; [] unless some result has NaN."""
         return self.all_in(EmptyIsZero) if any(r.has_nan for r in self.mine) else []
 
     @property
     def cured_by_zeros(self):
-        """Do zeros in place of torch.empty make a wrong result right?"""
+        """Is a wrong result right if torch.empty gives zeros?"""
         results = self.without_empty
         return bool(results) and any(same(results[k], self.right[k]) for k in self.wrong)
 
     def _stays(self, k, args, part=lambda x: x):
-        """(bool, bool): does part of the answer, and of the right one, stay the same on probe k
-        with other arguments? None if one of them gives no numbers."""
+        """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on probe
+        k with these arguments? None if either are missing.  part: picks what to compare."""
         probe = replace(self.probes[k], args=args)
         mine = attempt(self.answer, probe, self.call).numbers
         right = attempt(self.exercise.reference, probe, call_ours).numbers
@@ -206,8 +206,8 @@ class Evidence:
         return tuple(close(part(after), part(before)) for after, before in pairs)
 
     def ignored(self):
-        """The name of an argument of which very different values make no difference on any
-        probe, where they must make one; or None."""
+        """Return the name of an argument of which even very different values change nothing on any
+        probe, although they must; or None."""
         asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
         names = list(inspect.signature(self.exercise.reference).parameters)
         with suppress(TypeError, ValueError):
@@ -220,7 +220,7 @@ class Evidence:
     def _ignores(self, k, j):
         """Does argument j make no difference on probe k, where it must make one?"""
         args = self.probes[k].args
-        if j >= len(args):  # one with a default
+        if j >= len(args) or callable(args[j]):  # one with a default, or a module
             return False
         x = args[j]
         if torch.is_tensor(x) and not x.is_floating_point():
@@ -234,31 +234,31 @@ class Evidence:
         return bool(telling) and all(telling)
 
     def looks_ahead(self, k):
-        """Does the last word change what comes before it on probe k, which it must not?"""
+        """Does the last word change the rows before it on probe k, although it must not?"""
         inputs, *rest = self.probes[k].args
         changed = inputs.clone()
-        changed[..., -1, :] = changed[..., -1, :] * 1.25 + 0.5
+        last = (-1,) * (changed.dim() - 1)  # of one sentence, lest another one reads it
+        changed[last] = changed[last] * 1.25 + 0.5
         return self._stays(k, (changed, *rest), lambda x: x[..., :-1, :]) == (False, True)
 
     # --- relations ---
 
     def fact(self, name):
-        """The first thing measured under this name, or None."""
+        """Return the first value that was measured under this name, or None."""
         facts = (result.observed or {} for result in self.mine)
         return next((fact[name] for fact in facts if name in fact), None)
 
     def measured(self, measure, name, k=0):
-        """What this measure of probe k finds under this name, or None."""
+        """Return the value that this measure finds on probe k under this name, or None."""
         return (self.ask(k, measure=measure).observed or {}).get(name)
 
     def raises(self, error, words):
-        """Is the first that is wrong this error, with these words in its message?"""
+        """Does the first wrong probe raise this error, with these words in its message?"""
         found = self.mine[self.wrong[0]].outcome.error
         return isinstance(found, error) and words in str(found)
 
     def overflows_like(self, choice):
-        """Is the first that is wrong an OverflowError, where this choice of variants has one
-        too?"""
+        """Does the first wrong probe raise OverflowError, as our pipeline with this choice does?"""
         k = self.wrong[0]
         args = self.exercise.formula_args(self.probes[k])
         if not isinstance(self.mine[k].outcome.error, OverflowError) or args is None:
@@ -268,8 +268,8 @@ class Evidence:
 
     @property
     def adds_up(self):
-        """Is it always k times the right answer, k > 1 and whole, or does each call add the
-        right answer to what was there?"""
+        """Is the result always k times the right one, k > 1 and whole, or does each call add the
+        right result to the one before?"""
         if times := factor(self.mine, self.right):
             return times > 1.5 and abs(times - round(times)) < 1e-3
         if self.repeats or any(result.numbers is None for result in self.again):

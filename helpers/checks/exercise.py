@@ -4,10 +4,10 @@ A table has the name of a mistake on the left and the code that makes it on the 
 
     {"sign flipped": lambda inputs, i: -(inputs @ inputs[i])}
 
-The code is called like the exercise; in the table of a stage it takes the state, see
-pipeline.py. Several ways to make the same mistake stand in a tuple, and a way that needs several
-stages is a dict from stage to variant. What is said about a mistake of one exercise stands beside
-its code, explained(...); about one that several offer, under its name in mistakes.toml.
+The code takes the arguments of the exercise; in the table of a stage it takes the state, see
+pipeline.py. Several ways to make the same mistake form a tuple, and a way that changes several
+stages is a dict from stage to variant. The text about a mistake of one exercise is given with its
+code, explained(...); about a mistake of several exercises, under its name in mistakes.toml.
 """
 
 import inspect
@@ -26,16 +26,16 @@ from .texts import Text
 
 
 def returned(code, *args):
-    """What the call returns: the usual thing to look at."""
+    """Return what the call returns: the usual measure of a Probe."""
     return code(*args)
 
 
 def returned_later(code, *args):
-    """What it returns after a call with the same tensors and other numbers, and, if it can do
-    without them, where no gradients are kept."""
+    """Return what the call returns after one with the same tensors and different numbers; without
+    gradients if that works."""
     others = list(map(_another, args))
     if any(one is not other for one, other in zip(args, others, strict=True)):
-        with suppress(Exception):  # they may be impossible
+        with suppress(Exception):  # these numbers may be impossible
             code(*others)
     try:
         with torch.no_grad():
@@ -56,9 +56,9 @@ class Probe:
 
     label: what they are, to follow "on" in a sentence.
     may_fail: a right answer may divide 0 by 0 here, so that rows of NaN are no mistake.
-    measure: called with the answer (a function, or a class) and the arguments; what it
-        returns is compared, numbers or a results.Observed. For what no plain call shows.
-    if_right: left out, it and all after it, where a probe before it is wrong.
+    measure: called with the answer (a function or a class) and the arguments; what it returns,
+        numbers or a results.Observed, is compared. For what no plain call shows.
+    if_right: this probe and all after it are left out if one before it is wrong.
     """
 
     label: str
@@ -68,11 +68,11 @@ class Probe:
     if_right: bool = False
 
     def fresh(self):
-        """The arguments again, so that no call sees what another did to them."""
+        """Return a copy of the arguments, so that no call sees what another did to them."""
         return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
 
     def backwards(self):
-        """The same tensors, backwards in all their dimensions."""
+        """Return the probe with its tensors reversed in all dimensions."""
         args = (x.flip(tuple(range(x.dim()))) if torch.is_tensor(x) else x for x in self.args)
         return replace(self, label=f"{self.label}, backwards", args=tuple(args), if_right=True)
 
@@ -82,7 +82,7 @@ class Probe:
         return replace(self, label=label, measure=later, if_right=True)
 
     def single(self):
-        """The same with float32 in place of float64; None where nothing is float64."""
+        """Return the probe with float32 instead of float64; None if nothing is float64."""
         double = [torch.is_tensor(x) and x.dtype == torch.float64 for x in self.args]
         args = (x.float() if d else x for x, d in zip(self.args, double, strict=True))
         return replace(self, args=tuple(args)) if any(double) else None
@@ -93,14 +93,14 @@ class Probe:
 
 @dataclass(frozen=True)
 class Mistake:
-    """Ways to make a mistake, and how it is found: by the numbers that they give, where nothing
-    else is said. A name may have several of these.
+    """Ways to make a mistake, and how it is found: by the numbers they give, unless detect or
+    counterfactual is given. Several Mistakes may have the same name.
 
-    ways: functions called like the exercise, and choices: dicts from stage to variant.
-    name: that of the table where it stands.
-    text: what is said about it; None where mistakes.toml says it.
-    alone: are they never looked for together with other mistakes?
-    detect: takes the evidence.Evidence, returns a bool; for what no single code can say.
+    ways: functions called like the exercise, and choices, which are dicts from stage to variant.
+    name: its key in the table.
+    text: what is said about it; None if mistakes.toml has the text.
+    alone: is it never looked for together with other mistakes?
+    detect: takes the evidence.Evidence, returns a bool; for what no single code can show.
     counterfactual: a world (see counterfactual.py) in which this mistake does no harm.
     """
 
@@ -117,33 +117,33 @@ class Mistake:
 
     @property
     def is_alike(self):
-        """Is it a name for answers that give the same numbers, and no more? See unnamed.py."""
+        """Is it only a name for answers that give the same numbers? See unnamed.py."""
         return not (self.ways or self.detect or self.counterfactual)
 
 
 def explained(*ways, why="", advice="", source=""):
-    """Ways of a mistake that carries its own words. why: sentences, may be empty.  advice: a
-    sentence, what to try.  source: where it was seen, or why it is made."""
+    """Return a Mistake with its own text. why: sentences, may be empty.  advice: a sentence, what
+    to try.  source: where it was seen, or why it is made."""
     return Mistake(ways, text=Text(why, advice, source))
 
 
 def alone(*ways):
-    """Ways that are never looked for together with other mistakes."""
+    """Return a Mistake that is never looked for together with others."""
     return Mistake(ways, alone=True)
 
 
 def detected(detect):
-    """What is found by detect(evidence)."""
+    """Return a Mistake that is found by detect(evidence)."""
     return Mistake((), detect=detect)
 
 
 def cured(world, *ways):
-    """Ways that do no harm in this world, and are found by that."""
+    """Return a Mistake that is found because it does no harm in this world."""
     return Mistake(ways, counterfactual=world)
 
 
 def mistakes_in(table, stage=None):
-    """The Mistakes of a table; of the table of a stage, if one is given."""
+    """Yield the Mistakes of a table; of the table of a stage, if one is given."""
     for name, ways in table.items():
         ways = ways if isinstance(ways, tuple) else (ways,)
         found = [way for way in ways if isinstance(way, Mistake)]
@@ -167,14 +167,14 @@ class Exercise:
     numbers) or "random", for facts that hold of every right answer of that kind.
     reference: the right answer, a function, or a class for an exercise about a class.
     probes: a function, so that data/ is read when it is needed and not at import.
-    pipeline: the right answer in stages, if it has stages; of a class its formula. All wrong
+    pipeline: the right answer in stages, if it has stages; for a class, its formula. All wrong
     variants of its stages are mistakes of the exercise.
-    variants: more of them, a table for each stage.  mistakes: a table of whole answers.
-    without: of the wrong variants of its stages those that are not told here, with the reason.
-    names: those that have another name here.
-    formula_args: takes a Probe, returns the arguments of the pipeline there, or None where
-    something else is looked at.
-    first_is_tensor: is the first argument one, so that it can be changed in place?
+    variants: more wrong variants, a table for each stage.  mistakes: a table of whole answers.
+    without: names of wrong variants of its stages that this exercise leaves out, with the reason.
+    names: from the name of a mistake to the name it has here.  texts: exercise with its texts.
+    formula_args: takes a Probe, returns the arguments of the pipeline, or None if the probe
+    measures something else.
+    first_is_tensor: is the first argument a tensor, so that it can be changed in place?
     avoid: names of functions that the text asks to do without, as a regular expression.
     """
 
@@ -197,7 +197,7 @@ class Exercise:
             raise InputError(f"{self.name}: the kind is one of {KINDS}, not {self.kind!r}.")
 
     def called(self, name):
-        """The same exercise, with the same texts, under another name."""
+        """Return the same exercise, with the same texts, under a different name."""
         signature = self.signature.replace(self.name, name, 1)
         return replace(self, signature=signature, texts=self.texts or self.name)
 
@@ -207,13 +207,13 @@ class Exercise:
 
     @cached_property
     def all_mistakes(self):
-        """Those of its stages, its own ones, and those that can be made everywhere. Where two
-        fit, the first is named."""
+        """The mistakes of its stages, its own, and those of every exercise. If two fit, the first
+        is named."""
         own = [m for stage, table in self.variants.items() for m in mistakes_in(table, stage)]
         return (*self._of_stages(), *own, *mistakes_in(self.mistakes), *everywhere(self))
 
     def _of_stages(self):
-        """The wrong variants of the stages, those that other stages of the pipeline allow."""
+        """Yield the wrong variants of the stages, if the pipeline has all stages they change."""
         for stage, wrong in self.pipeline.wrong() if self.pipeline else ():
             for mistake in mistakes_in(wrong, stage):
                 ways = tuple(choice for choice in mistake.ways if self.pipeline.has(choice))
@@ -228,7 +228,7 @@ class Exercise:
 
     @property
     def takes(self):
-        """Such as: (inputs, i)."""
+        """The arguments as text, such as "(inputs, i)"."""
         return self.signature.split(" ->")[0].removeprefix(self.name)
 
 
@@ -238,9 +238,9 @@ IN_PLACE = "input changed in place"
 
 
 def everywhere(exercise):
-    """The mistakes that every exercise offers. They come last."""
-    # More decimals than these are within the tolerance of results.close. What is drawn cannot
-    # be compared number by number; positions have no decimals.
+    """Return the mistakes that can be made in every exercise of this kind. They come last."""
+    # More decimals than these are within the tolerance of results.close. Random numbers cannot
+    # be compared one by one; positions have no decimals.
     decimals = {"weights": (2, 3, 4), "random": (), "positions": ()}.get(exercise.kind, (2, 3))
     table = {}
     if decimals:
@@ -248,7 +248,7 @@ def everywhere(exercise):
     if exercise.first_is_tensor:
         table[IN_PLACE] = detected(lambda evidence: any(r.changed for r in evidence.mine))
     if exercise.kind != "positions":  # among whole numbers there is no NaN
-        # NaN has many causes; that zeros cure it shows this one.
+        # NaN has many causes; if zeros cure it, this is the one.
         table["added to what torch.empty gives"] = detected(
             lambda evidence: evidence.cured_by_zeros
         )
@@ -256,7 +256,7 @@ def everywhere(exercise):
 
 
 def _rounded(reference, decimals):
-    """The right answer, which rounds what it returns."""
+    """Return the reference, changed to round what it returns."""
     if not inspect.isclass(reference):
         return lambda *args: reference(*args).round(decimals=decimals)
 

@@ -9,7 +9,7 @@ from .exercise import Exercise
 
 
 def _found():
-    """Triples of the number of a lesson, the name of an exercise, and the exercise."""
+    """Yield the number of the lesson, the name of the exercise, and the Exercise."""
     for module in sorted(module.name for module in pkgutil.iter_modules(lessons.__path__)):
         for x in vars(importlib.import_module(f"{lessons.__name__}.{module}")).values():
             if isinstance(x, Exercise):
@@ -17,6 +17,6 @@ def _found():
 
 
 _FOUND = tuple(_found())
-# With the code to be repaired, which is checked like the exercise of the same answer.
+# Includes exercises with code to repair, checked like the one with the same right answer.
 CHECKED = {name: exercise for _, name, exercise in _FOUND}
 LESSON_OF = {name: lesson for lesson, name, _ in _FOUND}

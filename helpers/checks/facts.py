@@ -1,31 +1,52 @@
-"""What can be seen of a wrong answer without knowing the cause: the engine asks for it where no
+"""What can be seen of a wrong answer without knowing the cause: the engine uses it when no
 mistake is established."""
 
 import re
 from itertools import chain
 
 from .code import reads
-from .direction import of_shapes, relations, size_to_look_for
-from .hints import after_error, fixed_sizes, known_advice
+from .diagnose import partly_established
+from .direction import of_shapes, relations, size_to_look_for, where
+from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .message import number
 from .results import factor
 from .slips import mended
-from .texts import Fact
+from .steps import right_steps
+from .texts import Fact, text_of
 
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 
 
 def fact_of(evidence):
-    """Return the Fact that tells most about the first probe that is wrong."""
+    """Return the most telling Fact about the first probe that is wrong."""
     k = evidence.wrong[0]
     looks = _calls, _numbers, _weights, _arguments, _rows
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
-    by_hand = "work out one of these numbers by hand, and compare your code with it step by step."
     fixed_size = evidence.exercise.kind != "weights" and fixed_sizes(evidence)
     last = [Fact("the numbers are wrong.", fixed_size)] if fixed_size else relations(evidence)
-    nothing = [Fact("the numbers are wrong.", by_hand)]
-    return next(chain(mended(evidence), seen_so, last, nothing))
+    return next(chain(mended(evidence), _partly(evidence), seen_so, last, _last(evidence, k)))
+
+
+def _last(evidence, k):
+    """Where should the student look, when nothing else is known?"""
+    advice = only_arguments(evidence.answer)
+    if not advice and (names := right_steps(evidence, k)[-2:]):
+        said = " and ".join(f"`{name}`" for name in names)
+        said += " is right so far" if len(names) == 1 else " are right so far"
+        advice = f"{said}: look at what your code does after that."
+    yield from where(evidence, advice)
+    by_hand = "work out one of these numbers by hand, and check each step against your code."
+    yield Fact("the numbers are wrong.", advice or by_hand)
+
+
+def _partly(evidence):
+    """Does a mistake give the numbers on some of the wrong probes, and something else the rest?"""
+    if found := partly_established(evidence):
+        mistake, (other, *_) = found
+        text = text_of(mistake, evidence.exercise.texts or evidence.exercise.name)
+        rest = f"On {evidence.probes[other].label}, your answer is wrong in a different way."
+        yield Fact(f"{mistake.name}.", text.advice, f"{text.why} {rest}".strip())
 
 
 def _calls(evidence, k):
@@ -41,7 +62,7 @@ def _calls(evidence, k):
             "a second call with the same arguments gives a different result.",
             "use the matrices you are given: a layer that you create draws random ones."
             if re.search(r"nn\.Linear\(", evidence.code)
-            else "create inside the function whatever it adds to; look for anything random.",
+            else "create whatever it adds to inside the function; look for anything random.",
         )
     if evidence.probes[k].if_right and (label := evidence.as_before(k)):
         yield Fact("it returns an earlier result again.", KEPT, f"That was for {label}.")
@@ -51,13 +72,13 @@ def _calls(evidence, k):
     if mine.instead == "None":
         yield Fact("it returned None: is `return` missing?", "return the result at the end.", asked)
     if mine.instead:
-        yield Fact(f"it returned {mine.instead}.", "return nothing but numbers.", asked)
+        yield Fact(f"it returned {mine.instead}.", "return one tensor and nothing else.", asked)
     if mine.observed is not None:
         yield Fact("it does not do what the exercise asks for.", _to_see(mine.observed))
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(mine.numbers, evidence.right[k].numbers)
         if mine.numbers.dim() == 0:
-            advice = "check whether `return` is inside the loop, or you add up too much."
+            advice = "check for a `return` inside the loop, or for adding up too much."
         else:
             advice = fixed_sizes(evidence) or size_to_look_for(evidence, k)
         yield Fact("wrong shape.", advice, asked)
@@ -84,7 +105,7 @@ def _numbers(evidence, k):
 def _weights(evidence, k):
     if evidence.exercise.kind != "weights":
         return
-    got, on = evidence.mine[k].numbers.double(), f"On {evidence.probes[k].label}"
+    got, on = evidence.mine[k].numbers.double(), f"On {evidence.probes[k].label},"
     if (got < -1e-5).any():
         yield Fact(
             "there are negative weights.",
@@ -124,10 +145,10 @@ def _arguments(evidence, k):
         yield Fact(
             "the future is visible.",
             "find where later words get in: check the mask, and any view or reshape.",
-            f"On {evidence.probes[k].label}, changing the last word changes the rows before it.",
+            f"On {evidence.probes[k].label}: changing the last word changes the rows before it.",
         )
     if not evidence.exercise.is_class and (name := evidence.ignored()):
-        why = f"With different values of {name} it gives the same numbers."
+        why = f"It gives the same numbers whatever {name} is."
         if reads(evidence.answer, name):
             advice = f"print each step for two values of {name}: where do they become equal?"
             yield Fact(f"different values of {name} change nothing.", advice)
@@ -144,7 +165,7 @@ def _rows(evidence, k):
         for *row, j in ((got < low - 1e-4) | (got > high + 1e-4)).nonzero().tolist():
             yield Fact(
                 "some numbers are outside the range of the inputs.",
-                "check the weights of the blend: each from 0 to 1, with a sum of 1.",
-                f"On {evidence.probes[k].label} column {j} of the words lies between "
+                "check that each number is a blend, with weights from 0 to 1 that sum to 1.",
+                f"On {evidence.probes[k].label}, column {j} of the words lies between "
                 f"{number(low[j])} and {number(high[j])}; yours is {number(got[(*row, j)])}.",
             )

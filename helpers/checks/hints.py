@@ -1,4 +1,4 @@
-"""What to try where no cause is known: what the error says, and sizes that the code has fixed."""
+"""What to try when no cause is known: advice from the error, and on sizes written as numbers."""
 
 import ast
 import difflib
@@ -8,12 +8,13 @@ from contextlib import suppress
 
 import torch
 
+from ..errors import InputError
 from .code import all_codes, data_from_above
 from .texts import contents
 
 
 def after_error(error, evidence):
-    """What to try after this error."""
+    """Return what to try after this error, a sentence."""
     text = f"{type(error).__name__}: {error}"
     if said := _meant(error, evidence):
         return said
@@ -30,10 +31,11 @@ def after_error(error, evidence):
         return "is it defined in __init__ only? Store it as self.name, and use that here."
     if "shapes cannot be multiplied" in text and (names := data_from_above(evidence.answer)):
         missing = "is self. missing? " if evidence.exercise.is_class else ""
-        return f"{missing}{names[0]} is a name from a cell above, not one of the arguments."
-    if type(error) in (RuntimeError, ValueError) and (found := _shapes(error, evidence)):
+        return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
+    failed = RuntimeError, ValueError, InputError
+    if type(error) in failed and (found := _shapes(error, evidence)):
         which = "these shapes fit" if " is " in found.partition(" is ")[2] else "this shape fits"
-        return f"check whether {which}: in that line {found}."
+        return f"check whether {which}: in that line, {found}."
     return "print what goes into that line, just before it runs."
 
 
@@ -46,7 +48,7 @@ def known_advice(text, evidence):
 
 
 def _meant(error, evidence):
-    """Return "did you mean ...?" for a name that is misspelt; "" where no known one is near it."""
+    """Return advice on a name that is not defined, such as "did you mean ...?"; or ""."""
     name = getattr(error, "name", None)
     if isinstance(error, NameError) and name and (step := _step_of(error, evidence)):
         known = {**step.tb_frame.f_globals, **step.tb_frame.f_locals}
@@ -93,7 +95,7 @@ def _shapes(error, evidence):
 
 
 def _viewed(node, frame):
-    """Return the value of a name, an attribute or a part of it; None where more is computed."""
+    """Return the value of a name, an attribute or a view of it; None if more would be computed."""
     for part in ast.walk(node):
         name = getattr(getattr(part, "func", None), "attr", None)
         if isinstance(part, ast.Call) and name not in VIEWS:
@@ -107,7 +109,7 @@ def _viewed(node, frame):
 
 
 def _raising(step):
-    """Return the tree of the expression that raised, as far as Python knows it."""
+    """Return the tree of the expression that raised; an empty one if it cannot be found."""
     code = step.tb_frame.f_code
     first, last, start, end = list(code.co_positions())[step.tb_lasti // 2]
     lines = linecache.getlines(code.co_filename)[first - 1 : last] if first and last else []
@@ -120,7 +122,7 @@ def _raising(step):
 
 
 def _written(evidence):
-    """Return the whole numbers in the code, but for those that name dimensions."""
+    """Return the whole numbers in the code, except those that name dimensions."""
     if not evidence.code:
         return {x for code in all_codes(evidence.answer) for x in code.co_consts if type(x) is int}
     tree = ast.parse(evidence.code)
@@ -132,15 +134,20 @@ def _written(evidence):
 
 
 def fixed_sizes(evidence):
-    """What to try where only the first probe is right, as far as the code shows it; or ""."""
+    """Return what to try when only the first probe is right, if the code shows it; or ""."""
     if not evidence.only_first:
         return ""
     first = evidence.probes[0].args
     sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
     if numbers := sorted(sizes & _written(evidence) - {0, 1}):
         said = " and ".join(map(str, numbers))
-        return f"check whether {said} in your function is a size: take sizes from the arguments."
-    if names := data_from_above(evidence.answer):
-        said = " and ".join(names)
-        return f"use the arguments, not {said}: a name from a cell above is the same in all calls."
-    return ""
+        return f"if {said} in your function is a size, take it from the arguments."
+    return only_arguments(evidence.answer)
+
+
+def only_arguments(answer):
+    """Return what to try when the code reads data from cells above; or ""."""
+    said = " and ".join(f"`{name}`" for name in data_from_above(answer))
+    if not said:
+        return ""
+    return f"use the arguments, not {said}: a name from a cell above never changes."

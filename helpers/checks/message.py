@@ -1,4 +1,4 @@
-"""What a verdict says: what is wrong, why (with the numbers that show it), what to try."""
+"""The text of a verdict: what is wrong, why (with the numbers that show it), and what to try."""
 
 import textwrap
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ ALIKE = "Your code gives the same numbers as other answers that were given this 
 
 @dataclass(frozen=True)
 class Table:
-    """caption: what the rows are of; may be empty.  rows: of cells, the first of each names
-    its row.  numeric: are the other cells numbers, which stand right in their columns?"""
+    """caption: what the rows show; may be empty.  rows: tuples of cells, of which the first names
+    the row.  numeric: are the other cells numbers, to be aligned right?"""
 
     caption: str
     rows: tuple[tuple[str, ...], ...]
     numeric: bool = True
 
     def lines(self):
-        """The rows as text, in columns."""
+        """Yield the rows as text, in columns."""
         columns = range(max(map(len, self.rows)))
         widths = [max(len(row[k]) for row in self.rows if k < len(row)) for k in columns]
         put = str.rjust if self.numeric else str.ljust
@@ -35,10 +35,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Message:
-    """What a verdict says, in this order, be it as plain text or as HTML; all may be empty.
+    """The parts of a verdict, in the order in which they are shown; all may be empty.
 
     head: mark, exercise, what is wrong.  fixed: what is no longer wrong.  why: sentences.
-    table: the numbers.  advice: what to try.  after: what else there is to say.
+    table: the numbers.  advice: what to try.  after: a closing remark.
     printed: a sentence, then lines that the student's code printed.
     """
 
@@ -51,7 +51,7 @@ class Message:
     printed: tuple[str, ...] = ()
 
     def text(self):
-        """As plain text, wrapped; what follows a head is indented."""
+        """Return the message as plain text, wrapped; what follows a head is indented."""
         indent = "  " if self.head else ""
         lines = _wrap(self.head, "", indent)
         for sentence in (self.fixed, *self.why, self.table and self.table.caption):
@@ -77,10 +77,10 @@ def shorten(text, width):
 def failure(evidence, found, fact=None, fixed=()):
     """Return the Message for a wrong answer.
 
-    found: the mistakes that are established, in the order in which the computation runs. The
-    first is told, the others are counted.  fact: the Fact that is told if there are none; else
-    the one whose advice is given, because that of the first mistake was not enough.
-    fixed: names of those that were told before and are established not to be there now.
+    found: the mistakes that are established, as diagnose.established() orders them. The first is
+    named, the others are counted.  fact: the Fact to state if there are none; otherwise, if given,
+    its advice replaces that of the first mistake, which was not enough before.
+    fixed: names of mistakes named before that are established not to be there now.
     """
     exercise, k = evidence.exercise, evidence.wrong[0]
     if found:
@@ -91,20 +91,25 @@ def failure(evidence, found, fact=None, fixed=()):
         advice = fact.advice if fact else advice
     else:
         what, advice, why = fact
-    partly = f"Right on {evidence.probes[0].label}, wrong on {evidence.probes[k].label}."
+    partly = ""
+    if k > 0 and not exercise.is_class:
+        again = "there after other arguments", f"on {evidence.probes[k].label}"
+        partly = (
+            f"Right on {evidence.probes[0].label}; wrong {again[not evidence.is_first_again(k)]}."
+        )
     sentence, table = _evidence(evidence, k)
     more = len(found) - 1
-    others = "is 1 more mistake" if more == 1 else f"are {more} more mistakes"
+    others = "1 more mistake" if more == 1 else f"{more} more mistakes"
     printed = clean(evidence.mine[0].outcome.printed).splitlines()
     printed = [line for line in printed if line.strip()]
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"
     return Message(
         f"✘ {exercise.name}: {what}",
         fixed=f"Fixed: {'; '.join(fixed)}." if fixed else "",
-        why=tuple(filter(None, (k > 0 and not exercise.is_class and partly, why, sentence))),
+        why=tuple(filter(None, (partly, why, sentence))),
         table=table,
         advice=advice[:1].upper() + advice[1:],
-        after=f"There {others}; fix this one first." if more > 0 else "",
+        after=f"There may be {others}; fix this one first." if more > 0 else "",
         printed=(title, *(shorten(line.strip(), WIDTH - 6) for line in printed[:3]))
         if printed
         else (),
@@ -115,7 +120,7 @@ def failure(evidence, found, fact=None, fixed=()):
 
 
 def _evidence(evidence, k):
-    """(a sentence or "", a Table or None) that show what is wrong on probe k."""
+    """Return (a sentence or "", a Table or None) that show what is wrong on probe k."""
     label, mine, right = evidence.probes[k].label, evidence.mine[k], evidence.right[k]
     if not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
         label = f"{evidence.probes[0].label}, called once more"
@@ -128,17 +133,17 @@ def _evidence(evidence, k):
         return sentence, table
     if table is None:
         return sentence, numbers
-    # One table is enough: the argument's, because what else is wrong may come from it.
-    return said or "What it returned there is also wrong.", table
+    # One table is enough: the argument's, because that may have caused what else is wrong.
+    return said or "Its result there is also wrong.", table
 
 
 def difference(label, mine, right):
-    """(a sentence or "", a Table or None): what the student's code gave, beside what is right."""
+    """Return (a sentence or "", a Table or None) that compare the student's Result with ours."""
     if mine.outcome.error is not None:
         text = complaint(mine.outcome)
         return f"On {label}: {text}{'' if text.endswith(('.', ')')) else '.'}", None
     if mine.instead:
-        return f"On {label} it returned {mine.instead}.", None
+        return f"On {label}, it returned {mine.instead}.", None
     if mine.observed is not None:
         rows = tuple(_observed(mine.observed, right.observed or {}))
         return "", Table(f"On {label}:", rows, numeric=False) if rows else None
@@ -147,8 +152,8 @@ def difference(label, mine, right):
         at, got, want = _beside(got, want)
         return "", Table(f"On {label}{at}:", (("yours", *got), ("right", *want)))
     if got.dim() == 0:
-        return f"On {label} it returned a single number; the right shape is {_shape(want)}.", None
-    text = f"On {label} the shape is {_shape(got)}, but should be {_shape(want)}."
+        return f"On {label}, it returned a single number; the right shape is {_shape(want)}.", None
+    text = f"On {label}, the shape is {_shape(got)} but should be {_shape(want)}."
     if got.numel() == want.numel() and close(got.flatten(), want.flatten()):
         text += " The numbers themselves are right."
     return text, None
@@ -170,9 +175,9 @@ def _shown(value):
 
 
 def _argument(label, probe, changed):
-    """What became of the first argument that was changed in place: as difference."""
+    """Return what became of the first argument changed in place, in the form of difference()."""
     k, after = next(iter(changed.items()))
-    before, your = probe.args[k], f"On {label} your argument"
+    before, your = probe.args[k], f"On {label}, your argument"
     if before.shape != after.shape:
         return f"{your} had shape {_shape(before)}, then {_shape(after)}.", None
     at, after, before = _beside(after, before)
@@ -180,8 +185,8 @@ def _argument(label, probe, changed):
 
 
 def _beside(got, want):
-    """(", from entry [1]", ["0.1000", "0.2000"], ["0.1000", "0.3000"]): a few numbers of each,
-    from the first that can be seen to differ."""
+    """Return a few numbers of each, from the first that can be seen to differ:
+    (", from entry [1]", ["0.1000", "0.2000"], ["0.3000", "0.2000"])."""
     for style in (".4f", ".6g", ".9g") if want.is_floating_point() else (".6g", ".9g"):
         mine, right = ([number(x, style) for x in y.flatten().tolist()] for y in (got, want))
         differs = [a != b for a, b in zip(mine, right, strict=True)]
@@ -206,7 +211,7 @@ def _shape(tensor):
 
 
 def complaint(outcome):
-    """The error as one sentence; of a long one the first line and the line of code."""
+    """Return the error as one sentence; if it has many lines, the first and the line of code."""
     first, *rest = clean(outcome.complaint()).splitlines() or [""]
     if rest and " (line " in rest[-1]:
         first += " (line " + rest[-1].rpartition(" (line ")[2]

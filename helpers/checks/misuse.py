@@ -14,12 +14,12 @@ from .results import kind
 # --- not written yet ---
 
 
-# What a body is made of that only ends.
+# The operations of a function that does nothing but return a constant.
 _NOTHING = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 
 
 def is_stub(answer):
-    """Is a body only `...`, `pass` or a docstring? Of a class: forward's or __init__'s."""
+    """Is the body only `...`, `pass` or a docstring? For a class, that of forward or __init__."""
     if inspect.isclass(answer):
         return is_stub(answer.forward) or is_stub(answer.__init__)
     answer = unwrapped(answer)
@@ -32,8 +32,8 @@ def is_stub(answer):
 
 
 def is_left_to_do(result, answer):
-    """Did it return the `...` of the stub, or raise NotImplementedError itself? (Some
-    operations of torch raise it too: those are errors like others.)"""
+    """Did the answer return the `...` of the stub, or raise NotImplementedError itself? (Some
+    operations of torch raise it too; those count as ordinary errors.)"""
     if isinstance(result.outcome.error, NotImplementedError):
         return any("NotImplementedError" in f.__code__.co_names for f in own_functions(answer))
     return result.outcome.value is ...
@@ -43,7 +43,7 @@ def is_left_to_do(result, answer):
 
 
 def misuse(name, answer):
-    """(what is wrong, what to do) if name or answer cannot be used, else None."""
+    """Return (what is wrong, what to do) if name or answer cannot be used, else None."""
     if not isinstance(name, str):
         return (
             "check: the name of the exercise comes first, then your function.",
@@ -56,7 +56,7 @@ def misuse(name, answer):
 
 
 def no_exercise(asked, name):
-    """As misuse(), of a name that is none. asked: the function that was called with it."""
+    """Return what misuse() does, for an unknown name. asked: the function called with it."""
     near = difflib.get_close_matches(name, CHECKED, n=1, cutoff=0.5)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return (
@@ -112,10 +112,10 @@ def _required(reference):
 
 
 def _refused(what, fn, wanted, write):
-    """As misuse(), if fn cannot be called with the arguments wanted."""
+    """Return what misuse() does, if fn cannot be called with the wanted arguments; else None."""
     try:
         takes = inspect.signature(fn)
-    except Exception:  # some built-in functions do not say; __signature__ may be anything
+    except Exception:  # some built-in functions have none; __signature__ may be anything
         return None
     try:
         takes.bind(*wanted)

@@ -1,5 +1,5 @@
-"""What can be observed of a class of the student's: it is built, our matrices are put into it,
-and it is called. Names, and how the matrices are kept, are the student's affair.
+"""What can be observed of a student's class: it is built, our matrices are put into it, and it is
+called. Its names, and how it keeps the matrices, are the student's choice.
 
 cls: the class.  sizes: what it is built with, d_in and d_out first, the two different and no
 multiple of each other.  inputs: what the module is called with.  matrices: ours for query, key
@@ -21,7 +21,7 @@ from .results import Observed, close, numbers_of
 
 
 def build(cls, sizes, seed=0):
-    """A module of the class, in evaluation. Raises AttributeError if it is not a real one."""
+    """Return a module in evaluation. Raises AttributeError if Module.__init__ was not called."""
     torch.default_generator.manual_seed(seed)
     module = cls(*sizes)
     if "_parameters" not in vars(module):
@@ -30,8 +30,8 @@ def build(cls, sizes, seed=0):
 
 
 def blocks(named, sizes):
-    """The matrices among these named tensors as (name, memory (d_in, d_out)): a Parameter as
-    it is, the weight of an nn.Linear turned, and all three of one that holds three."""
+    """Return the matrices among these named tensors as (name, memory (d_in, d_out)): a Parameter
+    as it is, the weight of an nn.Linear transposed, a tensor of three as three."""
     d_in, d_out = sizes[:2]
     found = []
     for name, x in named:
@@ -46,7 +46,7 @@ def blocks(named, sizes):
 
 
 def role(name):
-    """0, 1 or 2 if the name of a matrix says query, key or value, else None."""
+    """Return 0, 1 or 2 if the name of a matrix means query, key or value, else None."""
     for k, (word, letter) in enumerate([("quer", "q"), ("key", "k"), ("val", "v")]):
         short = rf"(^|[._])(w|to|lin|linear|proj)?{letter}(w|proj|lin|linear)?\d*([._]|$)"
         if word in name.lower() or re.search(short, name.lower()):
@@ -55,14 +55,14 @@ def role(name):
 
 
 def orders(found):
-    """Ways to give out our matrices: one where the names say which is which; else all, the
-    order of creation first."""
+    """Return the orders in which our matrices may go into those found: one order if the names say
+    which is which; otherwise all, the order of creation first."""
     roles = [role(name) for name, _ in found]
     return [tuple(roles)] if set(roles) == {0, 1, 2} else list(permutations(range(3)))
 
 
 def put(module, found, order, matrices):
-    """Put ours into the matrices found, and zeros into the biases."""
+    """Copy our matrices into those found, in this order, and zeros into the biases."""
     with torch.no_grad():
         for x in filter(lambda x: is_bias(x, matrices[0].shape), module.parameters()):
             x.zero_()
@@ -71,7 +71,7 @@ def put(module, found, order, matrices):
 
 
 def is_bias(x, sizes):
-    """May it be added to queries, keys, values, or to all of them at once?"""
+    """Can x be a bias of queries, keys, values, or of all of them at once?"""
     return bool(x.dim()) and x.numel() == max(x.shape) and x.numel() % sizes[1] == 0
 
 
@@ -85,7 +85,7 @@ ALIKE = "two modules begin with the same matrices"
 
 
 def keeping(cls, inputs, sizes, matrices):
-    """How it keeps its matrices."""
+    """Observe how a class keeps its matrices: how many of each kind there are."""
     module = build(cls, sizes)
     parameters = list(module.named_parameters())
     kept = {
@@ -98,10 +98,10 @@ def keeping(cls, inputs, sizes, matrices):
 
 
 def _outputs(module, inputs, seed=0):
-    """The outputs in evaluation; facts, where they change in training, or at another call."""
+    """Return the outputs in evaluation, or a fact if they change in training or at a later call."""
 
     def called(mode, inputs):
-        # After the same seed: then what still differs is not chance alone.
+        # With the same seed, what still differs is not due to chance alone.
         torch.default_generator.manual_seed(seed)
         return numbers_of(module.train(mode)(inputs))
 
@@ -115,8 +115,8 @@ def _outputs(module, inputs, seed=0):
 
 
 def outputs_like(reference):
-    """The outputs. reference: the class whose outputs decide where names do not say which
-    matrix is which."""
+    """Return a measure of the outputs. reference: the class whose outputs decide which matrix is
+    which, if their names do not say."""
 
     def outputs(cls, inputs, sizes, matrices):
         before = inputs.clone()
@@ -143,7 +143,7 @@ def outputs_like(reference):
 
 
 def formula_args(probe):
-    """See exercise.Exercise: inputs and matrices, where outputs are measured."""
+    """Return inputs and matrices if the probe measures outputs, else None; see Exercise."""
     if probe.measure is drawn_after:
         inputs, sizes, seed = probe.args
         generator = torch.Generator().manual_seed(seed)
@@ -155,12 +155,12 @@ def formula_args(probe):
 
 
 def drawn_after(cls, inputs, sizes, seed):
-    """The outputs with its own matrices, drawn after this seed."""
+    """Return the outputs of a class with its own matrices, drawn after this seed."""
     return _outputs(build(cls, sizes, seed), inputs, seed)
 
 
 def training(cls, inputs, sizes, matrices, biases=False):
-    """Whether it can be used and trained like any other module. biases: may it have them?"""
+    """Observe whether a class can be used and trained like any module. biases: may it have them?"""
     number = len(blocks(build(cls, sizes).named_parameters(), sizes))
     if number != 3:
         return Observed({"matrices (d_in, d_out) to train": number})
@@ -172,7 +172,7 @@ def training(cls, inputs, sizes, matrices, biases=False):
         return module
 
     fresh, module = made(), made()
-    # Before the first call: what forward makes anew is not left behind, and not trained.
+    # Listed before the first call: what forward creates is neither left behind nor trained.
     stayed = [x for _, x in _plain(fresh) if x.dim()]
     trained = [x for x in fresh.parameters() if x.requires_grad]
     with torch.enable_grad():
@@ -186,11 +186,11 @@ def training(cls, inputs, sizes, matrices, biases=False):
         for x, gradient in zip(trained, gradients, strict=True)
         if not (biases and is_bias(x, sizes)) or gradient is None
     ]
-    # The first call has a smaller batch and a shorter sentence than the others.
+    # This module's first call gets a smaller batch and a shorter sentence than the later ones.
     other = inputs / 2 + 0.25
     returned = module(other[tuple(slice(n - 1) for n in inputs.shape[:-1])].clone())
     before, kept, alike = numbers_of(returned), [], False
-    with suppress(Exception):  # no first call raises
+    with suppress(Exception):  # raised by a later call only
         alike = close(numbers_of(module(inputs.clone())), numbers_of(first))
         kept.append(_kept(module))
         alike &= close(numbers_of(module(other.clone())), numbers_of(made()(other.clone())))
@@ -212,8 +212,8 @@ def training(cls, inputs, sizes, matrices, biases=False):
 
 
 def birth(cls, inputs, sizes, *_):
-    """Whether chance decides anew on the matrices of each module. The first one and the calls
-    may have set a seed; matrices of one number only are no seed's."""
+    """Observe whether each module draws new matrices. A seed may be set by __init__ or by a call;
+    matrices filled with a single number are not due to a seed."""
     build(cls, sizes)(inputs)
     one = cls(*sizes)
     one(inputs)
@@ -227,9 +227,9 @@ LEARNS = "a gradient reaches what it is given"
 
 
 def learning(loss, given, *others):
-    """Whether a loss, a function of the tensor `given`, can be trained."""
+    """Observe whether a loss, a function of the tensor `given`, can be trained."""
     given = given.clone().requires_grad_()
-    with torch.enable_grad(), suppress(RuntimeError):  # numpy takes nothing that is trained
+    with torch.enable_grad(), suppress(RuntimeError):  # numpy refuses a tensor that is trained
         (gradient,) = _gradients(loss(given, *others), [given])
         return Observed({LEARNS: gradient is not None and bool(gradient.any())})
     return Observed({LEARNS: False})
@@ -239,7 +239,7 @@ CUT_OFF = {"gradient cut": detected(lambda evidence: evidence.fact(LEARNS) is Fa
 
 
 def drawing(cls, inputs, sizes, matrices):
-    """How many matrices are drawn while it is called."""
+    """Observe how many matrices are drawn while a module is called."""
     module = build(cls, sizes)
     # What is drawn until it raises counts too.
     with NotesWhatIsDrawn() as world, suppress(Exception):
@@ -251,23 +251,23 @@ def drawing(cls, inputs, sizes, matrices):
 
 
 def _count(tensors, sizes, counts=lambda matrix: True):
-    """How many matrices there are among these, of which counts() holds."""
+    """Return the number of matrices among these tensors for which counts() is true."""
     return sum(counts(matrix) for _, matrix in blocks([("", x) for x in tensors], sizes))
 
 
 def _attributes(module):
-    """Names and values, of the module and of those inside."""
+    """Return names and values of the attributes of a module and of the modules inside it."""
     return [item for part in module.modules() for item in vars(part).items()]
 
 
 def _plain(module):
-    """Tensors among its attributes that are not registered."""
+    """Return the attributes that are tensors but not parameters or buffers, with their names."""
     named = [(name, x) for name, x in _attributes(module) if torch.is_tensor(x)]
     return [(name, x) for name, x in named if not isinstance(x, nn.Parameter)]
 
 
 def _listed(module):
-    """Parameters in lists, tuples and dicts, where a module does not look."""
+    """Yield named tensors in lists, tuples and dicts, where a module does not look for them."""
     for name, many in _attributes(module):
         if isinstance(many, list | tuple | dict) and not name.startswith("_"):
             for x in many.values() if isinstance(many, dict) else many:
@@ -278,7 +278,7 @@ def _listed(module):
 
 
 def _kept(module):
-    """How many numbers and other things it and its class keep, for as long as they live."""
+    """Return how many numbers and other things a module, its parts and their classes keep."""
     parts = [x for part in module.modules() for x in (part, type(part))]
     return sum(_many(dict(vars(x))) for x in parts)
 
@@ -292,7 +292,7 @@ def _many(x):
 
 
 def _gradients(output, parameters):
-    """None for each that none reaches."""
+    """Return the gradient for each of these parameters; None for those that none reaches."""
     if isinstance(output, list | tuple):
         output = torch.stack(list(output))
     if not (torch.is_tensor(output) and output.requires_grad):
@@ -304,7 +304,7 @@ def _gradients(output, parameters):
 
 
 def _differs_in_training(evidence):
-    """Without dropout, too?"""
+    """Does the class give different numbers in training, even without dropout?"""
     return evidence.fact(LIKE_TRAINING) is False and any(
         LIKE_TRAINING in (result.observed or ()) for result in evidence.all_in(NothingDropped)
     )
@@ -315,7 +315,7 @@ def _has(fact):
 
 
 def _cut(evidence):
-    """Does a gradient not reach all that is to learn?"""
+    """Does a gradient miss one of the matrices, or the words?"""
     learns_less = evidence.fact("matrices that learn") in (0, 1, 2)
     return learns_less or evidence.fact("a gradient reaches the words") is False
 

@@ -1,8 +1,8 @@
 """An answer in stages, such as attention: project, score, scale, mask, softmax, blend.
 
-Each stage has a variant that is right and others that are wrong. A variant takes the state,
-which holds the arguments of the exercise by their names and what the stages before it made, and
-returns what its stage makes:
+Each stage has one right variant and may have wrong ones. A variant takes the state, which holds
+the arguments of the exercise by name and what earlier stages made, and returns what its stage
+makes:
 
     Stage(lambda s: s.scores / s.d_k**0.5, {"no scaling": lambda s: s.scores})
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
-# In the order in which the computation runs, with what each stage makes.
+# All stages in the order in which they run, and what each one makes.
 MAKES = {
     "project": ("queries", "keys", "values"),
     "split": ("queries", "keys", "values"),
@@ -34,11 +34,11 @@ class Stage:
     wrong: Mapping = field(default_factory=dict)
 
     def plus(self, more):
-        """The same with more wrong variants, or others of the same names."""
+        """Return the stage with more wrong variants; a name that it has already is replaced."""
         return replace(self, wrong={**self.wrong, **more})
 
     def less(self, *names):
-        """The same without these wrong variants."""
+        """Return the stage without these wrong variants."""
         return replace(self, wrong={k: way for k, way in self.wrong.items() if k not in names})
 
 
@@ -46,9 +46,9 @@ class Pipeline:
     """An answer in stages: Pipeline("inputs", "contexts", project=PROJECT, score=SCORE, ...).
 
     takes: the names of its arguments, in one string.  gives: the name of what is returned, or
-    a function that takes the state after the last stage.  hidden: takes the state, returns the
-    mask of what may not be seen; variants find it in the state.  stages: each a Stage, or a
-    right variant that has no wrong ones.
+    a function that computes it from the state after the last stage.  hidden: a function from the
+    state to the mask of what may not be seen; variants call it as state.hidden(state).  stages:
+    each a Stage, or just a right variant.
     """
 
     def __init__(self, takes, gives, hidden=None, **stages):
@@ -66,15 +66,15 @@ class Pipeline:
         return self.answer(state)
 
     def start(self, args):
-        """The state before the first stage."""
+        """Return the state before the first stage."""
         return SimpleNamespace(hidden=self.hidden, **dict(zip(self.takes, args, strict=True)))
 
     def answer(self, state):
-        """What is returned of the state after the last stage."""
+        """Return the answer, given the state after the last stage."""
         return self.gives(state) if callable(self.gives) else getattr(state, self.gives)
 
     def replace(self, *choices, gives=None, hidden=None):
-        """The same with other variants, or other stages. choices: dicts from stage to variant."""
+        """Return the pipeline with these changes. choices: dicts from stage to variant or Stage."""
         stages = dict(self.stages)
         for choice in choices:
             for name, other in choice.items():
@@ -84,16 +84,16 @@ class Pipeline:
         return Pipeline(takes, gives or self.gives, hidden or self.hidden, **stages)
 
     def has(self, choice):
-        """Does it have all stages of this choice?"""
+        """Does the pipeline have all stages of this choice?"""
         return choice.keys() <= self.stages.keys()
 
     def wrong(self):
-        """Pairs of the name of a stage and its table."""
+        """Return pairs of the name of a stage and its table of wrong variants."""
         return [(name, stage.wrong) for name, stage in self.stages.items()]
 
 
 def take(state, name, made):
-    """Keep what a stage made."""
+    """Store in the state what this stage made."""
     names = MAKES[name]
     for key, x in zip(names, (made,) if len(names) == 1 else made, strict=True):
         setattr(state, key, x)

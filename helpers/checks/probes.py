@@ -1,6 +1,6 @@
-"""Where right and wrong answers part: arguments that leave no room for luck.
+"""Arguments on which right and wrong answers differ, so that no wrong one is right by luck.
 
-Numbers that float32 holds exactly, so that sums in another order are the same sums.
+float32 holds the numbers exactly, so that a sum does not depend on the order of its terms.
 """
 
 from itertools import count
@@ -15,7 +15,7 @@ from .texts import contents
 
 
 def numbers(name, dtype=torch.float32):
-    """A tensor of probes.toml, such as numbers("mixed")."""
+    """Return a tensor from probes.toml, such as numbers("mixed")."""
     return torch.tensor(contents("probes.toml")[name], dtype=dtype)
 
 
@@ -32,7 +32,7 @@ def sentence():
 
 
 def of_inputs(*last):
-    """Probes for a function of inputs."""
+    """Return probes for a function of inputs."""
     return [
         Probe("the sentence", (sentence(),)),
         Probe("5 words with negative numbers", (mixed(),)),
@@ -42,7 +42,7 @@ def of_inputs(*last):
 
 
 def of_query(*last, large="large", least=1):
-    """Probes for a function of inputs and i: a middle, the first and the last word."""
+    """Return probes for a function of inputs and i: a word in the middle, the first, the last."""
     return [
         Probe("the sentence, i = 1", (sentence(), 1)),
         Probe("5 words with negative numbers, i = 0", (mixed(), 0)),
@@ -77,7 +77,7 @@ def rows_with_temperature():
         Probe("the scores of journey, temperature 2", (of_words, 2.0)),
         Probe("scores with a 0 and negative ones, temperature 1", (some, 1.0)),
         Probe("scores near 50, temperature 0.05", (large / 20, 0.05)),
-        # So near to 1 that a maximum is good enough here, be it the undivided one.
+        # A temperature so near 1 that the maximum of the undivided scores works here too.
         Probe("scores from -9600 to -1000, temperature 1.0625", (1.0625 * low, 1.0625)),
         *wide(any_size("n"), "temperature"),
     ]
@@ -87,36 +87,36 @@ def rows_with_temperature():
 
 
 def exact(*shape, step=5, unit=8, period=13):
-    """Numbers around 0 which float32 holds exactly, each the same as the one a period later.
+    """Return numbers around 0 which float32 holds exactly, and which repeat after a period.
 
-    step: another one, another order.  unit: 1 / unit is the difference of neighbours."""
+    step: decides their order.  unit: the numbers are multiples of 1 / unit."""
     numbers = (torch.arange(prod(shape)) * step + 3) % period - period // 2
     return numbers.reshape(shape) / unit
 
 
 def seeded(d_in=3, d_out=2):
-    """W_query, W_key and W_value as the lessons draw them."""
+    """Return W_query, W_key and W_value, each (d_in, d_out), as the lessons draw them."""
     generator = torch.Generator().manual_seed(123)
     return [torch.rand(d_in, d_out, generator=generator) for _ in range(3)]
 
 
 def scoring(scores):
-    """A query, and keys and values that give it these scores; d_k is 4, so its root is 2."""
+    """Return a query, keys and values with these scores once scaled: sqrt(d_k) is 2."""
     query = torch.tensor([2.0, 0.0, 0.0, 0.0])
     keys = exact(len(scores), 4, step=3)
     keys[:, 0] = torch.tensor(scores)
     return query, keys, exact(len(scores), 3, step=7)
 
 
-# --- wide probes: no quantity is another one, nor the lesson's ---
+# --- wide probes: no quantity equals another, or the lesson's ---
 
 
 def wide(*args, **least):
-    """Probes that are looked at where all before them are right: many words, of which some are
-    equal; more, of which one is far longer; and one.
+    """Yield probes that are used if all before them are right: many words, some of them equal;
+    more words, one of them far longer; and a single word.
 
     args: names of numbers in [wide] of probes.toml, or what one of the functions below returns.
-    least: sizes that are at least so large.
+    least: the smallest values that these sizes may have.
     """
     for sizes in contents("probes.toml")["wide"]:
         sizes = sizes | {name: max(size, sizes[name]) for name, size in least.items()}
@@ -127,7 +127,7 @@ def wide(*args, **least):
 
 
 class _Used(dict):
-    """Sizes that know which of them were asked for."""
+    """Sizes that remember in names which of them were used."""
 
     def __init__(self, sizes):
         super().__init__(sizes)
@@ -139,8 +139,8 @@ class _Used(dict):
 
 
 def _drawn(names, sizes, step):
-    """exact() with these sizes, the first three rows and columns once more at the end; where it
-    has rows, not contiguous, and double where no word is far longer."""
+    """Return exact() numbers of these sizes, in which the last three rows and columns repeat the
+    first three. With rows it is not contiguous; unless a word is far longer, it is float64."""
     shape = [sizes[name] for name in names]
     numbers = exact(*shape[:-2], *shape[:-3:-1], step=step, unit=4)
     numbers[..., -3:] = numbers[..., :3].clone()
@@ -151,12 +151,12 @@ def _drawn(names, sizes, step):
 
 
 def matrix(*names):
-    """Numbers around 0."""
+    """Return a function for wide() that makes numbers around 0."""
     return lambda sizes, step: _drawn(names, sizes, step)
 
 
 def words(*names):
-    """Rows of numbers, of which one is far longer."""
+    """Return a function for wide() that makes rows of numbers, one of them far longer."""
 
     def make(sizes, step):
         rows = _drawn(names, sizes, step)
@@ -167,12 +167,12 @@ def words(*names):
 
 
 def any_size(*names):
-    """Scores as far apart as scores can be."""
+    """Return a function for wide() that makes scores as far apart as scores can be."""
     return lambda sizes, step: _drawn(names, sizes, step) * sizes["far"] ** 1.5 * 2
 
 
 def rows_apart(*names):
-    """Scores that differ little in a row, and much from row to row."""
+    """Return a function for wide(): scores that differ little in a row, and much between rows."""
 
     def make(sizes, step):
         rows = 4 * _drawn(names, sizes, step)
@@ -182,7 +182,7 @@ def rows_apart(*names):
 
 
 def shares(*names, spread=2):
-    """Weights, those of the last column exactly 0 where there is another one."""
+    """Return a function for wide(): weights, exactly 0 in the last column unless it is alone."""
 
     def make(sizes, step):
         scores = spread * _drawn(names, sizes, step)
@@ -193,5 +193,5 @@ def shares(*names, spread=2):
 
 
 def places(count, below):
-    """Whole numbers, each twice in a row."""
+    """Return a function for wide(): count whole numbers less than below, in pairs of equals."""
     return lambda sizes, step: torch.arange(sizes[count]) // 2 * step % max(1, sizes[below] - 1)

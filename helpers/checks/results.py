@@ -1,4 +1,4 @@
-"""Calls an answer on a probe, and compares what came of it."""
+"""Call an answer on a probe, and compare the results."""
 
 import math
 import re
@@ -11,19 +11,19 @@ import torch
 from .. import guard
 from ..session import plain
 
-MOST = 10**6  # numbers that are read
-# Those of torch that can be compared; others are read as float64.
+MOST = 10**6  # numbers that are read of a result
+# The dtypes that can be compared; others are read as float64.
 NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
 DTYPES = [getattr(torch, name) for name in NAMES]
 
 
 class Observed(dict):
-    """What was measured instead of numbers returned: facts with their names, each a bool, a
-    number or a word."""
+    """What was measured instead of returned numbers: from the name of a fact to its value, which
+    is a bool, a number or text."""
 
 
 class NotNumbers(Exception):
-    """Ends a measurement: the answer returned this value, which is something else instead."""
+    """Ends a call: the answer returned value, which is not numbers but, in words, `instead`."""
 
     def __init__(self, value, instead):
         super().__init__()
@@ -32,9 +32,9 @@ class NotNumbers(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """numbers: what was returned, as a tensor; None if it was not numbers, then instead
-    says what it was, or observed what was measured.  changed: tensors among the arguments
-    that are not as they were, as they are after the call, by position."""
+    """numbers: what was returned, as a tensor; None if that was not numbers: then `instead` says
+    what it was, or `observed` holds what was measured.  changed: from the position of a tensor
+    argument that the call changed to the tensor after the call."""
 
     outcome: guard.Outcome
     numbers: torch.Tensor | None = None
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def unchanged(self):
-        """The same, whatever became of the arguments."""
+        """The Result without what became of the arguments."""
         return replace(self, changed={})
 
     @property
@@ -64,10 +64,10 @@ def was_stopped(outcome):
 
 
 def attempt(answer, probe, call, world=None):
-    """The Result of calling an answer on a copy of the probe's arguments.
+    """Return the Result of calling an answer on a copy of the probe's arguments.
 
-    call: guard.call, or call_ours for code that cannot do harm.  world: what is otherwise there,
-    see counterfactual.py.
+    call: guard.call, or call_ours for code that cannot do harm.  world: what is different during
+    the call, see counterfactual.py.
     """
     args, read = probe.fresh(), {}
 
@@ -77,12 +77,12 @@ def attempt(answer, probe, call, world=None):
         if type(value) is Observed:
             read["observed"] = value
         else:
-            # Part of the call: what is returned may fail when it is read, or take for ever.
+            # Inside the guarded call, because reading the value may fail, or take for ever.
             read["numbers"] = numbers_of(value)
         return value
 
     outcome = call(measured, *args)
-    # What had to be left behind may still write into what it read.
+    # A call that failed may still be running, and write into `read`.
     found = read if outcome.error is None else {}
     if isinstance(outcome.error, NotNumbers):
         found = {"instead": outcome.error.instead}
@@ -96,7 +96,7 @@ def attempt(answer, probe, call, world=None):
 
 
 def call_ours(fn, *args):
-    """guard.call without a thread, so that hundreds of calls take milliseconds."""
+    """Return the Outcome, as guard.call does, but without a thread: hundreds take milliseconds."""
     torch.set_default_dtype(torch.float32)  # the student's code may have set another one
     try:
         return guard.Outcome(value=fn(*args))
@@ -105,8 +105,8 @@ def call_ours(fn, *args):
 
 
 def numbers_of(value):
-    """The numbers of an answer as a tensor: of a tensor, an array, a number or a list of these,
-    since the style of an answer is the student's affair. Raises NotNumbers."""
+    """Return the numbers of an answer as a tensor. value: a tensor, an array, a number or a list of
+    these, since style is the student's choice. Raises NotNumbers for anything else."""
     try:
         return _numbers(value)
     except NotNumbers:
@@ -139,7 +139,7 @@ def _numbers(value):
     except NotNumbers as part:
         raise NotNumbers(value, f"{kind(value)} with {part.instead} inside") from None
     if len({part.shape for part in parts}) > 1:
-        raise NotNumbers(value, f"{kind(value)} with parts of different shapes inside")
+        raise NotNumbers(value, f"{kind(value)} whose parts differ in shape")
     return torch.stack(parts) if parts else torch.zeros(0)
 
 
@@ -149,7 +149,7 @@ def _count(count, what):
 
 
 def kind(value):
-    """Such as: a str, an int, None."""
+    """Return the type in words, such as "a str", "an int" or "None"."""
     name = type(value).__name__
     if value is None:
         return "None"
@@ -157,10 +157,10 @@ def kind(value):
 
 
 def close(mine, right):
-    """Same shape and same numbers, as far as float32 can tell; NaN equals NaN.
+    """Do two tensors have the same shape and numbers, as far as float32 can tell? NaN equals NaN.
 
-    Wide enough for sums in any order, narrow enough to see weights that were rounded to 2
-    decimals. Half precision has 3 digits at best: whoever returns it means it.
+    The tolerance allows sums in any order, but not weights that were rounded to 2 decimals. For
+    half precision, with 3 digits at best, it is wider: a student who returns that means it.
     """
     if mine.shape != right.shape:
         return False
@@ -171,7 +171,7 @@ def close(mine, right):
 
 
 def rows_close(many, one):
-    """close() of each row: many is (k, ...), one is (...). Returns (k,) of bool."""
+    """Return (k,) of bool: is each part of many, (k, ...), close() to one, (...)?"""
     rtol, atol = _tolerances(one)
     near = torch.isclose(many.double(), one.double(), rtol, atol, equal_nan=True)
     return near.flatten(1).all(1)
@@ -184,7 +184,7 @@ def _tolerances(mine):
 
 
 def same(mine, other):
-    """Is one Result like another: the numbers or the error, and what became of the arguments?"""
+    """Do two Results agree: in numbers or error, and in what became of the arguments?"""
     a, b = mine.outcome.error, other.outcome.error
     if type(a) is not type(b) or not _same_items(mine.changed, other.changed, close):
         return False
@@ -208,7 +208,7 @@ def same_fact(a, b):
 
 
 def divides_zero_by_zero(mine, right):
-    """Is it the right Result but for rows that are all NaN?"""
+    """Is it the right Result except for rows that are all NaN, or a ZeroDivisionError?"""
     if mine.numbers is None or right.numbers is None:
         return isinstance(mine.outcome.error, ZeroDivisionError)
     if mine.numbers.shape != right.numbers.shape:
@@ -219,7 +219,7 @@ def divides_zero_by_zero(mine, right):
 
 
 def factor(mine, right):
-    """c if every Result has c times the right numbers and c is not 0 or 1, else None."""
+    """Return c if every Result has c times the right numbers and c is not 0 or 1, else None."""
     pairs = list(zip(mine, right, strict=True))
     for a, b in pairs:
         if a.numbers is None or a.changed or a.numbers.shape != b.numbers.shape:
@@ -232,7 +232,7 @@ def factor(mine, right):
 
 
 def clean(text):
-    """Without addresses: they differ in every run, and outputs are compared."""
+    """Return the text without addresses: they differ in every run, and outputs are compared."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
 
 

@@ -11,14 +11,14 @@ from .results import call_ours, rows_close
 
 @dataclass(frozen=True)
 class Move:
-    """One way to make a mistake. choice: from stage to variant."""
+    """One way to make a mistake. choice: a dict from stage to variant."""
 
     mistake: object
     choice: dict
 
 
 def independent(*choices):
-    """Are these choices in different stages, so that all can be made?"""
+    """Do these choices change different stages, so that all can be made together?"""
     return sum(map(len, choices)) == len({stage for choice in choices for stage in choice})
 
 
@@ -33,10 +33,10 @@ def moves_of(exercise):
 
 
 class Search:
-    """The pairs of moves of an exercise, and what they give on its probes, worked out once.
+    """The pairs of moves of an exercise, and what they give on its probes, computed only once.
 
     A pair is a tuple of two positions in moves, the smaller first.
-    args: of the pipeline, for each probe; None where something else is looked at.
+    args: the pipeline's arguments for each probe; None if the probe measures something else.
     """
 
     def __init__(self, exercise, probes):
@@ -63,7 +63,7 @@ class Search:
         """Yield each pair that begins with these moves and does not raise, with what it gives.
         What pairs have in common is computed once.
 
-        state: before this stage, a number.  chosen: the moves so far, one or two or none.
+        stage: the number of the next one.  state: before it.  chosen: the moves so far, 0 to 2.
         """
         if stage == len(self._stages):
             if len(chosen) == 2:
@@ -78,7 +78,7 @@ class Search:
             yield from self._results(after, stage + 1, moves)
 
     def _variants(self, stage, chosen):
-        """Yield the moves with one more or none, and the variant of this stage that they want."""
+        """Yield the chosen moves, also with one added that starts here, and their variant here."""
         name, known = self._stages[stage]
         choices = [self.moves[m].choice for m in chosen]
         begun = [choice[name] for choice in choices if name in choice]

@@ -1,7 +1,7 @@
-"""Slips of Python and PyTorch, which happen in every exercise: told only when they are shown.
+"""Slips of Python and PyTorch, which happen in every exercise: named only when they are shown.
 
-Shown means: one small change of the student's own code, from a catalogue of them, makes everything
-right; that is an experiment like those of counterfactual.py.
+A slip is shown if one small change of the student's own code, from the catalogue below, makes
+everything right; that is an experiment like those of counterfactual.py.
 """
 
 import ast
@@ -16,11 +16,11 @@ import torch
 from .code import data_from_above, own_functions
 from .texts import Fact, contents
 
-MOST, SECONDS = 400, 1.0  # so many changes are tried, and so long a processor works on them
+MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor time
 
 
 def mended(evidence):
-    """[Fact] on a small change of the student's code that makes everything right, or []."""
+    """Return [Fact] on a small change of the student's code that makes everything right, or []."""
     tree = None if evidence.mine[-1].stopped else evidence.tree
     if tree is None or _all(tree, ast.While):
         return []  # a changed `while` may never end
@@ -31,8 +31,8 @@ def mended(evidence):
         end = time.thread_time() + SECONDS
         for what, advice, pairs in islice(changes, MOST):
             if evidence.right_with(_changed(tree, pairs)):
-                why = "With one small change to your code, everything is right."
-                # If it is right as it is, then its own cells have left something behind.
+                why = "With one small change, your code is right."
+                # If the unchanged code is right here, what its cells left behind is the cause.
                 found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
                 return
             if time.thread_time() > end:
@@ -43,7 +43,7 @@ def mended(evidence):
 
 
 def _changed(tree, pairs):
-    """A copy with new parts in place of old ones: deepcopy takes what its memo has."""
+    """Return a copy with new parts instead of old ones, by giving them to deepcopy as its memo."""
     changed = copy.deepcopy(tree, {id(old): new for old, new in pairs})
     return ast.fix_missing_locations(changed)
 
@@ -62,7 +62,7 @@ def _for(what, old, new):
 
 
 def _code(text):
-    """The node of an expression, or of a statement."""
+    """Return the node of the expression or statement in this text."""
     node = ast.parse(text).body[0]
     return node.value if isinstance(node, ast.Expr) else node
 
@@ -72,7 +72,7 @@ def _name(text):
 
 
 def _functions(tree):
-    """All of them, with the names of their arguments."""
+    """Yield all functions, each with the names of its arguments except self."""
     for function in _all(tree, ast.FunctionDef):
         yield function, [arg.arg for arg in function.args.args if arg.arg != "self"]
 
@@ -82,7 +82,7 @@ def _arguments(tree):
 
 
 def _lists(tree):
-    """All lists of statements."""
+    """Yield all lists of statements."""
     for node in ast.walk(tree):
         for name in ("body", "orelse"):
             if isinstance(getattr(node, name, None), list):
@@ -90,7 +90,7 @@ def _lists(tree):
 
 
 def _loops(tree):
-    """(list of statements, position, loop) for each."""
+    """Yield (list of statements, position, loop) for each `for` loop."""
     for body in _lists(tree):
         yield from ((body, k, x) for k, x in enumerate(body) if isinstance(x, ast.For))
 
@@ -103,12 +103,14 @@ def _is_name(node, *names):
 
 
 def _in_the_table(*kinds):
-    """A slip of slips.toml: its pattern is found, and another is put there."""
+    """Return a slip from slips.toml, which writes its new pattern wherever its old one fits."""
 
     def slip(tree, evidence):
         for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in kinds):
             if re.search(entry.get("unless", "(?!)"), evidence.code):
                 continue
+            if evidence.exercise.kind == "random" and "count" in entry["what"]:
+                continue  # how many are dropped is chance
             for line in entry["write"]:
                 pattern, new = map(_code, line.split("  ->  "))
                 inside = _all(tree, ast.For) if entry.get("in_loops") else [tree]
@@ -122,7 +124,7 @@ def _in_the_table(*kinds):
 
 
 def _fits(pattern, part, holds):
-    """Is it like the pattern, in which a single capital stands for anything? holds: for what."""
+    """Does part match the pattern? A single capital matches any expression, which holds keeps."""
     if isinstance(pattern, ast.Name) and len(pattern.id) == 1 and pattern.id.isupper():
         holds[pattern.id] = part
         return isinstance(part, ast.expr)
@@ -151,7 +153,7 @@ def _return_in_a_loop(tree, evidence):
                 rest = [x for x in inner if x is not end] or [ast.Pass()]
                 new = [*body[:k], _changed(loop, [(inner, rest)]), end, *body[k + 1 :]]
                 advice = f"write {_said(end)} after the loop, indented like its `for`."
-                yield "`return` inside the loop ends it in its first round.", advice, [(body, new)]
+                yield "`return` inside the loop ends it on the first pass.", advice, [(body, new)]
 
 
 def _start_outside_the_loop(tree, evidence):
@@ -174,7 +176,7 @@ def _kept_between_calls(tree, evidence):
             name, value = new.args.args.pop().arg, new.args.defaults.pop()
             start = ast.Assign([ast.Name(name, ast.Store())], value)
             new.body.insert(0, start)
-            what = f"{name} is created once, by `def`, and kept from call to call."
+            what = f"`{name}` is created once, by `def`, and kept from call to call."
             yield what, advice.format(_said(start)), [(function, new)]
         for name in dict.fromkeys(node.id for node in _all(function, ast.Name)):
             value = space.get(name)
@@ -235,8 +237,8 @@ def _names_from_above(tree, evidence):
     for (function, args), name in product(_functions(tree), data_from_above(evidence.answer)):
         for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
             pairs = [(n, _code(value)) for n in _all(function, ast.Name) if n.id == name]
-            what = f"{name} is a name from a cell above, not one of the arguments."
-            yield what, f"write {value} instead of {name}.", pairs
+            what = f"`{name}` is a name from a cell above, not one of the arguments."
+            yield what, f"write `{value}` instead of `{name}`.", pairs
 
 
 def _written_sizes(tree, evidence):
@@ -254,7 +256,7 @@ def _written_sizes(tree, evidence):
     for values in chain.from_iterable(combinations(written, k) for k in (1, 2, 3)):
         for names in product(*(options[value] for value in values)):
             said = dict(zip(values, names, strict=True))
-            what = f"a size is written as a number: {' and '.join(map(str, values))}."
+            what = f"a size is hard-coded: {' and '.join(map(str, values))}."
             advice = ", ".join(f"{name} instead of {value}" for value, name in said.items())
             pairs = [(c, _code(said[c.value])) for c in integers if c.value in said]
             yield what, f"write {advice}.", pairs
@@ -286,7 +288,7 @@ def _dimensions(tree, evidence):
             dims += [x for x in old.args if x not in args]
             for dim in (*dims, ast.Constant(-1), ast.Constant(0)):
                 new = ast.Call(old.func, args, [*others, ast.keyword("dim", dim)])
-                what = f"{name} runs over the wrong dimension."
+                what = f"{name} needs a different dimension."
                 if dims and dim is dims[0]:
                     what = "keepdim=True is too much here."
                 yield _for(what if dims else f"{name} needs a dimension here.", old, new)
@@ -324,6 +326,17 @@ def _another_index(tree, evidence):
             yield _for("the loop ends at the wrong number.", old, _code(f"range(len({name}))"))
 
 
+def _another_name(tree, evidence):
+    stored = (n.id for n in _all(tree, ast.Name) if isinstance(n.ctx, ast.Store))
+    names = dict.fromkeys([*_arguments(tree), *stored])
+    for old in _all(tree, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
+        parts = (x for x in ast.iter_child_nodes(old) if _is_name(x, *names))
+        for part, name in product(parts, names):
+            if name != part.id:
+                what = f"`{part.id}` is the wrong variable here."
+                yield _for(what, old, _changed(old, [(part, _name(name))]))
+
+
 def _too_much(tree, evidence):
     for body in _lists(tree):
         for k, old in enumerate(body):
@@ -346,7 +359,7 @@ def _too_much(tree, evidence):
 
 
 def _parts(node, depth=2):
-    """The expressions in it, as far down as that, without names of functions and modules."""
+    """Yield the expressions in a node, down to depth, except names of functions and modules."""
     makes = re.match(r"torch\.(zeros|ones|full|empty|arange)\b", ast.unparse(node))
     for part in ast.iter_child_nodes(node) if depth and not makes else ():
         if isinstance(part, ast.expr):
@@ -375,4 +388,5 @@ SLIPS = (
     _in_the_table("more"),
     _too_much,
     _in_the_table("last"),
+    _another_name,
 )

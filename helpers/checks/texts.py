@@ -12,8 +12,8 @@ from ..errors import InputError
 @dataclass(frozen=True)
 class Text:
     """why: sentences, may be empty.  advice: a sentence, what to try.  source: where the mistake
-    was seen, or why it is made.  code: a regular expression; where the student's code can be
-    read and has nothing like it, the mistake was not made, whatever the numbers are."""
+    was seen, or why it is made.  code: a regular expression; if the student's code can be read
+    and does not match, the mistake was not made, whatever the numbers are."""
 
     why: str
     advice: str
@@ -24,7 +24,7 @@ class Text:
 class Fact(NamedTuple):
     """What can be seen of a wrong answer without knowing the cause.
 
-    what: is wrong.  advice: what to try.  why: a sentence, may be empty.
+    what: what is wrong.  advice: what to try.  why: a sentence, may be empty.
     """
 
     what: str
@@ -34,7 +34,7 @@ class Fact(NamedTuple):
 
 @cache
 def contents(name):
-    """What a toml file of this folder holds, such as contents("probes.toml")."""
+    """Return a toml file of this folder, such as contents("probes.toml"). Raises InputError."""
     try:
         return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -42,8 +42,8 @@ def contents(name):
 
 
 def text_of(mistake, exercise):
-    """The Text on a Mistake in the exercise called exercise: its own, or that of its name in
-    mistakes.toml. Raises InputError if there is none, or none that is whole."""
+    """Return the Text about a Mistake in the exercise of this name: its own, or the one under its
+    name in mistakes.toml. Raises InputError if that is missing or incomplete."""
     if mistake.text:
         return mistake.text
     name = mistake.name
@@ -57,5 +57,5 @@ def text_of(mistake, exercise):
 
 
 def _whole(other):
-    """A why belongs to its try: without one here, there is none."""
+    """Return the entry, with an empty why if it has a try but no why: the two belong together."""
     return {"why": "", **other} if "try" in other else other

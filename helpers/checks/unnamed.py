@@ -1,4 +1,4 @@
-"""Wrong answers that no mistake explains: which are alike, and what a teacher calls them."""
+"""Wrong answers that no mistake explains: which give the same numbers, and a teacher's names."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ PRINT = "[0-9a-f]{8}"
 
 
 def fingerprint(evidence):
-    """8 hex digits, the same for answers that give the same numbers on all probes; "" where no
+    """Return 8 hex digits, the same for answers that give the same numbers on all probes; "" if no
     numbers are wrong, because equal errors, or equal facts, have many causes."""
     numbers = (evidence.mine[k].numbers for k in evidence.wrong)
     shown = any(x is not None and bool(x.isfinite().any()) for x in numbers)
@@ -23,27 +23,27 @@ def fingerprint(evidence):
 
 
 def _given(result):
-    """What a Result is, with one number for all its numbers. Rounding each of them would part
-    equal ones again and again, those that lie where it goes up or down."""
+    """Return a Result's data, with one number for all its numbers. If each were rounded, equal
+    results would often differ: some number lies where rounding switches."""
     facts = {k: x for k, x in (result.observed or {}).items() if not isinstance(x, float)}
     given = type(result.outcome.error).__name__, result.instead, sorted(result.changed), facts
     if result.numbers is None:
         return given
-    # Like a logarithm, for numbers of both signs: of each the first digits count.
+    # asinh is like a logarithm for both signs: the first digits of each number count.
     x = (result.numbers.double().flatten() * 100).asinh().nan_to_num(1e3, 2e3, -2e3)
     total = float(x @ x.new_tensor(range(len(x))).cos())
     return *given, tuple(result.numbers.shape), round(total * 1000)
 
 
 def named(evidence):
-    """The Mistake that mistakes.toml says was made in answers that give the same numbers, in a
-    tuple; () if it says none."""
+    """Return, in a tuple, the Mistake that mistakes.toml names for answers that give the same
+    numbers; () if it names none."""
     name = names().get(f"{evidence.exercise.name} {fingerprint(evidence)}")
     return (Mistake((), name),) if name else ()
 
 
 def names():
-    """Such as "softmax a1b2c3d4" -> name, of all answers in mistakes.toml. Raises InputError."""
+    """Return all answers in mistakes.toml as {"softmax a1b2c3d4": name}. Raises InputError."""
     found = {}
     for name, entry in contents("mistakes.toml").items():
         if not isinstance(entry, dict):

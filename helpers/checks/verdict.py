@@ -1,5 +1,5 @@
-"""How a verdict looks, and what is remembered of it while the kernel lives: what was told
-before, for the next verdict and for progress(), which is here too."""
+"""How a verdict looks, and what is remembered while the kernel lives: earlier verdicts and the
+mistakes they named, for the next verdict and for progress(), which is here too."""
 
 import html
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from .exercises import CHECKED
 from .message import TRY, Message, Table
 from .misuse import no_exercise
 
-MIME = "application/vnd.attention.verdict+json"  # for the one who reads a class's notebooks
+MIME = "application/vnd.attention.verdict+json"  # for programs that read verdicts
 
 
 @dataclass(frozen=True)
 class Verdict:
     """passed: True, False, or None while the exercise is still the stub.
-    said: what it says.  mistakes: names of what was established, in the order in which the
-    computation runs; may be empty.  unnamed: where it is for want of a name, the answer's
-    unnamed.fingerprint() and what is wrong."""
+    said: the Message.  mistakes: names of those established, in the order in which
+    diagnose.established() returns them; may be empty.  unnamed: if an answer is wrong but no
+    mistake is named, its unnamed.fingerprint() and what is wrong."""
 
     passed: bool | None
     said: Message = field(repr=False)
@@ -28,18 +28,18 @@ class Verdict:
 
     @property
     def message(self):
-        """What was printed."""
+        """The verdict as plain text."""
         return self.said.text()
 
     def __bool__(self):
         return self.passed is True
 
     def _ipython_display_(self):
-        """Nothing: the message is shown already when check() ends a cell."""
+        """Show nothing: when check() ends a cell, the message has been shown already."""
 
 
 def right(name, beside=""):
-    """beside: a sentence on how it was done; may be empty."""
+    """Return the Verdict on a right answer. beside: a remark on how it works; may be empty."""
     return Verdict(True, Message(f"✔ {name}: right.", after=beside))
 
 
@@ -48,7 +48,7 @@ def not_written(name):
 
 
 def refusal(what, instead):
-    """For bad use. what: what cannot be done.  instead: what can."""
+    """Return the Verdict on bad use. what: what cannot be done.  instead: what can."""
     return Verdict(False, Message(f"✘ {what}", why=(instead,)))
 
 
@@ -71,8 +71,8 @@ def _show(verdict, more=None):
 
 # --- HTML ---
 
-# The edge only repeats what the mark says. The text has the viewer's own colour, which is
-# readable on the viewer's own ground, light or dark; so are all edges (3:1 on both).
+# The edge only repeats what the mark says. The text keeps the viewer's own colour, which is
+# readable on the viewer's own background, light or dark; so are all edges (3:1 on both).
 EDGES = {
     True: "var(--jp-success-color1, #388e3c)",
     False: "var(--jp-error-color1, #d32f2f)",
@@ -85,7 +85,7 @@ DIGITS = "font-family:var(--jp-code-font-family, monospace);font-variant-numeric
 
 
 def as_html(said, passed):
-    """The words of said.text() in HTML. What a student's code printed or raised is text in
+    """Return the words of said.text() as HTML. What a student's code printed or raised is text in
     it, never markup. Without styles and attributes it still reads from top to bottom."""
     blocks = [_element("p", said.head, f"{LINE};font-weight:bold;font-size:1.1em")]
     blocks += [_element("p", sentence) for sentence in (said.fixed, *said.why)]
@@ -97,9 +97,9 @@ def as_html(said, passed):
     style = "margin:0 0 4px 1em;white-space:pre-wrap;overflow-wrap:anywhere"
     blocks += [_element("pre", "\n".join(said.printed[1:]), style)]
     # Of all live regions only an alert is announced when it comes with its words in it
-    # (https://github.com/w3c/aria/issues/1216), as an output does. JupyterLab takes the role from
-    # what it does not trust, so that somebody else's notebook opens in silence. The class keeps
-    # a printed $ from being typeset.
+    # (https://github.com/w3c/aria/issues/1216), as an output does. JupyterLab removes the role from
+    # what it does not trust, so that someone else's notebook opens in silence. The class
+    # mathjax_ignore keeps a printed $ from being typeset.
     style = (
         f"border-left:6px solid {EDGES[passed]};padding:2px 0 1px 12px;margin:4px 0;"
         "max-width:60em;overflow-wrap:anywhere"
@@ -114,7 +114,7 @@ def _element(tag, text, style=LINE, more=""):
 
 def _table(table):
     align = "right" if table.numeric else "left"
-    # A caption is as wide as its table: above one or two numbers it would be a column itself.
+    # A caption is as wide as its table: above one or two numbers it would be a narrow column.
     digits = f";min-width:min(100%, 26em);{DIGITS}" if table.numeric else ""
     style = f"caption-side:top;text-align:left;padding:0;{WORDS}"
     lines = [_element("caption", table.caption, style)]
@@ -129,37 +129,37 @@ def _table(table):
 # --- what is remembered ---
 
 
-# By the name that was given to check(): the last verdict; the names that were told before, and
-# last.
+# By the name given to check(): the last verdict; and two tuples of mistakes, those named before
+# the last ones, and the last ones.
 _verdicts, _told = {}, {}
-_met = {}  # (exercise, mistake) -> the code of whoever made it first
+_met = {}  # (exercise, mistake) -> the code in which it was first found
 
 
 def forget():
-    """As in a new kernel."""
+    """Forget all verdicts, as if the kernel were new."""
     _verdicts.clear()
     _told.clear()
     _met.clear()
 
 
 def met_before(name, mistake, code):
-    """Was this mistake told of other code than this? Then advice that is code is due. A cell that
-    is run again, unchanged, says the same again."""
+    """Was this mistake found before in different code? Then the advice should be code. A cell that
+    is run again, unchanged, gets the same verdict again."""
     return bool(code) and _met.setdefault((name, mistake), code) != code
 
 
 def told_before(name, mistakes):
-    """The names that were told of this exercise before these.
+    """Return the mistakes that the verdict before this one named for this exercise.
 
-    The same mistakes again are compared with the same ones before, so that a cell that is
-    run again says the same again.
+    If these are the last ones again, return those before them, so that a cell that is run again
+    gets the same verdict again.
     """
     before, last = _told.get(name, ((), ()))
     return before if mistakes == last else last
 
 
 def remember(name, verdict):
-    """For told_before() and progress()."""
+    """Keep a verdict for told_before() and progress()."""
     _verdicts[name] = verdict
     if verdict.mistakes:
         _told[name] = told_before(name, verdict.mistakes), verdict.mistakes
@@ -168,7 +168,7 @@ def remember(name, verdict):
 def progress(*exercises):
     """Show which of these exercises are solved and which are open, since the kernel started.
 
-    exercises: names as given to check(). Raises nothing: bad use is told in a sentence.
+    exercises: names as given to check(). Raises nothing: bad use is answered in a sentence.
     """
     refused = _misuse(exercises)
     if refused:
@@ -188,12 +188,12 @@ def _row(name, verdict):
         return f"… {name}", "not written yet"
     if verdict.passed:
         return f"✔ {name}", "right"
-    first, *others = verdict.mistakes or ("not right yet",)  # one at a time, as in the verdict
+    first, *others = verdict.mistakes or ("not right yet",)  # name one, as the verdict does
     return f"✘ {name}", f"{first}, and {len(others)} more" if others else first
 
 
 def _misuse(exercises):
-    """As misuse.misuse(): what is wrong if these cannot be names of exercises, else None."""
+    """Return, as misuse.misuse() does, what is wrong with these names of exercises; or None."""
     if not exercises or not all(isinstance(name, str) for name in exercises):
         return (
             "progress: it expects the names of exercises.",

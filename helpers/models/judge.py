@@ -35,7 +35,7 @@ UNREAD, UNDECIDED = "not read", "undecided"
 
 
 class Edge(NamedTuple):
-    """One weight: from the query to the key, in these heads of a layer."""
+    """One weight: from the query to the key, in these heads of one layer."""
 
     layer: int
     heads: list
@@ -72,7 +72,7 @@ def judge(subject, layer, head, cases):
 
 
 def _different(cases):
-    """The first 64 different cases; if many are equal, at most 640 are drawn."""
+    """Return the first 64 different cases; if many are equal, at most 640 are drawn."""
     if not hasattr(cases, "__iter__"):
         raise InputError(f"the cases are {repr(cases)[:40]}; Cases are expected.")
     found = {}
@@ -86,7 +86,7 @@ def _different(cases):
 
 
 def _plain(case):
-    """The fields of a case, as numbers and str."""
+    """Return the fields of a case, as numbers and str."""
     return [x.tolist() if torch.is_tensor(x) else x for x in vars(case).values()]
 
 
@@ -143,13 +143,13 @@ def _control(subject, case, weights):
 
 
 def _the_same_product(layer, weights, values):
-    """Twice the weights, half the values, and one more key that gets no weight."""
+    """Double the weights, halve the values, and add one more key that gets no weight."""
     weights = torch.cat([2 * weights, torch.zeros_like(weights[..., :1])], dim=-1)
     return weights, torch.cat([values / 2, torch.ones_like(values[..., :1, :])], dim=-2)
 
 
 def _noise(at, what):
-    """Random numbers for the weights, or for the values, of one layer."""
+    """Return a change that replaces the weights, or the values, of one layer by random numbers."""
 
     def change(layer, weights, values):
         if layer != at:
@@ -180,7 +180,7 @@ def _expect_fit(case, answers, n, others):
 
 
 def _run(subject, words, change=None):
-    """(answers, {layer: its weights and values, before they were changed})"""
+    """Return (answers, {layer: its weights and values, before they were changed})."""
     got = {}
 
     def watched(layer, weights, values):
@@ -191,7 +191,7 @@ def _run(subject, words, change=None):
 
 
 def _interchanged(edge, other):
-    """Give the weight to one more key: a copy of the word as it was in the other run."""
+    """Return a change that moves the weight to one more key: the word as the other run had it."""
 
     def change(layer, weights, values):
         if layer != edge.layer:
@@ -232,8 +232,8 @@ def _made_even(edge):
 
 
 def _tried(subject, case, edge, whole):
-    """The findings for one sentence: {what: bool or number, "rivals": {place: ...}}; None if the
-    model does not answer this sentence, or the other one, as claimed."""
+    """Return the findings for one sentence: {what: bool or number, "rivals": {place: ...}}; None if
+    the model does not answer this sentence, or the other one, as claimed."""
     before, got = _run(subject, case.words)
     there, other = _run(subject, case.other)
     if before.argmax() != case.answer or there.argmax() != case.turns:
@@ -272,7 +272,7 @@ def _tried(subject, case, edge, whole):
 
 
 def _rivals(subject, case, edge, whole):
-    """For each head the strongest weight of the same word; the heads with the most weight.
+    """Return for each head the strongest weight of the same word, for the heads with the most.
 
     The edge is taken out meanwhile, because a backup may look elsewhere as long as it is there.
     """
@@ -293,20 +293,20 @@ def _rivals(subject, case, edge, whole):
 
 
 def _interval(k, n):
-    """The 95 % interval of a share, from k of n sentences (Wilson 1927)."""
+    """Return the 95 % interval of a share, from k of n sentences (Wilson 1927)."""
     share, z = k / n, SURE**2 / n
     middle, half = share + z / 2, SURE * (share * (1 - share) / n + z / (4 * n)) ** 0.5
     return (middle - half) / (1 + z), (middle + half) / (1 + z)
 
 
 def _clear(k, n):
-    """True if it holds in most sentences, False if in few, None if that is undecided."""
+    """Return True if it holds in most sentences, False if in few, None if that is undecided."""
     low, high = _interval(k, n)
     return True if low > MOST else False if high < FEW else None
 
 
 def _enough(k, n):
-    """How many sentences would decide, or why no number of them would."""
+    """Return how many sentences would decide, or why no number of them would."""
     for more in range(n, DECIDED_BY):
         if _clear(k / n * more, more) is not None:
             return f"about {more} sentences would decide"
@@ -349,8 +349,8 @@ def _decide(rows, content):
 
 
 def _strongest(rows):
-    """The rival without which, and without the edge, the answer is lost most often, though it is
-    kept without either; otherwise the rival that is most often read or needed."""
+    """Return the rival without which, and without the edge, the answer is lost most often, though
+    it is kept without either; otherwise the rival that is most often read or needed."""
     sums = {}
     for row in rows:
         for place, counts in row.items():

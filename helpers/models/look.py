@@ -13,9 +13,8 @@ from . import intervene
 class Look:
     """The attention of a model on one text.
 
-    layers: a list of tensors (heads, pieces, pieces), one for each layer of the model; rows sum
-    to 1.  rows: the pieces of the text.  about: the name of the model.  note: what was cut off, or
-    "".
+    layers: a list of tensors (heads, pieces, pieces), one for each layer; their rows sum to 1.
+    rows: the pieces of the text.  about: the name of the model.  note: what was cut off, or "".
     """
 
     layers: list

@@ -80,7 +80,7 @@ class Claim:
 
 
 def shorten(text, most):
-    """The start and the end of a text that is too long, with … between them."""
+    """Return the start and the end of a text that is too long, with … between them."""
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
@@ -168,7 +168,7 @@ def _cases(claim, task):
 
 
 def _place(word, one, typed):
-    """The name of the place in the claim, or of the place of this word in the typed sentence."""
+    """Return the name of the claimed place, or of the place of this word in the typed sentence."""
     if word in one.places:
         return word
     at = [k for k, name in enumerate(one.names) if word in (name, name.split()[-1])]
@@ -241,7 +241,7 @@ def _cells(one):
 
 
 def _code():
-    """A hash of the code of the trial."""
+    """Return a hash of the code of the trial."""
     read = hashlib.sha256()
     for module in (intervene, judge, small, subject):
         read.update(Path(module.__file__).read_text(encoding="utf-8").encode())
@@ -249,7 +249,7 @@ def _code():
 
 
 def _together(models):
-    """(outcome, why) over all seeds."""
+    """Return (outcome, why) over all seeds."""
     by = {}
     for name, one in models.items():
         by.setdefault(one["outcome"], []).append(name.removeprefix("seed "))

@@ -53,7 +53,7 @@ FOLDED = {
     ASIDE: "Python that you can skip",
 }
 WITHOUT = (
-    "*On this page, think or write on paper, then unfold the solution. Below each exercise, find "
+    "*On this page, think or write on paper, then open the solution. Below each exercise, find "
     "the mistake in someone's answer. To write code and have it checked, use "
     "[the notebooks](index.html#notebooks).*"
 )
@@ -170,7 +170,7 @@ def _for_readers(notebook):
             cell.puzzle = as_puzzle(exercise) if exercise else ""
         else:
             cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
-            cell.source = re.sub(r"### What is solved\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)
+            cell.source = re.sub(r"### Your progress\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)
             cell.source = cell.source.replace("## Exercises\n", f"## Exercises\n\n{WITHOUT}\n")
             cell.source = re.sub(r"^Run a cell with .*\n?", "", cell.source, flags=re.M)
 

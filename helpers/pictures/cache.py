@@ -36,7 +36,7 @@ class Cache(View):
             raise InputError(f"{shapes}; (n, n) is expected for both, n up to {MAX_WORDS}.")
 
     def _state(self, i, role):
-        """Return "new", "kept" or "gone" for a vector, or "" while its word is not written."""
+        """Return "new", "kept" or "gone" for a vector; "" while its word is not written yet."""
         if self.now[i].any():
             return "new"
         if self.now[:, i].any() and role != "query":

@@ -59,7 +59,7 @@ class Explore(anywidget.AnyWidget):
     compute(values) returns the picture for given values of the controls, as the page shows it.
     """
 
-    recorder = None  # recorder(widget): {mime type: data} to be saved beside the still picture
+    recorder = None  # recorder(widget): {mime type: data} to be saved with the still picture
 
     # the text, not the path: with a path, anywidget watches the file and keeps every widget alive
     _esm = "".join(map(_text, SCRIPTS))
@@ -280,7 +280,7 @@ def _cell():
 
 
 def _is_first():
-    """Return whether this is the first cell of the notebook that shows something live."""
+    """Return whether this is the first cell of the notebook that shows a live view."""
     return next(iter(_shown), _cell()[0]) == _cell()[0]
 
 

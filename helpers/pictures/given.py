@@ -87,6 +87,8 @@ def yours(mine, course):
         if result is None:
             result = course(*args, **options)
             run.whose = f"the course's {course.__name__}, until you have written {mine.__name__}"
+        if isinstance(result, list | tuple | np.ndarray):  # which a check accepts, too
+            result = torch.tensor(as_array(result, mine.__name__), dtype=torch.float32)
         return result
 
     run.whose = ""

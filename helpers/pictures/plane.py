@@ -33,7 +33,7 @@ class Plane:
         else:
             low, high = window if np.iterable(window) else (-window, window)
         self.low, self.high = (np.broadcast_to(np.array(end, float), 2) for end in (low, high))
-        self.unit = SIDE / (self.high - self.low)  # pixels of 1
+        self.unit = SIDE / (self.high - self.low)  # pixels for a distance of 1
         self.names, self.spots = [], []
         self.sketch = Sketch(LEFT + SIDE + 8, TOP + SIDE + FOOT)
         self._frame(title, *axes)

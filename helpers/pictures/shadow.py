@@ -89,7 +89,7 @@ class Shadow(View):
 
     @property
     def _measured(self):
-        """The length of the key, and its angle to the query."""
+        """Return the length of the key and its angle to the query, as text."""
         return f"length {self.number(self.lengths[self.key])}, {self.angle:.0f}°"
 
     def _in_full(self, j):

@@ -88,7 +88,7 @@ class Sketch:
         self.marks.append({"kind": kind, "role": role, "at": [round(z, 1) for z in at], **more})
 
     def paint(self, axes):
-        """Draw it with matplotlib, on axes as large as it is."""
+        """Draw the sketch with matplotlib, on axes of its own size."""
         axes.set(xlim=(0, self.size[0]), ylim=(self.size[1], 0))
         axes.axis("off")
         for mark in self.marks:

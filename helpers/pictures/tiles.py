@@ -91,7 +91,7 @@ class Tiles(View):
 
     @property
     def _strays(self):
-        """The number of tiles in the row of a different word."""
+        """Return the number of tiles in the row of a different word."""
         return sum(self._of(x)[0] != i for (i, _), x in np.ndenumerate(self.matrix))
 
     def _seen(self):

@@ -22,7 +22,7 @@ NONE = 255  # the index of NaN and of cells not computed yet
 MAX_TEXT = 64  # rows or columns of the numbers as text
 MAX_SIDE = 512  # rows or columns of a picture
 MAX_TERMS = 8  # products that an explanation shows
-MAX_HEADS = 16  # small heads beside a matrix
+MAX_HEADS = 16  # small heads next to a matrix
 MAX_KINDS = 3  # kinds of marked cells
 
 

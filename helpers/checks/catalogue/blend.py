@@ -1,4 +1,4 @@
-"""Blend: the values, by their weights."""
+"""Blend: add up the values, each times its weight."""
 
 from ..pipeline import Stage
 from .softmax import divided
@@ -9,8 +9,8 @@ def blend(state):
 
 
 def _winner(state):
-    """Of several that are the largest none is picked: together with other mistakes, that would
-    give the first word without any look at the weights."""
+    """If several weights are the largest, average their values: picking the first would, together
+    with other mistakes, give the first word whatever the weights are."""
     largest = state.weights == state.weights.amax(-1, keepdim=True)
     return divided(largest.to(state.values.dtype)) @ state.values
 
@@ -26,7 +26,7 @@ BLEND = Stage(
         "weights returned": lambda s: s.weights,
     },
 )
-# Of all words at once.
+# For all words at once.
 BLEND_OF_ALL = BLEND.plus(
     {
         "weights transposed": lambda s: s.weights.transpose(-2, -1) @ s.values,

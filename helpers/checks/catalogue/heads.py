@@ -1,4 +1,4 @@
-"""Split, merge and output: what several heads add to attention. A tensor of the heads is
+"""Split, merge and output: the stages that several heads add to attention. A tensor of heads is
 (b, num_heads, n, head_dim), for b sentences of n words."""
 
 import torch
@@ -9,12 +9,12 @@ from ..pipeline import Stage
 
 
 def _cut(x, num_heads):
-    """(b, n, num_heads, head_dim)"""
+    """Return x as (b, n, num_heads, head_dim)."""
     return x.reshape(*x.shape[:2], num_heads, x.shape[-1] // num_heads)
 
 
 def _mixed_up(x, num_heads):
-    """(b, n, head_dim, num_heads)"""
+    """Return x as (b, n, head_dim, num_heads)."""
     return x.reshape(*x.shape[:2], x.shape[-1] // num_heads, num_heads)
 
 
@@ -39,7 +39,7 @@ def _one_for_all(x, num_heads):
 
 
 def _every_number_on(x, num_heads):
-    """head_dim numbers for each head, from the first, the second, the third number on."""
+    """Give head k the head_dim numbers that start at number k, so that the heads overlap."""
     head_dim = x.shape[-1] // num_heads
     return torch.stack([x[..., k : k + head_dim] for k in range(num_heads)], dim=1)
 
@@ -66,7 +66,7 @@ WRONG_SPLITS = {
     ),
 }
 
-# --- merge: takes x of the heads, b and n ---
+# --- merge: takes x (b, num_heads, n, head_dim), b and n ---
 
 
 def _merged(x, b, n):
@@ -99,11 +99,11 @@ WRONG_MERGES = {
     "batch lost": lambda x, b, n: x.transpose(1, 2).reshape(n, -1),
 }
 
-# --- the stages, of exercises that take ..., W_out, b_out, num_heads ---
+# --- the stages, for exercises that take ..., W_out, b_out, num_heads ---
 
 
 def split_by(way):
-    """Queries, keys and values split alike."""
+    """Return the choice that splits queries, keys and values all in this way."""
     return {"split": lambda s: tuple(way(x, s.num_heads) for x in (s.queries, s.keys, s.values))}
 
 

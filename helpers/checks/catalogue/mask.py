@@ -12,12 +12,12 @@ from .softmax import divided, exp_is, naive, soft, weigh
 
 
 def future(scores, diagonal=1):
-    """(n, n) of bool: True above the diagonal."""
+    """Return (n, n) of bool, True from this diagonal up: by default, above the main one."""
     return torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal)
 
 
 def past(scores, diagonal=0):
-    """(n, n) of bool: True on and below the diagonal."""
+    """Return (n, n) of bool, True on and below this diagonal."""
     return torch.ones(scores.shape[-2:], dtype=torch.bool).tril(diagonal)
 
 
@@ -37,7 +37,7 @@ def but_the_next(state):
 
 
 def hide(hidden=None, value=-torch.inf):
-    """What is hidden gets this value. hidden: another mask than that of the pipeline."""
+    """Return a variant that fills hidden scores with value. hidden: replaces the state's mask."""
     return lambda s: s.scores.masked_fill((hidden or s.hidden)(s), value)
 
 
@@ -55,7 +55,7 @@ def added(value):
 
 
 def later(hidden=None, before=nothing_hidden):
-    """Hidden in the weights, after softmax."""
+    """Return a choice that hides weights, after softmax, instead of scores."""
 
     def normalise(state):
         return weigh(state).masked_fill((hidden or state.hidden)(state), 0)
@@ -64,7 +64,7 @@ def later(hidden=None, before=nothing_hidden):
 
 
 def _between(state):
-    """Softmax twice, hidden between."""
+    """Apply softmax twice, and hide between the two."""
     return soft(weigh(state).masked_fill(state.hidden(state), -torch.inf))
 
 
@@ -73,7 +73,7 @@ def _exps_divided(state):
 
 
 def _evenly(state):
-    """Equal weights of all that is not hidden."""
+    """Give all words that are not hidden equal weights."""
     return divided((state.scores > -torch.inf).to(state.scores.dtype))
 
 
@@ -83,7 +83,7 @@ def _scores_of_0_too(state):
 
 # --- the stages ---
 
-# Whatever is hidden.
+# For any mask.
 MASK = Stage(
     hide(),
     {
@@ -96,12 +96,12 @@ MASK = Stage(
         "a large number instead of a low one": hide(value=1e9),
         "mask of ones added": added(1),
         "mask only, scores unused": {"normalise": _evenly},
-        # Known by its value, or by an experiment.
+        # Recognised by the value, or by an experiment.
         "a number not low enough": (
             alone(hide(value=-1.0), hide(value=-10.0)),
             cured(low_is_lowest, hide(value=-35.0)),
         ),
-        # Mistakes of other stages that a mask allows in another way.
+        # Mistakes of other stages that can be made in a different way where there is a mask.
         "softmax twice": {"mask": nothing_hidden, "normalise": _between},
         "exp overflows": {
             "mask": nothing_hidden,
@@ -110,7 +110,7 @@ MASK = Stage(
         },
     },
 )
-# What is hidden are keys that come later than the query.
+# For the mask that hides keys later than the query.
 CAUSAL_MASK = MASK.plus(
     {
         "masked wherever a score is 0": (hide(_scores_of_0_too), hide(_scores_of_0_too, -1e9)),

@@ -1,4 +1,4 @@
-"""Attention in several heads, whole: an exercise of lesson 09, and in lesson 08 to be repaired."""
+"""Complete attention in several heads: to write in lesson 09, and to repair in lesson 08."""
 
 import torch
 
@@ -15,7 +15,7 @@ from .softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_MASKED, over, weigh
 
 
 def _strong_matrices():
-    """4 heads of 4 numbers, so that the roots of head_dim and of d_out are exact."""
+    """Return matrices for 4 heads of 4 numbers: the roots of head_dim and d_out are exact."""
     query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
     for W, row in ((query, 0), (key, 1)):
         W[:, ::4] = 0
@@ -43,7 +43,7 @@ def _sentences():
             "2 sentences, one with scores near 1000 and 4000000, 4 heads",
             (numbers("strong_heads", torch.float64), *_strong_matrices(), 4),
         ),
-        # 2 of everything: what raises elsewhere shows its numbers here.
+        # Most sizes are 2, so that answers that raise elsewhere give numbers here.
         Probe(
             "2 sentences of 2 words, 2 heads of 2 numbers",
             (
@@ -68,7 +68,7 @@ NOTHING_HIDDEN = {"mask": nothing_hidden}
 
 
 def _turned(state):
-    """What .T does to a tensor of 4 dims, without its warning."""
+    """Compute scores with what keys.T gives for 4 dimensions, but without its warning."""
     return state.queries @ state.keys.permute(3, 2, 1, 0)
 
 
@@ -105,7 +105,7 @@ MULTI_HEAD = Exercise(
             },
         },
         "normalise": {
-            # With minus infinity all hidden ones can meet, and give NaN.
+            # With minus infinity, a softmax over hidden scores only would give NaN.
             "softmax over the heads": (
                 over(1),
                 alone({"mask": hide(value=-1e9), "normalise": over(1)}),

@@ -1,11 +1,11 @@
-"""Project: what asks, what is matched, what is blended."""
+"""Project: make the queries (which ask), the keys (matched) and the values (blended)."""
 
 from ..pipeline import Stage
 
 
 def roles(order):
-    """In this order: q, k and v are made by W_query, W_key and W_value, x are the inputs as
-    they are."""
+    """Return a variant. order: what makes queries, keys and values, as three letters: q is
+    W_query, k is W_key, v is W_value; x stands for the inputs as they are."""
 
     def project(state):
         matrices = dict(q="W_query", k="W_key", v="W_value")
@@ -28,16 +28,16 @@ def _turned(state):
 
 
 def every_word(state):
-    """Every word asks, is matched and is blended as it is."""
+    """Use the inputs, as they are, as queries, keys and values."""
     return (state.inputs,) * 3
 
 
 def asks(query):
-    """One word asks, as a batch of one. query: takes the state, returns a word (d,)."""
+    """Return a variant with one query, (1, d). query: takes the state, returns the word (d,)."""
     return lambda s: (query(s)[None], s.inputs, s.inputs)
 
 
-# Of inputs and i.
+# For exercises that take inputs and i.
 ONE_QUERY = Stage(
     asks(lambda s: s.inputs[s.i]),
     {
@@ -60,7 +60,7 @@ PROJECT = Stage(
         "keys used as values": roles("qkk"),
         "matrices used with .T": _turned,
         "queries not projected": roles("xkv"),
-        "values not projected": roles("qkx"),
+        "words blended, not values": roles("qkx"),
         "nothing projected": roles("xxx"),
         "values made from the keys": lambda s: (*roles("qk")(s), s.inputs @ s.W_key @ s.W_value),
         "inputs overwritten": _written_over,

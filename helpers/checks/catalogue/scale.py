@@ -1,4 +1,4 @@
-"""Score and scale: dot products of queries and keys, divided by the root of d_k."""
+"""Score and scale: dot products of queries and keys, divided by the square root of d_k."""
 
 from torch.nn.functional import normalize
 
@@ -25,7 +25,7 @@ def between_coordinates(state):
 
 
 def by(divisor):
-    """Scores divided by something. divisor: takes the state."""
+    """Return a variant that divides the scores. divisor: takes the state."""
     return lambda s: s.scores / divisor(s)
 
 
@@ -33,7 +33,7 @@ by_root = by(lambda s: s.d_k**0.5)
 
 
 def by_count(count):
-    """A count taken for d_k, with its root and without. count: takes the state."""
+    """Return two variants with a count instead of d_k: its square root and the count itself."""
     return by(lambda s: count(s) ** 0.5), by(count)
 
 
@@ -50,7 +50,7 @@ SCORE = Stage(
         "averaged instead of added": lambda s: dot(s) / s.keys.shape[-1],
     },
 )
-# Of queries and keys that are made by matrices.
+# For queries and keys that are made by matrices.
 SCORE_OF_KEYS = SCORE.plus(
     {"queries and keys normalised": ({"score": cosine}, {"score": cosine, "scale": unscaled})}
 )
@@ -67,11 +67,11 @@ SCALE = Stage(
         "scaled after softmax": {"scale": unscaled, "normalise": lambda s: weigh(s) / s.d_k**0.5},
     },
 )
-# Of values with a size of their own.
+# For values whose size can differ from d_k.
 SCALE_BESIDE_VALUES = SCALE.plus(
     {"scaled by the size of a value": by(lambda s: s.values.shape[-1] ** 0.5)}
 )
-# Of keys that are made of words.
+# For keys that are made from words.
 SCALE_OF_KEYS = SCALE_BESIDE_VALUES.plus(
     {"scaled by the size of a word": by(lambda s: s.inputs.shape[-1] ** 0.5)}
 )

@@ -1,4 +1,4 @@
-"""Exp and normalise, which together are softmax: weights from scores."""
+"""Exp and normalise, which together are softmax: they turn scores into weights."""
 
 import math
 
@@ -21,12 +21,12 @@ def global_max(scores, dim=-1):
 
 
 def of_python(scores, dim=-1):
-    """math.exp of each score: it raises OverflowError where torch gives infinity."""
+    """Apply math.exp to each score: it raises OverflowError where torch gives infinity."""
     return scores.detach().clone().apply_(math.exp)
 
 
 def less_column_max(scores, dim=-1):
-    """A maximum of each row, taken from the columns: keepdim=True is missing."""
+    """Subtract the maxima of the rows from the columns, as if keepdim=True were forgotten."""
     return (scores - scores.amax(-1)).exp()
 
 
@@ -34,8 +34,12 @@ def less_maximum_or_0(scores, dim=-1):
     return (scores - scores.amax(dim, keepdim=True).clamp(min=0)).exp()
 
 
+def cut_off(scores, dim=-1, low=None):
+    return scores.clamp(low, 80).exp()
+
+
 def exp_is(variant):
-    """The stage exp with this variant."""
+    """Return a variant of the stage exp; the stage makes a function, which normalise calls."""
     return lambda s: variant
 
 
@@ -43,7 +47,7 @@ def exp_is(variant):
 
 
 def soft(scores, exp=stable, dim=-1):
-    """Softmax with this exp."""
+    """Return softmax of the scores along dim, computed with this exp."""
     exps = exp(scores, dim)
     return exps / exps.sum(dim, keepdim=True)
 
@@ -53,7 +57,7 @@ def weigh(state):
 
 
 def over(*dims):
-    """Softmax along other dimensions."""
+    """Return a variant of normalise: softmax along these dimensions."""
     return lambda s: soft(s.scores, s.exp, dim=dims)
 
 
@@ -76,9 +80,10 @@ EXP = Stage(
             detected(_overflows_as_python_does),
         ),
         "maximum never below 0": exp_is(less_maximum_or_0),
+        "large scores cut off": (exp_is(cut_off), exp_is(lambda x, dim=-1: cut_off(x, low=-80))),
     },
 )
-# Of several rows.
+# For several rows.
 EXP_OF_ROWS = EXP.plus({"the same maximum for every row": exp_is(global_max)})
 
 SOFTMAX = Stage(
@@ -113,12 +118,12 @@ SOFTMAX_OF_ROWS = SOFTMAX.plus(
         "columns divided again": lambda s: divided(weigh(s), dim=-2),
     }
 )
-# Where minus infinity is among the scores, these give infinite sums and NaN, which tell nothing.
+# If some scores are minus infinity, these give infinite sums and NaN, which tell nothing.
 SOFTMAX_OF_MASKED = SOFTMAX_OF_ROWS.less(
     "rows divided by sum",
     "exp missing in the sum",
     "softmax over one number",
     "columns divided again",
 )
-# For what blends with its weights; an answer that gives weights is rounded itself.
+# For pipelines that blend; if weights are the result, "numbers rounded" covers it.
 ROUNDED = {"weights rounded to 2 decimals first": lambda s: weigh(s).round(decimals=2)}

@@ -1,4 +1,4 @@
-"""Attention whole: all its stages, for one query, or for all words of the inputs."""
+"""Complete attention, in all its stages: for one query, or for all words of the inputs."""
 
 from ..pipeline import Pipeline
 from .blend import BLEND, BLEND_OF_ALL, blend
@@ -9,7 +9,7 @@ from .softmax import EXP, EXP_OF_ROWS, ROUNDED, SOFTMAX, SOFTMAX_OF_MASKED, SOFT
 
 
 def of_one_query(takes, project, score, scale):
-    """The context of one query, which project gives as a batch of one."""
+    """Return the Pipeline for one query's context; project gives the query as a batch of one."""
     return Pipeline(
         takes,
         lambda s: s.contexts[0],
@@ -34,7 +34,7 @@ ATTENTION = Pipeline(
     normalise=SOFTMAX_OF_ROWS.plus(ROUNDED),
     blend=BLEND_OF_ALL,
 )
-# More of its mistakes, where every word may look at every word.
+# More mistakes in attention, for exercises in which every word may look at every word.
 IN_FORMULA = {
     "mask": {"causal mask applied": hide(the_future)},
     "blend": {"only the context of journey": lambda s: blend(s)[1]},

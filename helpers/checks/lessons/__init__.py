@@ -1,1 +1,1 @@
-"""The exercises, a file for each lesson. No file imports another one."""
+"""The exercises, one or more files for each lesson. No file imports another."""

@@ -20,7 +20,7 @@ from ..probes import rows, rows_with_temperature, tables
 
 
 def _less(reduced):
-    """exp of scores less something else than their maximum."""
+    """Return exp of the scores minus reduced(scores), instead of minus their maximum."""
     return exp_is(lambda scores, dim=-1: (scores - reduced(scores)).exp())
 
 
@@ -29,7 +29,7 @@ def _base_2(scores, dim=-1):
 
 
 IN_EXP = {
-    # One mistake, because the numbers do not tell what it was that was subtracted.
+    # One mistake, because the numbers do not show what was subtracted.
     "subtracted less than the largest": (
         _less(lambda scores: scores.amin(-1, keepdim=True)),
         _less(lambda scores: scores.mean(-1, keepdim=True)),
@@ -69,12 +69,12 @@ SOFTMAX_ROW = Exercise(
 
 
 def _undivided(normalise):
-    """The temperature comes in later."""
+    """Return a choice in which only normalise uses the temperature."""
     return {"scale": unscaled, "normalise": normalise}
 
 
 def _maximum_as(maximum):
-    """exp of scores less this. maximum: takes their maximum and the temperature."""
+    """Return exp of scores minus maximum(), which takes their maximum and the temperature."""
     return lambda s: lambda scores, dim=-1: (scores - maximum(scores.max(), s.temperature)).exp()
 
 

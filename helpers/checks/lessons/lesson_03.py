@@ -41,7 +41,7 @@ CONTEXT = Exercise(
     "context_vector(inputs, i) -> (d,)",
     "context",
     attention.context_vector,
-    # Wider than the sentence has words: six zeros to add to are too few there.
+    # Words of more numbers than the sentence has words: six zeros to add to are too few here.
     lambda: of_query(Probe("3 words of 7 numbers, i = 1", (exact(3, 7), 1))),
     CONTEXT_PIPELINE,
     variants={
@@ -92,13 +92,13 @@ SELF = Exercise(
 
 
 def _itself(state):
-    """True for the word that asks."""
+    """Return the mask (n,), True for the word that asks."""
     return torch.arange(state.scores.shape[-1]) == state.i
 
 
 def _only(place):
-    """True at one place. place: takes the state; it raises IndexError where there is no such
-    word."""
+    """Return a mask that is True at one place only. place: takes the state. The mask raises
+    IndexError if there is no such word."""
 
     def hidden(state):
         mask = torch.zeros(state.scores.shape[-1], dtype=torch.bool)

@@ -37,7 +37,7 @@ SCALED_PIPELINE = Pipeline(
 
 
 def _score(variant):
-    """Right or wrong in the scale as well: the score is what to look at first."""
+    """Return this score with the right scale and with none: both have the score to fix first."""
     return {"score": variant}, {"score": variant, "scale": unscaled}
 
 
@@ -74,9 +74,9 @@ SCALED = Exercise(
 
 
 def _strong():
-    """Words of which the first two numbers make the scores: after scaling about 1000, -1000 and
-    125. d_k is 16, because then even the fourth root of it, which some take, is exact; and all
-    matrices are 16 x 16, so that a .T does not raise."""
+    """Return words whose first two numbers make the scores: after scaling, about 1000, -1000 and
+    125. d_k is 16, so that even its fourth root, which some take, is exact; and all matrices are
+    16 x 16, so that a .T does not raise."""
     inputs, query, key, value = (
         exact(n, 16, step=s) for n, s in ((4, 5), (16, 3), (16, 7), (16, 5))
     )

@@ -67,12 +67,12 @@ LINEAR = Exercise(
 
 
 def _of_each(weights, wanted):
-    """One weight from each row."""
+    """Return the wanted weight of each row."""
     return weights[torch.arange(len(weights)), wanted]
 
 
 def _wishes():
-    """The last column is wanted by none, so that each wish can be moved by one."""
+    """Return probes in which no row wants the last column, so that each wish can move by one."""
     square, oblong = exact(4, 4, step=3), exact(5, 7, step=7).double()
     return [
         Probe(
@@ -137,7 +137,7 @@ LOSS = Exercise(
 
 
 def _created(*names, draw=torch.rand):
-    """A class that creates its matrices in this order, and draws them like this."""
+    """Return a class that creates its matrices in this order, each by draw(d_in, d_out)."""
 
     class Created(attention.SelfAttention):
         def __init__(self, d_in, d_out):

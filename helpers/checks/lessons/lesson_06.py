@@ -15,7 +15,7 @@ from ..probes import any_size, numbers, seeded, sentence, wide
 
 
 def _weights_of(takes, hidden):
-    """Weights of scores that are given."""
+    """Return a pipeline from given scores to weights."""
     return Pipeline(
         takes,
         "weights",
@@ -29,7 +29,7 @@ def _weights_of(takes, hidden):
 
 
 def _tables():
-    """Scores with d_k."""
+    """Return triples of a label, scores and d_k."""
     W_query, W_key, _ = seeded()
     mixed = numbers("causal_mixed", torch.float64)
     return [
@@ -63,7 +63,7 @@ CAUSAL = Exercise(
 
 
 def outside(state):
-    """What the window hides: the future, and what is too old."""
+    """Return the mask of the window: True for the future, and for words that are too old."""
     return future(state.scores) | past(state.scores, -state.window)
 
 
@@ -72,7 +72,7 @@ def _too_old(state):
 
 
 def _hidden(mask):
-    """mask: takes scores and the window, returns what is hidden."""
+    """Return a variant that hides. mask: takes scores and the window, returns what is hidden."""
     return hide(lambda s: mask(s.scores, s.window))
 
 

@@ -15,7 +15,7 @@ def _losses(chances):
 
 
 def _told(what, chances_of=soft):
-    """What is told of the chances of the next words. what: takes these chances."""
+    """Return an answer: what() of the chances of the words that come next."""
 
     def code(scores, words):
         chances = chances_of(scores)[:-1]
@@ -25,7 +25,7 @@ def _told(what, chances_of=soft):
 
 
 def _at(rows, words_of, what=_losses):
-    """The losses at other places. rows: a slice.  words_of: takes the words."""
+    """Return an answer for different rows (a slice), each with the word that words_of picks."""
 
     def code(scores, words):
         chances, chosen = soft(scores)[rows], words_of(words)

@@ -21,7 +21,7 @@ from ..probes import exact
 
 
 class _Right(attention.CausalAttention):
-    """Without dropout: the exercise comes before it."""
+    """The right class without dropout, which the lesson explains only after this exercise."""
 
     def __init__(self, d_in, d_out, context_length):
         super().__init__(d_in, d_out, context_length, dropout=0.0)
@@ -31,7 +31,7 @@ _SIZES = (4, 5, 7)
 
 
 def _training(cls, inputs, sizes, matrices):
-    """What training says, and how many masks would be trained too."""
+    """Observe what training() does, and how many masks would be trained too."""
     facts = training(cls, inputs, sizes, matrices, biases=True)
     trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
     facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
@@ -47,12 +47,12 @@ def class_probes():
 
     matrices = tuple(drawn(4, 5) for _ in range(3))
     long, short = drawn(2, 7, 4), drawn(2, 3, 4)
-    # The first words of two sentences are long: their scores with themselves, all that they
-    # see, are about 1000 and -1000000.
+    # The first words of two sentences are long: their scores with themselves, the only ones
+    # they see, are about 1000 and -1000000.
     long[0, 0] *= 40
     short[0, 0] *= 1000
     short[1, 1] = 0  # scores of exactly 0
-    # As many sentences as no other size has.
+    # The number of sentences differs from all other sizes.
     short = torch.cat([short, *(short[1:] * by for by in (0.25, 0.5, -0.5, -1))])
     outputs = outputs_like(_Right)
     return [
@@ -90,7 +90,7 @@ def class_probes():
 
 
 def _full_length_works(evidence):
-    """Is it right if the module is made for as many words as there are?"""
+    """Is the answer right if context_length is the number of words in the inputs?"""
     k = evidence.wrong[0]
     inputs, (d_in, d_out, _), matrices = evidence.probes[k].args
     sizes = (d_in, d_out, inputs.shape[-2])
@@ -134,7 +134,7 @@ CAUSAL_CLASS = Exercise(
 
 
 def _repair_probes():
-    """One sentence alone too: there the code to be repaired is right."""
+    """Return the probes and a sentence without a batch, where the code to repair is right."""
     *probes, last = class_probes()
     inputs, *rest = last.args
     alone = replace(last, label="one sentence of 9 words, alone", args=(inputs[0], *rest))

@@ -13,8 +13,8 @@ from ..results import Observed, numbers_of
 
 
 def dropping(fn, weights, p, training, calls=1):
-    """What dropout does, whichever weights are drawn. Enough weights that no share is rounded
-    to another tenth by chance, and no more than a loop can do in time."""
+    """Observe what dropout does, whichever weights are drawn. weights: enough that chance does not
+    round a share to a different tenth, and few enough for a loop to finish in time."""
     before = weights.clone()
     first = numbers_of(fn(weights, p, training)).to(before.dtype)
     facts = Observed({"shape": str(tuple(first.shape))})
@@ -23,16 +23,16 @@ def dropping(fn, weights, p, training, calls=1):
     zero = first == 0
     facts["what is dropped"] = _dropped_together(zero)
     if facts["what is dropped"] == "single weights":
-        facts["share that is dropped"] = _tenth(zero)
+        facts["share dropped"] = _tenth(zero)
     facts["factor of the others"] = _factor(first[~zero] / before[~zero])
     sums, sums_before = first.sum(-1), before.sum(-1)
     facts["each row sums to what it did"] = torch.allclose(sums, sums_before, atol=1e-3)
     if calls == 2:
         second = numbers_of(fn(before.clone(), p, training)) == 0
         facts["two calls drop the same"] = torch.equal(second, zero) and bool(zero.any())
-        # By chance once in a thousand.
+        # By chance, both counts are exactly this share less than once in a thousand times.
         many = {int(second.sum()), int(zero.sum())}
-        facts["every call drops exactly p of all"] = many == {round(p * zero.numel())}
+        facts["each call drops exactly a share p"] = many == {round(p * zero.numel())}
     return facts
 
 
@@ -55,7 +55,7 @@ def _dropped_together(zero):
 
 
 def _in_pairs(zero):
-    """Do neighbours along the last dimension share their fate, from either end of a pair on?"""
+    """Are neighbours along the last dimension dropped in pairs, counted from 0 or from 1?"""
     return any(
         torch.equal(zero[..., k:-1:2], zero[..., k + 1 :: 2][..., : zero[..., k:-1:2].shape[-1]])
         for k in (0, 1)
@@ -67,7 +67,7 @@ def _tenth(which):
 
 
 def _factor(ratios):
-    """The one factor, or "not one for all"."""
+    """Return the factor if it is the same for all; otherwise NaN, or words."""
     if len(ratios) == 0:
         return "none is left"
     if ratios.isnan().any():
@@ -78,7 +78,7 @@ def _factor(ratios):
 
 
 def _many_weights():
-    """40 x 100: rows and columns enough that each is dropped or not by itself."""
+    """Return 40 x 100 weights: enough rows and columns that each is dropped or not by itself."""
     generator = torch.Generator().manual_seed(0)
     return torch.randn(40, 100, generator=generator).softmax(-1)
 
@@ -106,8 +106,8 @@ def _dropping():
 
 
 def _drop(keep, factor, evaluation=lambda weights, p: weights):
-    """Dropout with something else. keep: takes weights and p, returns a mask.  factor: takes
-    p.  evaluation: what it returns then."""
+    """Return a dropout with these parts. keep: takes weights and p, returns a mask.  factor:
+    takes p.  evaluation: takes weights and p, returns the result in evaluation."""
 
     def code(weights, p, training):
         if not training:
@@ -118,7 +118,7 @@ def _drop(keep, factor, evaluation=lambda weights, p: weights):
 
 
 def _keep(weights, p):
-    """A coin for each weight, True with probability 1 - p."""
+    """Toss a coin for each weight, True with probability 1 - p."""
     return torch.rand(weights.shape) >= p
 
 

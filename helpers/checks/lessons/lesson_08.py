@@ -1,4 +1,4 @@
-"""Lesson 08: split, merge, and attention in several heads to be repaired."""
+"""Lesson 08: split, merge, and attention in several heads to repair."""
 
 from ... import attention
 from ..catalogue import multi_head
@@ -10,7 +10,7 @@ from ..probes import exact, wide, words
 
 
 def _different(*shape):
-    """No number twice, and sixteenths, so that most are rounded by rounding to 3 decimals."""
+    """Return different numbers, in sixteenths, so that rounding to 3 decimals changes most."""
     return exact(*shape, step=7, unit=16, period=127)
 
 

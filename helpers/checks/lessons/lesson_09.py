@@ -1,4 +1,4 @@
-"""Lesson 09: the module of several heads."""
+"""Lesson 09: the module with several heads."""
 
 import torch
 
@@ -11,12 +11,12 @@ from ..probes import exact, matrix, wide
 
 
 def _parameters(d_in, d_out, num_heads, qkv_bias):
-    """As a tensor of a whole number, so that it is shown as one."""
+    """Return the count as a tensor of integers, so that it is shown as a whole number."""
     return torch.tensor(attention.head_parameters(d_in, d_out, num_heads, qkv_bias))
 
 
 def _sizes():
-    """No product of some of the sizes is that of others."""
+    """Return probes in which no product of some sizes equals a product of others."""
     return [
         Probe("d_in = 5, d_out = 12, 3 heads, no qkv_bias", (5, 12, 3, False)),
         Probe("d_in = 7, d_out = 44, 4 heads, with qkv_bias", (7, 44, 4, True)),
@@ -26,7 +26,7 @@ def _sizes():
 
 
 def _counted(count):
-    """count: takes d_in, d_out, num_heads and the number of each bias of the projections."""
+    """Return an answer. count: takes d_in, d_out, num_heads and the length of a qkv bias, or 0."""
 
     def code(d_in, d_out, num_heads, qkv_bias):
         return torch.tensor(count(d_in, d_out, num_heads, d_out if qkv_bias else 0))
@@ -75,7 +75,7 @@ COUNTING = Exercise(
 
 
 def _outputs():
-    """No number is 0 or stands twice in a probe; sixteenths, so that rounding shows."""
+    """Return probes without 0 or equal numbers; all are sixteenths, so that rounding shows."""
 
     def full(d_out, step):
         return exact(d_out, d_out, step=step, unit=16, period=211) + 7
@@ -90,7 +90,7 @@ def _outputs():
 
 
 def _off(rows):
-    """Zeros in some rows. rows: takes head, num_heads and head_dim, returns a slice."""
+    """Return an answer that sets rows to 0. rows: from head, num_heads, head_dim to a slice."""
 
     def code(W_out, head, num_heads):
         off = W_out.clone()

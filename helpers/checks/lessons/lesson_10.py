@@ -19,11 +19,11 @@ def _normed(factor, shift):
 
 
 def _mean_so_far(x):
-    """Causal attention with even weights; its values are the words turned by one place."""
+    """Return causal attention with even weights; its values are the words, rolled by one place."""
     return attention.uniform_causal(x.shape[-2]).to(x) @ x.roll(1, dims=-1) + 0.125
 
 
-# norm_1, attention, norm_2 and feed_forward: of any width, and no two do the same.
+# norm_1, attention, norm_2 and feed_forward: they take any width, and no two give the same.
 PARTS = (
     _normed(1, 0.25),
     _mean_so_far,
@@ -43,7 +43,7 @@ def _batches():
 
 
 def _halves(*pairs):
-    """Both halves of a block, in these ways, each a function of x, its norm and its part."""
+    """Return a block for each pair of halves. A half: a function of x, its norm and its part."""
 
     def code(first, second):
         return lambda x, norm_1, attend, norm_2, feed: second(
@@ -54,7 +54,7 @@ def _halves(*pairs):
 
 
 def _wrong(half):
-    """One half or both in this way."""
+    """Return three blocks: with this half twice, or with it as the first or second half."""
     return _halves((half, half), (half, _kept), (_kept, half))
 
 
@@ -67,7 +67,7 @@ def _lost(x, norm, part):
 
 
 def _of_parts(order):
-    """The right block of other parts. order: takes the four, returns four."""
+    """Return the right block with different parts. order: takes the four, returns four."""
     return lambda x, *parts: attention.block(x, *order(*parts))
 
 
@@ -113,7 +113,7 @@ BLOCK = Exercise(
 
 
 def _texts():
-    """Scores in no order: of rows that rise alike, all ways to pair words have the same mean."""
+    """Return probes with scores in no order: if rows rise alike, all pairings have one mean."""
 
     def probe(label, words, v, up=0.0):
         draws, words = torch.Generator().manual_seed(1), torch.tensor(words)
@@ -132,12 +132,12 @@ def _texts():
 
 
 def _of_each(one):
-    """The same for each text of a batch, with other numbers."""
+    """Return a function for wide() that makes a batch of these, with different numbers in each."""
     return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
 
 
 def _losses(scores, words, chances_of=soft):
-    """scores (b, n, v) of the words (b, n), after any shift -> (b, n)."""
+    """Return the losses (b, n) of words (b, n) that are aligned with their scores (b, n, v)."""
     return -chances_of(scores).gather(-1, words[..., None])[..., 0].log()
 
 
@@ -145,12 +145,12 @@ ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
 
 
 def _paired(row=BUT_LAST, word=BUT_FIRST, then=torch.mean):
-    """The losses of pairs. row, word: slices of the positions.  then: what is made of them."""
+    """Return an answer. row, word: slices of positions to pair.  then: takes their losses."""
     return lambda scores, words: then(_losses(scores[:, row], words[:, word]))
 
 
 def _by(chances_of):
-    """Chances made in another way."""
+    """Return an answer whose chances are made in this way."""
     return lambda scores, words: _losses(scores[:, :-1], words[:, 1:], chances_of).mean()
 
 
@@ -221,12 +221,12 @@ def _after_texts():
 
 
 def _of(rows):
-    """The chances of other rows. rows: takes all scores."""
+    """Return an answer with the chances of different rows. rows: takes all scores."""
     return lambda scores, temperature: soft(rows(scores) / temperature)
 
 
 def _last(what):
-    """what: takes the last row (v,) and the temperature."""
+    """Return an answer. what: takes the last row (v,) and the temperature."""
     return lambda scores, temperature: what(scores[-1], temperature)
 
 

@@ -13,12 +13,12 @@ ALL = slice(None)
 
 
 def _sentences(weights):
-    """The numbers of the sentences, (b,)."""
+    """Return the indices of the sentences, (b,)."""
     return torch.arange(len(weights))
 
 
 def _batch(n, dtype=torch.float32, **positions):
-    """A probe of weights (b, n, n), and these positions of words in the b sentences."""
+    """Return a Probe of weights (b, n, n) and these positions of words in the b sentences."""
     b = len(next(iter(positions.values())))
     weights = torch.rand(b, n, n, generator=torch.Generator().manual_seed(b), dtype=dtype)
     said = ", ".join(f"{name} {' '.join(map(str, at))}" for name, at in positions.items())
@@ -29,8 +29,8 @@ def _batch(n, dtype=torch.float32, **positions):
 
 
 def _read(place, then=lambda found: found):
-    """What stands at another place. place: takes the numbers of the sentences, the queries and
-    the keys, (b,) each, returns an index.  then: what is made of it."""
+    """Return an answer that reads weights at this place. place: takes the indices of the sentences,
+    the queries and the keys, (b,) each, returns an index.  then: takes what was read."""
     return lambda weights, queries, keys: then(weights[place(_sentences(weights), queries, keys)])
 
 
@@ -38,7 +38,7 @@ BETWEEN = Exercise(
     "weight_between(weights, queries, keys) -> (b,)",
     "scores",
     attention.weight_between,
-    # No word stands at the same position in two sentences, none at the end, where one more raises.
+    # Positions differ between sentences, and none is the last, where one more would raise.
     lambda: [
         _batch(6, queries=[4, 3, 2], keys=[1, 2, 0]),
         _batch(5, torch.float64, queries=[3, 1], keys=[0, 3]),
@@ -74,7 +74,7 @@ BETWEEN = Exercise(
 
 
 def _write(new):
-    """Other numbers at the two places. new: takes the two weights that stand there, returns two."""
+    """Return an answer that writes at the two places. new: takes the two weights, returns two."""
 
     def code(weights, queries, first, second):
         changed, k = weights.clone(), _sentences(weights)
@@ -86,8 +86,8 @@ def _write(new):
 
 
 def _swap(places):
-    """What stands at two other places is exchanged. places: takes the numbers of the sentences,
-    the queries and the two positions, (b,) each, returns two indices."""
+    """Return an answer that swaps the weights at these places. places: takes the indices of the
+    sentences, the queries and the two positions, (b,) each, returns two indices."""
 
     def code(weights, *positions):
         changed = weights.clone()
@@ -99,7 +99,7 @@ def _swap(places):
 
 
 def _swap_at(change):
-    """The right exchange at other positions. change: takes the three, returns three."""
+    """Return the right exchange at different positions. change: takes the three, returns three."""
     return lambda weights, *positions: attention.exchange(weights, *change(*positions))
 
 
@@ -147,8 +147,8 @@ EXCHANGE = Exercise(
 
 
 def _erased(at, then=divided):
-    """Weights that are 0 somewhere else. at: takes the numbers of the sentences, the queries and
-    the keys, (b,) each, returns an index.  then: what is made of all weights."""
+    """Return an answer that writes 0 at this place. at: takes the indices of the sentences, the
+    queries and the keys, (b,) each, returns an index.  then: takes all the changed weights."""
 
     def code(weights, queries, keys):
         changed = weights.clone()

@@ -12,17 +12,17 @@ from ..probes import places, wide
 
 
 def _looks(n, diagonal=0):
-    """(n, n): 1 where a word looks, else 0; up to the main diagonal or another one."""
+    """Return (n, n): 1 where a word looks, else 0; by default up to the main diagonal."""
     return torch.ones(n, n).tril(diagonal)
 
 
 def _by(count, diagonal=0):
-    """Where words look, divided by a count. count: takes the numbers of the rows, (n, 1), and n."""
+    """Return an answer: _looks() divided by a count. count: takes the row indices (n, 1), and n."""
     return lambda n: _looks(n, diagonal) / count(torch.arange(n)[:, None], n)
 
 
 def _scores(n, hidden=-torch.inf):
-    """Equal scores, with this number for what comes later."""
+    """Return equal scores, (n, n), with this number for later words."""
     return torch.zeros(n, n).masked_fill(_looks(n) == 0, hidden)
 
 
@@ -68,9 +68,9 @@ UNIFORM = Exercise(
 # --- look_back ---
 
 
-# One word three times; a word right after itself, and the number 0; no copies at all.
+# A word three times; a word right after itself, and word 0; no copies at all; a single word.
 TEXTS = [5, 2, 5, 5, 7, 2], [4, 0, 9, 4, 0, 0, 4, 8, 9], [3, 1, 0, 2], [6]
-# All alike for who has room for so many words only.
+# For code with room for only so many words, some of these are the same word.
 FAR_APART = [3, *(3 + room for room in (32, 50, 64, 100, 128, 256, 1000, 1024, 10_000)), 3]
 
 
@@ -80,9 +80,9 @@ def _looking(
     found=lambda j, i, words: j + 1,
     new=lambda i, n: -1,
 ):
-    """look_back with something else, for word i of n. where: may position j have a copy?
-    chosen: which of the copies.  found: takes its position, i and all words.  new: what is
-    returned without a copy."""
+    """Return a look_back with these parts, for word i of n. where: may position j be a copy?
+    chosen: the index of the copy to use.  found: takes its position, i and all words, returns
+    the result.  new: takes i and n, returns the result without a copy."""
 
     def code(words):
         words, positions = words.tolist(), []

@@ -10,7 +10,7 @@ from ..probes import exact, matrix, shares, wide
 
 
 def _sentence(n, d, query, key, dtype=torch.float32):
-    """A probe: weights that sum to 1, none of them 0, and the values of two sentences."""
+    """Return a Probe: weights that sum to 1, none of them 0, and the values of two sentences."""
     weights = exact(n, n, step=7).softmax(-1)
     values, others = exact(n, d), exact(n, d, step=3, period=11)
     given = (x.to(dtype) for x in (weights, values, others))
@@ -19,8 +19,8 @@ def _sentence(n, d, query, key, dtype=torch.float32):
 
 
 def _row(new):
-    """Contexts with something else in the row of the query. new: takes the five arguments, returns
-    what is added there."""
+    """Return an answer that adds to the query's row of the contexts. new: takes the five arguments,
+    returns what is added."""
 
     def code(weights, values, others, query, key):
         contexts = weights @ values
@@ -31,7 +31,7 @@ def _row(new):
 
 
 def _overwritten(new):
-    """Contexts with a new row of the query, and nothing of the old one."""
+    """Return an answer that replaces the query's row of the contexts by new()."""
 
     def code(weights, values, others, query, key):
         contexts = weights @ values
@@ -42,7 +42,7 @@ def _overwritten(new):
 
 
 def _at(change):
-    """The right answer at other positions. change: takes query and key, returns both."""
+    """Return the right answer at different positions. change: takes query and key, returns both."""
     return lambda w, v, o, query, key: attention.interchange(w, v, o, *change(query, key))
 
 
@@ -56,7 +56,7 @@ INTERCHANGE = Exercise(
     "interchange(weights, values, others, query, key) -> (n, d)",
     "values",
     attention.interchange,
-    # Never the last word: where one more is taken, there is one.
+    # Never the last word, so that an answer that goes one too far still finds a word.
     lambda: [
         _sentence(6, 3, 4, 1),
         _sentence(5, 2, 1, 3, torch.float64),

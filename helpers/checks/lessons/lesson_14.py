@@ -14,14 +14,14 @@ from ..probes import any_size, exact, matrix, scoring, sentence, wide, words
 
 
 def _step():
-    """The query of step, and all keys and values, as the lesson makes them."""
+    """Return the query of *step*, and all keys and values, as the lesson makes them."""
     generator = torch.Generator().manual_seed(19)
     queries, keys, values = (sentence() @ torch.randn(3, 2, generator=generator) for _ in "QKV")
     return queries[-1], keys, values
 
 
 def _far_below():
-    """The last block is so far below that exp of the difference overflows."""
+    """Return arguments whose last block is so far below that exp of the difference overflows."""
     query, keys, values = exact(3, step=7) * 4, exact(11, 3, step=5) * 4, exact(11, 5, step=3) * 4
     keys[8:] -= 1000 * query
     return query.double(), keys.double(), values.double()
@@ -64,11 +64,11 @@ def _grown(old, new):
 
 
 def _in_blocks(old_sum=_shrunk, old_blend=_shrunk, top=torch.maximum, divided_at_once=False):
-    """Weights, collected block by block.
+    """Return a variant of normalise that collects the weights block by block.
 
-    old_sum, old_blend: take the old maximum and the new one, return the factor of what was
+    old_sum, old_blend: take the old maximum and the new one, return the factor for what was
     collected before.  top: takes the old maximum and that of the block, returns the new one.
-    divided_at_once: divided after every block.
+    divided_at_once: divide after every block, not once at the end?
     """
 
     def normalise(state):
@@ -88,8 +88,8 @@ def _in_blocks(old_sum=_shrunk, old_blend=_shrunk, top=torch.maximum, divided_at
 
 
 def _each_alone(share):
-    """Softmax of each block by itself. share: takes a block, the count of blocks and that of
-    words, returns what the block counts."""
+    """Return a variant of normalise: softmax of each block by itself, times a share. share: takes
+    a block, the number of blocks and the number of words."""
 
     def normalise(state):
         blocks, words = state.scores.split(state.block_size, dim=-1), state.scores.shape[-1]
@@ -100,7 +100,7 @@ def _each_alone(share):
 
 
 def _hide_places(hidden):
-    """hidden: takes the places of words, their count and the size of a block."""
+    """Return a variant of mask. hidden: takes positions (n,), n and the size of a block."""
 
     def mask(state):
         n = state.scores.shape[-1]
@@ -158,7 +158,7 @@ BLOCKS = Exercise(
 
 
 def _collected(query, keys, values, block_size):
-    """Of each block by itself: its maximum, its sum and its blend."""
+    """Return the maxima (m,), sums (m,) and blends (m, d_v) of the m blocks, each by itself."""
     scores = attention.scaled_scores(query[None], keys)[0]
     found = []
     for row, rows in zip(scores.split(block_size), values.split(block_size), strict=True):
@@ -184,7 +184,7 @@ def _several_blocks():
 
 
 def _merged(of_sums, of_blends=None):
-    """of_sums, of_blends: take the maxima, return the factors."""
+    """Return an answer. of_sums, of_blends: take the maxima, return factors for the blocks."""
 
     def code(maxima, sums, blends):
         return (of_blends or of_sums)(maxima) @ blends / (of_sums(maxima) @ sums)
@@ -205,7 +205,7 @@ def _large(maxima):
 
 
 def _means(sums, blends):
-    """What each block gives by itself."""
+    """Return the context of each block by itself."""
     return blends / sums[:, None]
 
 
@@ -228,7 +228,7 @@ MERGE = Exercise(
         "each block normalised by itself": (
             lambda maxima, sums, blends: _means(sums, blends).mean(0)
         ),
-        "sums of the blocks not used": (
+        "blocks weighted by their maxima only": (
             lambda maxima, sums, blends: torch.softmax(maxima, dim=0) @ _means(sums, blends)
         ),
         "only the block with the largest score": (

@@ -19,13 +19,13 @@ SIZES = ("n", "layers", "num_kv_heads", "head_dim", "bytes_per_number", "batch")
 
 
 def _bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    """As a tensor of a whole number, so that it is shown as one."""
+    """Return the bytes as a tensor of integers, so that they are shown as a whole number."""
     sizes = n, layers, num_kv_heads, head_dim, bytes_per_number, batch
     return torch.tensor(attention.cache_bytes(*sizes))
 
 
 def _models():
-    """No two of the sizes have a factor in common, but for the bytes."""
+    """Return probes in which no two sizes have a common factor, except bytes_per_number."""
     return [
         Probe("7 words, 3 layers, 5 heads of 11, 4 bytes, batch of 13", (7, 3, 5, 11, 4, 13)),
         Probe("9 words, 5 layers, 1 head of 7, 2 bytes, batch of 1", (9, 5, 1, 7, 2, 1)),
@@ -34,7 +34,7 @@ def _models():
 
 
 def times(factor):
-    """One factor too many. factor: a number, or the name of a size."""
+    """Return an answer with one factor too many. factor: a number, or the name of a size."""
 
     def code(*sizes):
         known = dict(zip(SIZES, sizes, strict=True))
@@ -44,7 +44,7 @@ def times(factor):
 
 
 def without(size):
-    """This size is missing."""
+    """Return an answer that leaves out this size."""
     return lambda *sizes: attention.cache_bytes(*sizes) / sizes[SIZES.index(size)]
 
 
@@ -84,7 +84,7 @@ CACHE = Exercise(
 
 
 def _new_word():
-    """query, key and value of the last word of the sentence, keys and values of the others."""
+    """Return query, key and value of the sentence's last word, keys and values of the others."""
     queries, keys, values = (sentence() @ W for W in seeded())
     return queries[-1], keys[-1], values[-1], keys[:-1], values[:-1]
 
@@ -95,12 +95,12 @@ def _wide_values():
 
 
 def _then_new(query, keys, values):
-    """The last of the words is the new one."""
+    """Return the arguments of next_context, in which the last word is the new one."""
     return query, keys[-1], values[-1], keys[:-1], values[:-1]
 
 
 def _own_key(sizes, step):
-    """The query, longer: the word that asks has the largest score."""
+    """Return the query, made longer, as its own key, so that its score is the largest."""
     return matrix("d_k")(sizes, 3) * sizes["far"] ** 1.5
 
 
@@ -125,7 +125,7 @@ def _with_new(query, key, value, keys, values):
 
 
 def _taking(change=lambda query, keys, values: (query, keys, values)):
-    """change: takes the right query, keys and values, the new word last; returns those taken."""
+    """Return a variant of project. change: takes query, keys, values (new word last), returns 3."""
 
     def project(state):
         args = state.query, state.key, state.value, state.keys, state.values
@@ -136,7 +136,7 @@ def _taking(change=lambda query, keys, values: (query, keys, values)):
 
 
 def _cut(rows, place):
-    """Without the row at this place; the new word stays where it is alone."""
+    """Leave out the row at this place, unless the new word is the only one."""
     place %= len(rows)
     return torch.cat([rows[:place], rows[place + 1 :]]) if len(rows) > 1 else rows
 
@@ -194,13 +194,13 @@ NEXT = Exercise(
 
 
 def _sees(cached, new, diagonal=0):
-    """(new, cached + new) of bool: the cache, and the new words up to the main diagonal or
-    another one."""
+    """Return (new, cached + new) of bool: True for the cache, and for the new words up to their
+    main diagonal, or a different one."""
     return torch.ones(new, cached + new, dtype=torch.bool).tril(cached + diagonal)
 
 
 def _blocks(cache, among_new):
-    """Side by side. cache: takes sizes, makes its columns.  among_new: those of the new words."""
+    """Return a mask of two parts, side by side. cache, among_new: take sizes, make the columns."""
     return lambda cached, new: torch.cat([cache(new, cached), among_new(new, new)], dim=1).bool()
 
 
