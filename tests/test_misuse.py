@@ -345,7 +345,7 @@ class Mine(nn.Module):
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "`e` is right so far",
+            "`e` holds right numbers: what should happen to it next?",
         ),
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
         ("scores", "def mine(x, k): return x @ x[k] ** 2 + query[1] ** 3", "not `query`: a name"),

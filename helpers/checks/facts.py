@@ -33,8 +33,8 @@ def _last(evidence, k):
     advice = only_arguments(evidence.answer)
     if not advice and (names := right_steps(evidence, k)[-2:]):
         said = " and ".join(f"`{name}`" for name in names)
-        said += " is right so far" if len(names) == 1 else " are right so far"
-        advice = f"{said}: look at what your code does after that."
+        holds, them = ("holds", "it") if len(names) == 1 else ("hold", "them")
+        advice = f"{said} {holds} right numbers: what should happen to {them} next?"
     yield from where(evidence, advice)
     by_hand = "work out one of these numbers by hand, and check each step against your code."
     yield Fact("the numbers are wrong.", advice or by_hand)

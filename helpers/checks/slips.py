@@ -118,7 +118,10 @@ def _in_the_table(*kinds):
                     holds = {}
                     if _fits(pattern, old, holds):
                         pairs = [(n, holds.get(n.id, n)) for n in _all(new, ast.Name)]
-                        yield _for(entry["what"], old, _changed(new, pairs))
+                        made = _changed(new, pairs)
+                        if hasattr(old, "ctx") and hasattr(made, "ctx"):
+                            made.ctx = old.ctx  # where it is written to
+                        yield _for(entry["what"], old, made)
 
     return slip
 

@@ -111,6 +111,8 @@ SWITCHING = Exercise(
         "columns instead of rows": lambda W, head, num_heads: _its_rows(W.T, head, num_heads).T,
         "other heads switched off": lambda W, head, num_heads: W - _its_rows(W, head, num_heads),
         "heads counted from 1": _off(lambda k, h, d: slice(max(0, k * d - d), k * d)),
+        "rows begin at head": _off(lambda k, h, d: slice(k, k + d)),
+        "only a square block": _off(lambda k, h, d: (slice(k * d, k * d + d),) * 2),
         "one row only": _off(lambda k, h, d: slice(k, k + 1)),
         "rows taken in turn": _off(lambda k, h, d: slice(k, None, h)),
         "later heads switched off too": _off(lambda k, h, d: slice(k * d, None)),

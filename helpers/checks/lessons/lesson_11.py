@@ -169,6 +169,20 @@ def _softmax_of_the_row(weights, queries, keys):
     return changed
 
 
+def _shared(without):
+    """Return an answer that adds equal parts of the weight. without: 1 if not to itself."""
+
+    def code(weights, queries, keys):
+        k = _sentences(weights)
+        part = weights[k, queries, keys] / (weights.shape[-1] - without)
+        changed = weights.clone()
+        changed[k, queries] += part[:, None]
+        changed[k, queries, keys] = part * (1 - without)
+        return changed
+
+    return code
+
+
 ERASE = Exercise(
     "erase(weights, queries, keys) -> (b, n, n)",
     "weights",
@@ -181,7 +195,8 @@ ERASE = Exercise(
     ],
     mistakes={
         "not divided by the sum": _erased(_here, lambda changed: changed),
-        "softmax twice": _softmax_of_the_row,
+        "softmax twice": (_softmax_of_the_row, _erased(_here, lambda changed: changed.softmax(-1))),
+        "shared out equally": (_shared(0), _shared(1)),
         "erased in every row": _erased(lambda k, i, j: (k, ALL, j)),
         "every sentence with every pair": _erased(lambda k, i, j: (ALL, i, j)),
         "query and key swapped": _erased(lambda k, i, j: (k, j, i)),

@@ -63,6 +63,16 @@ def _grown(old, new):
     return (new - old).exp()
 
 
+def _gone(old, new):
+    """The old maximum is still minus infinity."""
+    return 0.0
+
+
+def _from_0(old, new):
+    """The old maximum is still 0."""
+    return (-new).exp()
+
+
 def _in_blocks(old_sum=_shrunk, old_blend=_shrunk, top=torch.maximum, divided_at_once=False):
     """Return a variant of normalise that collects the weights block by block.
 
@@ -148,6 +158,10 @@ BLOCKS = Exercise(
                 _each_alone(lambda block, count, n: block.shape[-1] / n),
             ),
             "divided after every block": _in_blocks(divided_at_once=True),
+            "maximum never updated": (
+                _in_blocks(_gone, _gone, top=lambda old, new: new),
+                _in_blocks(_from_0, _from_0, top=lambda old, new: new.clamp(min=0)),
+            ),
         },
     },
     names={
