@@ -325,7 +325,7 @@ def test_a_verdict_is_announced_with_its_numbers_in_a_table(views):
     expect(verdict).to_contain_text("✘ softmax: softmax twice.")
     expect(verdict).to_contain_text("Your function printed:")
     expect(verdict).to_contain_text("<b>seen</b> long")
-    expect(verdict.locator("table caption")).to_contain_text("On the scores of journey")
+    expect(verdict.locator("table caption")).to_contain_text('On the scores of "journey"')
     assert verdict.locator("tr > th[scope=row]").all_text_contents() == ["yours", "right"]
     expect(verdict.locator("td")).to_have_count(6)
     assert not output.first.evaluate("e => e.scrollWidth > e.clientWidth + 1")

@@ -225,7 +225,7 @@ def mine(scores):
 @pytest.mark.parametrize(
     "exercise, code, old, new, words",
     [
-        ("scores", LOOP, "] += inputs", "] = inputs", "= keeps only the last round; += adds up"),
+        ("scores", LOOP, "] += inputs", "] = inputs", "= keeps only the last term; += adds up"),
         ("scores", LOOP, "    return", "        return", "Write `return out` after the loop"),
         ("scores", LOOP, "return out", "print(out)", "End with `return out`"),
         ("scores", LOOP, "return out", "out", "nothing is returned"),

@@ -118,7 +118,7 @@ def test_a_verdict_has_three_parts_in_order_and_one_small_table(name, code):
 def test_an_argument_that_was_changed_is_the_one_table():
     said = check("self_attention", changes).said
     assert [row[0] for row in said.table.rows] == ["before", "after"]
-    assert said.why[-1] == "Its result there is also wrong."
+    assert said.why[-1] == "Your result is also wrong."
 
 
 def test_more_than_one_mistake_is_told_one_at_a_time_with_the_number_of_the_others():
@@ -155,7 +155,7 @@ def test_what_a_student_prints_or_raises_is_never_markup():
 def test_numbers_are_a_table_with_a_caption_and_a_name_for_every_row():
     tried = check("softmax", twice)
     markup = verdict.as_html(tried.said, tried.passed)
-    assert re.search(r"<caption[^>]*>On the scores of journey, from entry \[0\]:</caption>", markup)
+    assert re.search(r"<caption[^>]*>On the scores of .*journey.*, from entry \[0\]:<", markup)
     assert re.findall(r'<th scope="row"[^>]*>(.*?)</th>', markup) == ["yours", "right"]
     assert re.findall(r"<td[^>]*>(.*?)</td>", markup)[:3] == ["0.1618", "0.1787", "0.1779"]
 

@@ -34,7 +34,7 @@ def of_shapes(mine, right):
         yield Fact("rows and columns are swapped.", "return the transpose of your result.")
     for dim in range(mine.dim()):
         if close(mine.sum(dim), right):
-            advice = f"add up along dimension {dim} of what you return."
+            advice = f"sum what you return over dimension {dim}."
             yield Fact("a sum is missing.", advice)
         for j in range(mine.shape[dim]):
             if close(mine.select(dim, j), right):
@@ -56,6 +56,9 @@ def size_to_look_for(evidence, k):
     if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
         return "take sizes from the arguments: your result has this shape whatever they are."
     mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
+    numbers = evidence.mine[k].numbers, evidence.right[k].numbers
+    if close(*(x.double().flatten() for x in numbers)):
+        return "arrange these numbers in the shape that is asked for, with reshape for instance."
     if len(mine) != len(right):
         step = "should add up or pick a part" if len(mine) > len(right) else "loses one"
         asked = f"{len(right)} dimension{'s' * (len(right) != 1)}"
@@ -170,7 +173,8 @@ def where(evidence, advice):
             good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
             what = "entry" if near.dim() == 1 else ("row", "column")[dim]
             fact = f"only some numbers are right. The first wrong {what}{of} is {bad[0]}."
-            why = f"Right: {what} {_listed(good)}. Wrong: {what} {_listed(bad)}."
+            many = "entries" if what == "entry" else f"{what}s"
+            why = f"Right {many}: {_listed(good)}. Wrong {many}: {_listed(bad)}."
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
             yield Fact(fact, advice or by_hand, why)
             return

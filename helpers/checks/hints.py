@@ -58,7 +58,7 @@ def _meant(error, evidence):
         return ""
     near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
     if near:
-        return f"did you mean `{near[0]}`? `{name}` is not defined there."
+        return f"perhaps `{near[0]}`: `{name}` is not defined."
     plain = not evidence.exercise.is_class and name not in ("self", "inf")
     if isinstance(error, NameError) and plain:
         return f"`{name}` is not defined: compute it from the arguments, {evidence.exercise.takes}."

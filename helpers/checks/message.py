@@ -134,7 +134,7 @@ def _evidence(evidence, k):
     if table is None:
         return sentence, numbers
     # One table is enough: the argument's, because that may have caused what else is wrong.
-    return said or "Its result there is also wrong.", table
+    return said or "Your result is also wrong.", table
 
 
 def difference(label, mine, right):

@@ -37,7 +37,7 @@ ATTENTION = Pipeline(
 # More mistakes in attention, for exercises in which every word may look at every word.
 IN_FORMULA = {
     "mask": {"causal mask applied": hide(the_future)},
-    "blend": {"only the context of journey": lambda s: blend(s)[1]},
+    "blend": {"only the context of one word": lambda s: blend(s)[1]},
 }
 CAUSAL_ATTENTION = ATTENTION.replace(
     {"mask": CAUSAL_MASK, "normalise": SOFTMAX_OF_MASKED.plus(ROUNDED)}, hidden=the_future

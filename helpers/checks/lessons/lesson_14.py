@@ -37,7 +37,7 @@ def _growing():
 
 def _texts_in_blocks():
     return [
-        Probe("the query of step, blocks of 4 words", (*_step(), 4)),
+        Probe('the query of "step", blocks of 4 words', (*_step(), 4)),
         Probe("11 words, blocks of 4", (*_far_below(), 4)),
         Probe("5 words, scores growing from -9000 to 9000, blocks of 2", (*_growing(), 2)),
         Probe(
@@ -183,7 +183,7 @@ def _collected(query, keys, values, block_size):
 
 def _several_blocks():
     return [
-        Probe("the 3 blocks of the row of step", _collected(*_step(), 2)),
+        Probe('the 3 blocks of the row of "step"', _collected(*_step(), 2)),
         Probe("3 blocks with maxima from -9000 to 9000", _collected(*_growing(), 2)),
         Probe(
             "2 blocks with maxima near -1000",

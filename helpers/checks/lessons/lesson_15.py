@@ -106,7 +106,7 @@ def _own_key(sizes, step):
 
 def _caches():
     return [
-        Probe("step, with the 5 words before it", _new_word()),
+        Probe('"step", with the 5 words before it', _new_word()),
         Probe("a cache of 40 words, keys of 3 numbers, values of 5", _wide_values()),
         Probe(
             "a cache of 3 words with scores near 1000 and -1000",
