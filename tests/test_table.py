@@ -117,7 +117,7 @@ def test_answers_without_a_name_stand_together_until_a_teacher_names_them(told):
     assert re.fullmatch(r"  softmax [0-9a-f]{8}, 1 student: by_half: .*", lines[first + 1])
     # Equal errors have many causes, so they get nothing that a teacher could name.
     assert lines[first + 2] == "  softmax, 2 students: raises, raises_too: it raised IndexError."
-    print_of = r"  (softmax [0-9a-f]{8}), 2 students: by_size, by_size_too: the numbers are wrong\."
+    print_of = r"  (softmax [0-9a-f]{8}), 2 students: by_size, by_size_too: divided by the sum\."
     name = re.fullmatch(print_of, lines[first])[1]
     text = '["sizes"]\nwhy = "You took the sizes."\ntry = "Take exp."\n'
     told(f'{text}answers = ["{name}"]\n')

@@ -54,13 +54,15 @@ def _would_show(evidence, found, mistake):
 
 
 def partly_established(evidence):
-    """Return a mistake that gives exactly what was seen on two wrong probes or more, the first one
-    among them, and the probes on which the answer is wrong differently; None if none does."""
+    """Return a mistake that gives exactly what was seen on the first wrong probe and two more, and
+    the probes on which the answer is wrong differently; None if none does. One more is enough if
+    the others raise, or give NaN."""
     case, wrong = _Case(evidence), evidence.wrong
     numbers = evidence.mine[wrong[0]].numbers
     if numbers is None or not numbers.isfinite().all():
         return None
     found = None, wrong[1:]
+    failed = [k for k in wrong if evidence.mine[k].numbers is None or evidence.mine[k].has_nan]
     for mistake in evidence.exercise.all_mistakes:
         if evidence.contradicts(mistake):
             continue
@@ -68,7 +70,8 @@ def partly_established(evidence):
             if same(evidence.mine[wrong[0]], case.given(code, wrong[0])):
                 other = [k for k in case.order if not same(evidence.mine[k], case.given(code, k))]
                 # Where the answer is right, this mistake would show.
-                if set(other) <= set(wrong) and len(other) < len(found[1]):
+                enough = len(other) < len(wrong) - 2 or set(other) <= set(failed)
+                if set(other) <= set(wrong) and enough and len(other) < len(found[1]):
                     found = mistake, other
     return found if found[0] else None
 

@@ -56,8 +56,8 @@ def size_to_look_for(evidence, k):
     if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
         return "take sizes from the arguments: your result has this shape whatever they are."
     mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
-    numbers = evidence.mine[k].numbers, evidence.right[k].numbers
-    if close(*(x.double().flatten() for x in numbers)):
+    pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in given]
+    if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
         return "arrange these numbers in the shape that is asked for, with reshape for instance."
     if len(mine) != len(right):
         step = "should add up or pick a part" if len(mine) > len(right) else "loses one"

@@ -31,6 +31,9 @@ def fact_of(evidence):
 def _last(evidence, k):
     """Where should the student look, when nothing else is known?"""
     advice = only_arguments(evidence.answer)
+    if not advice and evidence.only_first:
+        first = evidence.probes[0].label
+        advice = f"find what your code takes for granted: it is true of {first}, but not here."
     if not advice and (names := right_steps(evidence, k)[-2:]):
         said = " and ".join(f"`{name}`" for name in names)
         holds, them = ("holds", "it") if len(names) == 1 else ("hold", "them")
@@ -45,7 +48,9 @@ def _partly(evidence):
     if found := partly_established(evidence):
         mistake, (other, *_) = found
         text = text_of(mistake, evidence.exercise.texts or evidence.exercise.name)
-        rest = f"On {evidence.probes[other].label}, your answer is wrong in a different way."
+        error = evidence.mine[other].outcome.error
+        rest = f"it raised {type(error).__name__}." if error else "that is not all that is wrong."
+        rest = f"On {evidence.probes[other].label}, {rest}"
         yield Fact(f"{mistake.name}.", text.advice, f"{text.why} {rest}".strip())
 
 

@@ -168,6 +168,11 @@ def _start_outside_the_loop(tree, evidence):
                 at = _said(within).replace(" …", "")
                 advice = f"write {_said(start)} as the first line inside {at}."
                 yield "each round carries on from where the last one ended.", advice, [(body, new)]
+        for start in (x for x in loop.body if isinstance(x, ast.Assign)):
+            rest = [x for x in loop.body if x is not start] or [ast.Pass()]
+            new = [*body[:k], start, _changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
+            advice = f"write {_said(start)} before the loop."
+            yield "each round starts from the beginning.", advice, [(body, new)]
 
 
 def _kept_between_calls(tree, evidence):

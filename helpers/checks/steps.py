@@ -55,4 +55,7 @@ def right_steps(evidence, k):
         return len(x.unique()) > 2 and not any(torch.isin(x, y).all() for y in given)
 
     shown = [(k, x.double().squeeze()) for k, x in mine.items() if x.is_floating_point()]
-    return [name for name, x in shown if tells(x) and any(close(x, y) for y in right)]
+    # Numbers that two variables hold are hardly right for both.
+    twice = {a for a, x in shown for b, y in shown if a != b and close(x, y)}
+    known = [(name, x) for name, x in shown if name not in twice and tells(x)]
+    return [name for name, x in known if any(close(x, y) for y in right)]

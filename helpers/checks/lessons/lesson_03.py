@@ -122,6 +122,7 @@ OTHERS = Exercise(
         **OF_ONE_WORD,
         "mask": {
             "hid the wrong word": (
+                hide(lambda s: s.scores == s.scores.amax(-1, keepdim=True)),
                 hide(_only(lambda s: s.i + 1)),
                 hide(_only(lambda s: s.i - 1)),
                 hide(_only(lambda s: 0)),

@@ -68,6 +68,9 @@ LOSSES = Exercise(
         "every row with every next word": lambda scores, words: _losses(
             soft(scores)[:-1, words[1:]]
         ),
+        "only words of the text are possible": lambda scores, words: _losses(
+            soft(scores[:-1, words[1:]]).diagonal()
+        ),
         "no logarithm": (_told(lambda chances: chances), _told(lambda chances: -chances)),
         "minus forgotten": _told(torch.log),
         "wrong base of the logarithm": (

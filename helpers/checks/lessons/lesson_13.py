@@ -90,6 +90,9 @@ INTERCHANGE = Exercise(
         ),
         "only the context of the query": lambda *args: attention.interchange(*args)[args[3]],
         "nothing swapped": lambda w, v, o, q, k: w @ v,
-        "weights transposed": lambda w, v, o, q, k: attention.interchange(w.T, v, o, q, k),
+        "weights transposed": (
+            lambda w, v, o, q, k: attention.interchange(w.T, v, o, q, k),
+            _row(lambda w, v, o, q, k: w[k, q] * (o[k] - v[k])),
+        ),
     },
 )

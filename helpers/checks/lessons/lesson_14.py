@@ -64,7 +64,6 @@ def _grown(old, new):
 
 
 def _gone(old, new):
-    """The old maximum is still minus infinity."""
     return 0.0
 
 
@@ -158,9 +157,9 @@ BLOCKS = Exercise(
                 _each_alone(lambda block, count, n: block.shape[-1] / n),
             ),
             "divided after every block": _in_blocks(divided_at_once=True),
-            "maximum never updated": (
-                _in_blocks(_gone, _gone, top=lambda old, new: new),
-                _in_blocks(_from_0, _from_0, top=lambda old, new: new.clamp(min=0)),
+            "only the last block counts": _in_blocks(_gone, _gone, top=lambda old, new: new),
+            "maximum never updated": _in_blocks(
+                _from_0, _from_0, top=lambda old, new: new.clamp(min=0)
             ),
         },
     },
@@ -233,6 +232,9 @@ MERGE = Exercise(
         "only the sum rescaled": _merged(_small, _ones),
         "only the blend rescaled": _merged(_ones, _small),
         "rescaled the wrong way round": _merged(_large),
+        "smaller blocks not rescaled": _merged(
+            lambda maxima: (maxima.cummax(0).values - maxima.max()).exp()
+        ),
         "exp overflows": _merged(lambda maxima: maxima.exp()),
         "subtracted less than the largest": (
             _merged(lambda maxima: (maxima - maxima[0]).exp()),
