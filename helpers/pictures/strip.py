@@ -171,8 +171,7 @@ class Strip(View):
         sketch.line(
             [(EDGE, top), (right, top), (right, low), (EDGE, low), (EDGE, top)], "rest", 1.5
         )
-        said = self._obstacle() or ("" if self.cut else "not cut yet")
-        sketch.text(EDGE + WIDE / 2, top + THICK / 2, said, "ink strong")
+        sketch.text(EDGE + WIDE / 2, top + THICK / 2, self._obstacle(), "ink strong")
 
     def numbers(self):
         """Return the lines of numbers as text: scores, exps and weights, and the markers."""
