@@ -30,8 +30,8 @@ def test_heads_share_keys_and_values_evenly_and_every_model_has_its_source():
 
 def test_the_lesson_prints_the_counts_of_the_course():
     text = " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
-    assert "512 words: 44,870,400 scores or 131,328, 342 times as many" in text
-    assert "is_causal: the first value True" in text
+    assert "512 words: 44,870,400 scores or 131,328: 342 times as many" in text
+    assert "is_causal: equals first value: True" in text
     assert "recorded: 15 times as long" in text and "takes 1.3 times as long" in text
     assert "lower right it: True, barks: True" in text and "no mask it: False" in text
 
@@ -44,7 +44,7 @@ def test_the_share_that_grows_with_the_text_is_as_folded():
     half, half_with_own = ((network + sign * own) // (2 * 4096) for sign in (1, -1))
     assert f"{share:.0%} at 4,096 words, and half at {half:,}.".replace("%", " %") in fold
     ours = f"{with_own:.0%} at 4,096 words, and half at {half_with_own:,}.".replace("%", " %")
-    assert f"attention has {ours}" in fold
+    assert f"attention takes {ours}" in fold
 
 
 def test_with_caches_the_model_writes_what_it_writes_without_but_not_at_position_0(own):

@@ -170,7 +170,10 @@ def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_facto
         torch.testing.assert_close(torch.tensor(backwards.matrix[-(-6 // block) - 1]), last)
         assert backwards.explain(0, 5) == softmax_in_full(scores.flip(0)[:block], 0)
         maximum, total = own["running"](scores, block)
-        assert f"Maximum {maximum:.2f}, sum {total:.2f}." in in_blocks(6, block).caption
+        assert (
+            f"Largest score {maximum:.2f}, sum of the exps {total:.2f}."
+            in in_blocks(6, block).caption
+        )
     for step in range(2, 7):
         for block in (1, 2):
             backwards = in_blocks(step, block, True)

@@ -245,7 +245,7 @@ def mine(scores):
             LOOP,
             "(inputs))\n    for",
             "(inputs), dtype=int)\n    for",
-            "`dtype=int` is not needed",
+            "`dtype=int` should go",
         ),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** instead of ^"),
@@ -319,7 +319,7 @@ class Mine(nn.Module):
     [
         # k is not read; k is read, but changes nothing; no single change makes the code right.
         ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores k."),
-        ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "values of k change nothing."),
+        ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing k has no effect."),
         ("scores", "def mine(x, k): return x[:6, 0] ** 3 + k", "Work out one of these numbers"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
         (
@@ -341,14 +341,14 @@ class Mine(nn.Module):
         ),
         # a known mistake, and another one where the cache is empty
         ("next_context", CACHE_WRITTEN_OVER, "✘ next_context: last word of the cache replaced."),
-        ("next_context", CACHE_WRITTEN_OVER, "-1000, that is not all that is wrong."),
+        ("next_context", CACHE_WRITTEN_OVER, "-1000, something else is wrong too."),
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "`e` holds right numbers: what should happen to it next?",
+            "`e` is right so far: what should happen to it next?",
         ),
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
-        ("scores", "def mine(x, k): return x @ x[k] ** 2 + query[1] ** 3", "not `query`: a name"),
+        ("scores", "def mine(x, k): return x @ x[k] ** 2 + query[1] ** 3", "not `query`: a value"),
         # one sentence reads the one before it, but no word reads a later one
         (
             "CausalAttention",

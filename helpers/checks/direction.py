@@ -67,7 +67,7 @@ def size_to_look_for(evidence, k):
         )
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
     asked = re.search(r"-> \((.+?),?\)$", evidence.exercise.signature)  # a class says no shape
-    size = f"{asked[1].split(', ')[dim]}, here {right[dim]}" if asked else right[dim]
+    size = f"{right[dim]} ({asked[1].split(', ')[dim]})" if asked else right[dim]
     return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
 
 
@@ -126,9 +126,9 @@ def _always_more(cases, names, evidence):
     rows = [d.reshape(-1, d.shape[-1]) for d in differs if d.dim() > 1]
     if len(rows) == len(differs) and all(len(d) > 1 and close(d, d[:1] + 0 * d) for d in rows):
         yield Fact(
-            "every row is wrong by the same numbers.",
+            "every row is off by the same numbers.",
             "find what you add to every row, or leave out of it: a bias, for instance.",
-            f"In each row, yours minus the right one begins with {number(rows[0][0, 0])}.",
+            f"In each row, the difference begins with {number(rows[0][0, 0])}.",
         )
 
 

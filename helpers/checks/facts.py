@@ -36,8 +36,8 @@ def _last(evidence, k):
         advice = f"find what your code takes for granted: it is true of {first}, but not here."
     if not advice and (names := right_steps(evidence, k)[-2:]):
         said = " and ".join(f"`{name}`" for name in names)
-        holds, them = ("holds", "it") if len(names) == 1 else ("hold", "them")
-        advice = f"{said} {holds} right numbers: what should happen to {them} next?"
+        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+        advice = f"{said} {are} right so far: what should happen to {them} next?"
     yield from where(evidence, advice)
     by_hand = "work out one of these numbers by hand, and check each step against your code."
     yield Fact("the numbers are wrong.", advice or by_hand)
@@ -49,7 +49,7 @@ def _partly(evidence):
         mistake, (other, *_) = found
         text = text_of(mistake, evidence.exercise.texts or evidence.exercise.name)
         error = evidence.mine[other].outcome.error
-        rest = f"it raised {type(error).__name__}." if error else "that is not all that is wrong."
+        rest = f"it raised {type(error).__name__}." if error else "something else is wrong too."
         rest = f"On {evidence.probes[other].label}, {rest}"
         yield Fact(f"{mistake.name}.", text.advice, f"{text.why} {rest}".strip())
 
@@ -153,11 +153,11 @@ def _arguments(evidence, k):
             f"On {evidence.probes[k].label}: changing the last word changes the rows before it.",
         )
     if not evidence.exercise.is_class and (name := evidence.ignored()):
-        why = f"It gives the same numbers whatever {name} is."
+        why = f"It gives the same numbers for any `{name}`."
         if reads(evidence.answer, name):
-            advice = f"print each step for two values of {name}: where do they become equal?"
-            yield Fact(f"different values of {name} change nothing.", advice)
-        yield Fact(f"it ignores {name}.", f"use {name}, which may be different in each call.", why)
+            advice = f"print each step for two values of {name}: where do the results match?"
+            yield Fact(f"changing {name} has no effect.", advice)
+        yield Fact(f"it ignores {name}.", f"use `{name}`: it may differ in each call.", why)
 
 
 def _rows(evidence, k):

@@ -58,7 +58,7 @@ def _meant(error, evidence):
         return ""
     near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
     if near:
-        return f"perhaps `{near[0]}`: `{name}` is not defined."
+        return f"`{near[0]}`? `{name}` is not defined."
     plain = not evidence.exercise.is_class and name not in ("self", "inf")
     if isinstance(error, NameError) and plain:
         return f"`{name}` is not defined: compute it from the arguments, {evidence.exercise.takes}."
@@ -150,4 +150,4 @@ def only_arguments(answer):
     said = " and ".join(f"`{name}`" for name in data_from_above(answer))
     if not said:
         return ""
-    return f"use the arguments, not {said}: a name from a cell above never changes."
+    return f"use the arguments, not {said}: a value from a cell above is fixed."

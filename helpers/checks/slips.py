@@ -350,20 +350,20 @@ def _too_much(tree, evidence):
         for k, old in enumerate(body):
             if isinstance(old, ast.Expr | ast.Assign | ast.AugAssign | ast.If):
                 new = [*body[:k], *body[k + 1 :]] or [ast.Pass()]
-                yield f"{_said(old)} is not needed.", f"leave out {_said(old)}.", [(body, new)]
+                yield f"{_said(old)} should go.", f"leave out {_said(old)}.", [(body, new)]
             if isinstance(old, ast.If):
                 new = [*body[:k], *old.body, *body[k + 1 :]]
                 advice = f"leave out {_said(old)}, but keep what is indented under it."
-                yield f"{_said(old)} is not needed.", advice, [(body, new)]
+                yield f"{_said(old)} should go.", advice, [(body, new)]
     for old in _all(tree, ast.Call):
         for part in [*old.keywords, *old.args[1:]]:
             args, keywords = ([x for x in y if x is not part] for y in (old.args, old.keywords))
-            yield _for(f"{_said(part)} is not needed.", old, ast.Call(old.func, args, keywords))
+            yield _for(f"{_said(part)} should go.", old, ast.Call(old.func, args, keywords))
     conditions = [node for test in _all(tree, ast.If) for node in ast.walk(test.test)]
     for old in _all(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
         for new in () if old in conditions else _parts(old):
             rest = _said(_changed(old, [(new, _name("…"))]))
-            yield _for(f"{rest} is not needed.", old, new)
+            yield _for(f"{rest} should go.", old, new)
 
 
 def _parts(node, depth=2):

@@ -97,7 +97,7 @@ MASK = Stage(
         "mask of ones added": added(1),
         "mask only, scores unused": {"normalise": _evenly},
         # Recognised by the value, or by an experiment.
-        "a number not low enough": (
+        "the fill value is too high": (
             alone(hide(value=-1.0), hide(value=-10.0)),
             cured(low_is_lowest, hide(value=-35.0)),
         ),

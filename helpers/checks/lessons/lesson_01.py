@@ -14,7 +14,7 @@ IN_SCORE = {
     "distance instead of similarity": lambda s: (s.queries[:, None] - s.keys).norm(dim=-1),
 }
 IN_SCALE = {
-    "scores already scaled": by(lambda s: s.d_k**0.5),
+    "scaled too early": by(lambda s: s.d_k**0.5),
     "softmax already applied": (lambda s: soft(s.scores), lambda s: soft(s.scores, naive)),
 }
 

@@ -77,7 +77,7 @@ SELF = Exercise(
                 "blend": lambda s: s.values @ s.weights,
             }
         },
-        "scale": {"scores already scaled": SCALED_ALREADY},
+        "scale": {"scaled too early": SCALED_ALREADY},
         "normalise": {"weights transposed": lambda s: naive(s.scores) / naive(s.scores).sum(-1)},
     },
     mistakes={

@@ -47,7 +47,7 @@ BETWEEN = Exercise(
     ],
     mistakes={
         "query and key swapped": _read(lambda k, i, j: (k, j, i)),
-        "every sentence with every pair": (
+        "every pair in every sentence": (
             _read(lambda k, i, j: (ALL, i, j)),
             _read(lambda k, i, j: (ALL, j, i)),
         ),
@@ -129,7 +129,7 @@ EXCHANGE = Exercise(
         "positions of the first sentence for all": _swap_at(
             lambda i, one, other: (i[0], one[0], other[0])
         ),
-        "every sentence with every pair": _swap(
+        "every pair in every sentence": _swap(
             lambda k, i, one, other: ((ALL, i, one), (ALL, i, other))
         ),
         "always the last row": _swap_at(lambda i, one, other: (-1, one, other)),
@@ -198,7 +198,7 @@ ERASE = Exercise(
         "softmax twice": (_softmax_of_the_row, _erased(_here, lambda changed: changed.softmax(-1))),
         "shared out equally": (_shared(0), _shared(1)),
         "erased in every row": _erased(lambda k, i, j: (k, ALL, j)),
-        "every sentence with every pair": _erased(lambda k, i, j: (ALL, i, j)),
+        "every pair in every sentence": _erased(lambda k, i, j: (ALL, i, j)),
         "query and key swapped": _erased(lambda k, i, j: (k, j, i)),
         "always the last row": _erased(lambda k, i, j: (k, -1, j)),
         "divided by the sum of the whole matrix": _erased(

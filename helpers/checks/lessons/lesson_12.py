@@ -59,7 +59,7 @@ UNIFORM = Exercise(
             lambda n: (torch.ones(n, n).triu(1) * -torch.inf).softmax(-1),
         ),
         "plus infinity": cured(plus_is_minus, lambda n: _scores(n, torch.inf).softmax(-1)),
-        "a number not low enough": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
+        "the fill value is too high": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
         "fractions cut off": lambda n: attention.uniform_causal(n).floor(),
     },
 )
@@ -114,7 +114,7 @@ LOOK_BACK = Exercise(
             _looking(chosen=0),
             _looking(chosen=0, new=lambda i, n: 1),
         ),
-        "counts itself as a copy": _looking(where=lambda j, i: j <= i),
+        "each word is its own copy": _looking(where=lambda j, i: j <= i),
         "looks at later copies too": (
             _looking(where=lambda j, i: j != i),
             _looking(where=lambda j, i: True),
@@ -129,7 +129,7 @@ LOOK_BACK = Exercise(
             _looking(found=lambda j, i, words: i - j - 1),
             _looking(found=lambda j, i, words: i - j),
         ),
-        "only the word right before is compared": _looking(where=lambda j, i: j == i - 1),
+        "only the previous word is compared": _looking(where=lambda j, i: j == i - 1),
         "the word right before is left out": _looking(where=lambda j, i: j < i - 1),
         "the copy at position 0 is missed": _looking(where=lambda j, i: 0 < j < i),
         "no copy is ever found": _looking(where=lambda j, i: False),
