@@ -61,7 +61,7 @@ def partly_established(evidence):
     numbers = evidence.mine[wrong[0]].numbers
     if numbers is None or not numbers.isfinite().all():
         return None
-    found = None, wrong[1:]
+    found = []
     failed = [k for k in wrong if evidence.mine[k].numbers is None or evidence.mine[k].has_nan]
     for mistake in evidence.exercise.all_mistakes:
         if evidence.contradicts(mistake):
@@ -70,10 +70,10 @@ def partly_established(evidence):
             if same(evidence.mine[wrong[0]], case.given(code, wrong[0])):
                 other = [k for k in case.order if not same(evidence.mine[k], case.given(code, k))]
                 # Where the answer is right, this mistake would show.
-                enough = len(other) < len(wrong) - 2 or set(other) <= set(failed)
-                if set(other) <= set(wrong) and enough and len(other) < len(found[1]):
-                    found = mistake, other
-    return found if found[0] else None
+                fewest = 2 if set(other) <= set(failed) else 3
+                if set(other) <= set(wrong) and len(wrong) - len(other) >= fewest:
+                    found.append((mistake, other))
+    return min(found, key=lambda pair: len(pair[1]), default=None)
 
 
 # --- one mistake ---

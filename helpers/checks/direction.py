@@ -166,7 +166,7 @@ def where(evidence, advice):
     while near.dim() > 2:
         table.append(int(near.flatten(1).all(1).logical_not().nonzero()[0]))
         near = near[table[-1]]
-    of = f" of table {table}" if table else ""
+    of = f" of table {table}" if table else ""  # none where there is a single one
     for dim in range(near.dim()):
         rows = near.movedim(dim, 0).reshape(near.shape[dim], -1).all(1)
         if 0 < rows.sum() < len(rows):
@@ -179,7 +179,7 @@ def where(evidence, advice):
             yield Fact(fact, advice or by_hand, why)
             return
     if some_right:
-        by_hand = f"find what is different for{of[3:]}: whose numbers does it use?"
+        by_hand = f"find what is different for table {table}: whose numbers does it use?"
         yield Fact(f"only some numbers are right. The first wrong table is {table}.", by_hand)
 
 

@@ -24,7 +24,6 @@ from .results import (
     same,
 )
 from .search import Search
-from .texts import text_of
 
 
 @dataclass
@@ -109,7 +108,7 @@ class Evidence:
 
     def contradicts(self, mistake):
         """Does the code show that this mistake was not made?"""
-        pattern = text_of(mistake, self.exercise.texts or self.exercise.name).code
+        pattern = self.exercise.text_of(mistake).code
         return bool(pattern and self.code) and not re.search(pattern, self.code)
 
     @cached_property

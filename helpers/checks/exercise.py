@@ -20,7 +20,7 @@ import torch
 
 from ..errors import InputError
 from .pipeline import Pipeline
-from .texts import Text
+from .texts import Text, text_of
 
 # --- probes ---
 
@@ -200,6 +200,10 @@ class Exercise:
         """Return the same exercise, with the same texts, under a different name."""
         signature = self.signature.replace(self.name, name, 1)
         return replace(self, signature=signature, texts=self.texts or self.name)
+
+    def text_of(self, mistake):
+        """Return the Text on a Mistake in this exercise."""
+        return text_of(mistake, self.texts or self.name)
 
     @property
     def name(self):

@@ -12,7 +12,7 @@ from .message import number
 from .results import factor
 from .slips import mended
 from .steps import right_steps
-from .texts import Fact, text_of
+from .texts import Fact
 
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -29,25 +29,32 @@ def fact_of(evidence):
 
 
 def _last(evidence, k):
-    """Where should the student look, when nothing else is known?"""
-    advice = only_arguments(evidence.answer)
-    if not advice and evidence.only_first:
-        first = evidence.probes[0].label
-        advice = f"find what your code takes for granted: it is true of {first}, but not here."
-    if not advice and (names := right_steps(evidence, k)[-2:]):
-        said = " and ".join(f"`{name}`" for name in names)
-        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
-        advice = f"{said} {are} right so far: what should happen to {them} next?"
+    """Yield the Facts for when nothing else is known: where should the student look?"""
+    advice = _to_look_at(evidence, k)
     yield from where(evidence, advice)
     by_hand = "work out one of these numbers by hand, and check each step against your code."
     yield Fact("the numbers are wrong.", advice or by_hand)
+
+
+def _to_look_at(evidence, k):
+    """Return advice on where the numbers of probe k go wrong; "" if nothing shows it."""
+    if advice := only_arguments(evidence.answer):
+        return advice
+    if evidence.only_first:
+        first = evidence.probes[0].label
+        return f"find what your code takes for granted: it is true of {first}, but not here."
+    if names := right_steps(evidence, k)[-2:]:
+        said = " and ".join(f"`{name}`" for name in names)
+        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+        return f"{said} {are} right so far: what should happen to {them} next?"
+    return ""
 
 
 def _partly(evidence):
     """Does a mistake give the numbers on some of the wrong probes, and something else the rest?"""
     if found := partly_established(evidence):
         mistake, (other, *_) = found
-        text = text_of(mistake, evidence.exercise.texts or evidence.exercise.name)
+        text = evidence.exercise.text_of(mistake)
         error = evidence.mine[other].outcome.error
         rest = f"it raised {type(error).__name__}." if error else "something else is wrong too."
         rest = f"On {evidence.probes[other].label}, {rest}"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy
 
 from .results import clean, close, same, same_fact
-from .texts import text_of
 
 WIDTH = 98
 SHOWN = 3  # numbers of each side
@@ -84,7 +83,7 @@ def failure(evidence, found, fact=None, fixed=()):
     """
     exercise, k = evidence.exercise, evidence.wrong[0]
     if found:
-        text = text_of(found[0], exercise.texts or exercise.name)
+        text = exercise.text_of(found[0])
         what, advice, why = f"{found[0].name}.", text.advice, text.why
         if found[0].is_alike:
             why = f"{why} {ALIKE}".strip()
@@ -93,10 +92,9 @@ def failure(evidence, found, fact=None, fixed=()):
         what, advice, why = fact
     partly = ""
     if k > 0 and not exercise.is_class:
-        again = "there after other arguments", f"on {evidence.probes[k].label}"
-        partly = (
-            f"Right on {evidence.probes[0].label}; wrong {again[not evidence.is_first_again(k)]}."
-        )
+        again = evidence.is_first_again(k)
+        where = "there after other arguments" if again else f"on {evidence.probes[k].label}"
+        partly = f"Right on {evidence.probes[0].label}; wrong {where}."
     sentence, table = _evidence(evidence, k)
     more = len(found) - 1
     others = "1 more mistake" if more == 1 else f"{more} more mistakes"
