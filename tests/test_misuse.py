@@ -240,25 +240,13 @@ def mine(scores):
         ("scores", LOOP, "inputs[i, k]", "query[k]", "`query` is a name from a cell above"),
         ("scores", LOOP, "(inputs, i)", "(i, inputs)", "arguments are in a different order"),
         ("scores", LOOP, "out[j]", "out[i]", "Write `out[j]"),
-        (
-            "scores",
-            LOOP,
-            "(inputs))\n    for",
-            "(inputs), dtype=int)\n    for",
-            "`dtype=int` should go",
-        ),
+        ("scores", LOOP, "(inputs))\n ", "(inputs), dtype=int)\n ", "`dtype=int` should go"),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LOOP, "] * inputs", "] ^ inputs", "Try: Write ** instead of ^"),
         ("scores", LIST, "stack(out)", "stack(x)", "`x` is the wrong variable here."),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
         ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` instead of `math.exp`"),
-        (
-            "softmax",
-            ROWS,
-            ".sum(dim=-1, keepdim=True)",
-            ".sum",
-            "Write `exps.sum()` instead of `exps.sum`",
-        ),
+        ("softmax", ROWS, ".sum(dim=-1, keepdim=True)", ".sum", "Write `exps.sum()` instead of"),
         ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
         ("causal_weights", MASKED, "** 0.5", "^ 0.5", "^ is not a power in Python. With one"),
         ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
@@ -267,13 +255,7 @@ def mine(scores):
         ("SelfAttention", CLASS, "forward", "foward", "forward is spelled foward"),
         ("SelfAttention", CLASS, "x @ self.", "x @ ", "self. is missing in forward"),
         ("SelfAttention", CLASS, "    self.W", "    W", "self. is missing in __init__"),
-        (
-            "SelfAttention",
-            CLASS,
-            "rand(d_in, d_out)",
-            "rand(3, 2)",
-            "Write d_out instead of 2, d_in instead of 3",
-        ),
+        ("SelfAttention", CLASS, "d(d_in, d_out)", "d(3, 2)", "Write d_out instead of 2, d_in"),
     ],
 )
 def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
@@ -288,6 +270,17 @@ def mine(query, key, value, keys, values):
     keys, values = keys.clone(), values.clone()
     keys[-1:], values[-1:] = key, value
     return torch.softmax(keys @ query / len(query) ** 0.5, dim=0) @ values
+"""
+ALONE = """
+def mine(x, a, b, c, d):
+    x = torch.cat([w + b(a(w)) for w in x.split(1, 1)], 1)
+    return x + d(c(x))
+"""
+EXCHANGED = """
+def mine(w, i, one, other):
+    s, new = torch.arange(len(w)), w.clone()
+    new[s, i, one], new[s, i, other] = w[s, one, i], w[s, other, i]
+    return new
 """
 MERGED_BATCH = """
 class Mine(nn.Module):
@@ -320,13 +313,9 @@ class Mine(nn.Module):
         # k is not read; k is read, but changes nothing; no single change makes the code right.
         ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores k."),
         ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing k has no effect."),
-        ("scores", "def mine(x, k): return x[:6, 0] ** 3 + k", "Work out one of these numbers"),
+        ("scores", "def mine(x, k): return (x @ x[k]).sinh() + x[k] @ x[k]", "Work out one of"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
-        (
-            "scores",
-            "def mine(x, k): return x.T @ x[k][:2]",
-            "x.T is (3, 6), x[k][:2] is",
-        ),
+        ("scores", "def mine(x, k): return x.T @ x[k][:2]", "x.T is (3, 6), x[k][:2] is"),
         ("scores", "def mine(x, k): return x ^ x[k]", "Write ** instead of ^"),
         ("scores", "def mine(x, k): return (x or k) + x", "Write | instead of or"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
@@ -345,16 +334,20 @@ class Mine(nn.Module):
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "`e` is right so far: what should happen to it next?",
+            "Check what happens next to `e`: it is right so far.",
         ),
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
+        # an experiment for the student: a part that should matter, one that should not, a law
+        ("block", ALONE, "only `x[0, 0]`: row 1 of table [0] of the result should change too"),
+        ("exchange", EXCHANGED, "only `w[0, 1]`: row 4 of table [0] of the result should stay"),
+        (
+            "cache_bytes",
+            "def mine(n, k, h, d, s, b): return 2 * n * k * h * d * s // b",
+            "yours is",
+        ),
         ("scores", "def mine(x, k): return x @ x[k] ** 2 + query[1] ** 3", "not `query`: a value"),
         # one sentence reads the one before it, but no word reads a later one
-        (
-            "CausalAttention",
-            MERGED_BATCH,
-            "some numbers are right. The first wrong table is [1].",
-        ),
+        ("CausalAttention", MERGED_BATCH, "some numbers are right; the first error is in table"),
     ],
 )
 def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):

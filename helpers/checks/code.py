@@ -93,3 +93,19 @@ def reads(answer, name):
     steps = chain.from_iterable(map(dis.get_instructions, codes))
     loaded = {step.argval for step in steps if step.opname.startswith("LOAD")}
     return name in loaded or not any(name in code.co_varnames for code in codes)
+
+
+def fits(pattern, part, holds):
+    """Does part match the pattern? A single capital matches any expression, which holds keeps."""
+    if isinstance(pattern, ast.Name) and len(pattern.id) == 1 and pattern.id.isupper():
+        holds[pattern.id] = part
+        return isinstance(part, ast.expr)
+    if type(pattern) is not type(part):
+        return False
+    if isinstance(pattern, list):
+        pairs = zip(pattern, part, strict=False)
+        return len(pattern) == len(part) and all(fits(*pair, holds) for pair in pairs)
+    if not isinstance(pattern, ast.AST):
+        return pattern == part
+    fields = set(pattern._fields) - {"ctx", "type_comment"}
+    return all(fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)

@@ -48,9 +48,8 @@ def _would_show(evidence, found, mistake):
         return False
     case = _Case(evidence)
     sets = product(*(m.choices for m in found), mistake.choices)
-    return not any(
-        case.fits(evidence.exercise.pipeline.replace(*s)) for s in sets if independent(*s)
-    )
+    both = [s for s in sets if independent(*s)]  # none if the one found may hide the other
+    return bool(both) and not any(case.fits(evidence.exercise.pipeline.replace(*s)) for s in both)
 
 
 def partly_established(evidence):

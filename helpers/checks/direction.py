@@ -3,11 +3,8 @@
 Each Fact of relations() holds on every wrong probe; the numbers in it are those of the first one.
 """
 
-import inspect
 import re
-from itertools import combinations_with_replacement as combinations
-from itertools import product as it_product
-from math import prod
+from itertools import combinations
 
 import torch
 
@@ -22,9 +19,8 @@ def relations(evidence):
     if any(a.numbers is None or a.numbers.shape != b.numbers.shape for a, b, _ in wrong):
         return
     cases = [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
-    names = list(inspect.signature(evidence.exercise.reference).parameters)
-    for look in (_an_argument, _another_order, _products_missing, _always_more, _row_factors):
-        yield from look(cases, names, evidence)
+    for look in (_an_argument, _another_order, _always_more):
+        yield from look(cases, evidence)
 
 
 def of_shapes(mine, right):
@@ -32,7 +28,13 @@ def of_shapes(mine, right):
     mine, right = mine.double(), right.double()
     if mine.dim() == 2 and close(mine.T, right):
         yield Fact("rows and columns are swapped.", "return the transpose of your result.")
+    for a, b in combinations(range(mine.dim()), 2):
+        if close(mine.transpose(a, b), right):
+            yield Fact("two dimensions are swapped.", f"end with .transpose({a}, {b}).")
     for dim in range(mine.dim()):
+        if mine.shape[dim] == 1 and close(mine.squeeze(dim), right):
+            advice = f"drop it: use an index instead of a slice, or .squeeze({dim})."
+            yield Fact(f"one dimension too many: dimension {dim} has size 1.", advice)
         if close(mine.sum(dim), right):
             advice = f"sum what you return over dimension {dim}."
             yield Fact("a sum is missing.", advice)
@@ -45,7 +47,7 @@ def of_shapes(mine, right):
             if right.shape[dim] > 1 and close(mine.squeeze(), right.select(dim, j).squeeze()):
                 yield Fact(
                     f"you returned only one part: index {j} of dimension {dim}.",
-                    "check whether `return` is inside a loop: where do the other parts go?",
+                    "keep all parts: is `return` inside a loop, or a name overwritten there?",
                 )
 
 
@@ -54,7 +56,7 @@ def size_to_look_for(evidence, k):
     given = [j for j in evidence.wrong if evidence.mine[j].numbers is not None]
     ours = {evidence.right[j].numbers.shape for j in given}
     if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
-        return "take sizes from the arguments: your result has this shape whatever they are."
+        return "take sizes from the arguments: your result has the same shape for all of them."
     mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
     pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in given]
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
@@ -68,25 +70,30 @@ def size_to_look_for(evidence, k):
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
     asked = re.search(r"-> \((.+?),?\)$", evidence.exercise.signature)  # a class says no shape
     size = f"{right[dim]} ({asked[1].split(', ')[dim]})" if asked else right[dim]
-    return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
+    is_now = f"{mine[dim]}{next(_sizes_like(evidence, given, dim), '')}"
+    return f"find what sets the size of dimension {dim}. It is {is_now}, but should be {size}."
 
 
-def _tensors(probe, names):
-    """Return the (name, numbers) of each argument that is a floating-point tensor."""
-    pairs = zip(names, probe.args, strict=False)
-    return [(k, x.double()) for k, x in pairs if torch.is_tensor(x) and x.is_floating_point()]
+def _sizes_like(evidence, given, dim):
+    """Yield such as ", as inputs.shape[1] is": the sizes of arguments that dimension dim of what
+    is returned has on all probes of these positions."""
+    columns = zip(*(evidence.probes[k].args for k in given), strict=True)
+    for name, args in zip(evidence.arguments, columns, strict=False):
+        for d in range(args[0].dim() if torch.is_tensor(args[0]) else 0):
+            sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
+            if all(size == x.shape[d] for size, x in sizes):
+                yield f", as {name}.shape[{d}] is"
 
 
-def _an_argument(cases, names, evidence):
+def _an_argument(cases, evidence):
     """Yield a Fact if the result is one of the arguments."""
-    for name in names:
-        given = [dict(_tensors(probe, names)).get(name) for _, _, probe in cases]
-        pairs = zip(cases, given, strict=True)
-        if all(x is not None and close(mine, x) for (mine, _, _), x in pairs):
+    for j, name in enumerate(evidence.arguments):
+        given = [(mine, probe.args[j]) for mine, _, probe in cases if j < len(probe.args)]
+        if given and all(torch.is_tensor(x) and close(mine, x.double()) for mine, x in given):
             yield Fact(f"it returned {name} unchanged.", "return what you computed from it.")
 
 
-def _another_order(cases, names, evidence):
+def _another_order(cases, evidence):
     """Yield a Fact if the numbers are right, but in the wrong places."""
     if cases[0][0].numel() > 2 and all(
         close(mine.flatten().sort().values, right.flatten().sort().values)
@@ -98,27 +105,7 @@ def _another_order(cases, names, evidence):
         )
 
 
-def _products_missing(cases, names, evidence):
-    """Yield a Fact if a count is too large or too small by a product of its arguments."""
-    if any(mine.dim() or mine != mine.round() or mine == right for mine, right, _ in cases):
-        return
-    differs = [int(mine - right) for mine, right, _ in cases]
-    given = [dict(zip(names, probe.args, strict=False)) for _, _, probe in cases]
-    sizes = [name for name, x in given[0].items() if type(x) is int]
-    flags = [name for name, x in given[0].items() if type(x) is bool]
-    products = [(k, *pair) for k in (1, 2, 3) for n in (1, 2) for pair in combinations(sizes, n)]
-    for product, flag, more in it_product(products, [None, *flags], sizes):
-        by = [prod(x.get(k, k) for k in product) + x[more] * x.get(flag, 0) for x in given]
-        if [abs(d) for d in differs] == by and len({d > 0 for d in differs}) == 1:
-            what = " * ".join(str(k) for k in product if k != 1)
-            what += f", plus {more} if {flag} is True" if flag else ""
-            found = "large" if differs[0] > 0 else "small"
-            advice = f"which part of the count has the size {' * '.join(map(str, product[1:]))}?"
-            yield Fact(f"always too {found} by {what}.", advice)
-            return
-
-
-def _always_more(cases, names, evidence):
+def _always_more(cases, evidence):
     """Yield a Fact if every row differs from the right one by the same numbers."""
     differs = [mine - right for mine, right, _ in cases]
     if any(d.numel() < 3 or not d.isfinite().all() or close(d, 0 * d) for d in differs):
@@ -128,32 +115,8 @@ def _always_more(cases, names, evidence):
         yield Fact(
             "every row is off by the same numbers.",
             "find what you add to every row, or leave out of it: a bias, for instance.",
-            f"In each row, the difference begins with {number(rows[0][0, 0])}.",
+            f"In each row, the first number is off by {number(rows[0][0, 0])}.",
         )
-
-
-def _row_factors(cases, names, evidence):
-    """Yield Facts if each row is the right one times a factor, which may differ by row."""
-    factors = []
-    for mine, right, _ in cases:
-        if right.dim() < 2 or right.shape[-1] < 2 or not mine.isfinite().all():
-            return
-        factor = (mine * right).sum(-1, keepdim=True) / (right * right).sum(-1, keepdim=True)
-        if not close(mine, factor * right):
-            return
-        factors.append(factor.flatten())
-    row = int((factors[0] - 1).abs().argmax())
-    if all((f - f[0]).abs().max() < 1e-4 for f in factors):
-        yield Fact(
-            "the right numbers, times a factor that depends on the arguments.",
-            "which size do you divide or multiply by, and which should it be?",
-            f"Here every number is {number(factors[0][row])} times the right one.",
-        )
-    yield Fact(
-        "each row is the right one times its own factor.",
-        "check what you divide or multiply each row by.",
-        f"Row {row} is {number(factors[0][row])} times the right one.",
-    )
 
 
 def where(evidence, advice):
@@ -172,7 +135,7 @@ def where(evidence, advice):
         if 0 < rows.sum() < len(rows):
             good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
             what = "entry" if near.dim() == 1 else ("row", "column")[dim]
-            fact = f"only some numbers are right. The first wrong {what}{of} is {bad[0]}."
+            fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
             many = "entries" if what == "entry" else f"{what}s"
             why = f"Right {many}: {_listed(good)}. Wrong {many}: {_listed(bad)}."
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
@@ -180,7 +143,7 @@ def where(evidence, advice):
             return
     if some_right:
         by_hand = f"find what is different for table {table}: whose numbers does it use?"
-        yield Fact(f"only some numbers are right. The first wrong table is {table}.", by_hand)
+        yield Fact(f"only some numbers are right; the first error is in table {table}.", by_hand)
 
 
 def _listed(positions):

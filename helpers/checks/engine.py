@@ -83,6 +83,8 @@ def _beside(evidence):
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
+    if exercise.is_class and "requires_grad=False" in evidence.code:
+        return "But what is never trained is a buffer: register_buffer keeps it."
     forward = re.search(r"(?s)def forward\(.*?(?=\n *def |$)", evidence.code)
     if exercise.is_class and forward and re.search(r"torch\.(ones|full)\(", forward[0]):
         if "device" not in forward[0]:

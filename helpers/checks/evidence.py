@@ -193,27 +193,38 @@ class Evidence:
         results = self.without_empty
         return bool(results) and any(same(results[k], self.right[k]) for k in self.wrong)
 
-    def _stays(self, k, args, part=lambda x: x):
-        """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on probe
-        k with these arguments? None if either are missing.  part: picks what to compare."""
-        probe = replace(self.probes[k], args=args)
-        mine = attempt(self.answer, probe, self.call).numbers
-        right = attempt(self.exercise.reference, probe, call_ours).numbers
-        if mine is None or right is None:
-            return None
-        pairs = (mine, self.mine[k].numbers), (right, self.right[k].numbers)
-        return tuple(close(part(after), part(before)) for after, before in pairs)
+    def results_with(self, k, j, value):
+        """Return the student's numbers and the right ones on probe k, each as (before, after)
+        argument j has this value; None if some are missing."""
+        args = self.probes[k].args
+        probe = replace(self.probes[k], args=(*args[:j], value, *args[j + 1 :]))
+        mine = self.mine[k].numbers, attempt(self.answer, probe, self.call).numbers
+        right = self.right[k].numbers, attempt(self.exercise.reference, probe, call_ours).numbers
+        return None if any(x is None for x in (*mine, *right)) else (mine, right)
 
-    def ignored(self):
-        """Return the name of an argument of which even very different values change nothing on any
-        probe, although they must; or None."""
-        asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
+    def _stays(self, k, j, value, part=lambda x: x):
+        """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on probe
+        k with this value of argument j? None if either are missing.  part: what to compare."""
+        pairs = self.results_with(k, j, value)
+        return pairs and tuple(close(part(after), part(before)) for before, after in pairs)
+
+    @cached_property
+    def arguments(self):
+        """The names of the arguments, the student's own where they can be read."""
         names = list(inspect.signature(self.exercise.reference).parameters)
         with suppress(TypeError, ValueError):
             own = inspect.signature(self.answer).parameters.values()
             plain = [x.name for x in own if x.kind is x.POSITIONAL_OR_KEYWORD]
             names[: len(plain)] = plain[: len(names)]
-        ignored = (name for j, name in enumerate(names) if all(self._ignores(k, j) for k in asked))
+        return ["inputs"] if self.exercise.is_class else names
+
+    def ignored(self):
+        """Return the name of an argument of which even very different values change nothing on any
+        probe, although they must; or None."""
+        asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
+        ignored = (
+            name for j, name in enumerate(self.arguments) if all(self._ignores(k, j) for k in asked)
+        )
         return next(ignored, None) if asked else None
 
     def _ignores(self, k, j):
@@ -228,17 +239,16 @@ class Evidence:
             changed = x * 1.25 + x.roll(1, -1), x.flip(0) - 3 * x, torch.zeros_like(x) + 1
         else:
             changed = (x - 1 if x > 1 else x + 1), x + 2, 4 * x
-        stays = [self._stays(k, (*args[:j], value, *args[j + 1 :])) for value in changed]
+        stays = [self._stays(k, j, value) for value in changed]
         telling = [pair[0] for pair in stays if pair and not pair[1]]
         return bool(telling) and all(telling)
 
     def looks_ahead(self, k):
         """Does the last word change the rows before it on probe k, although it must not?"""
-        inputs, *rest = self.probes[k].args
-        changed = inputs.clone()
+        changed = self.probes[k].args[0].clone()
         last = (-1,) * (changed.dim() - 1)  # of one sentence, lest another one reads it
         changed[last] = changed[last] * 1.25 + 0.5
-        return self._stays(k, (changed, *rest), lambda x: x[..., :-1, :]) == (False, True)
+        return self._stays(k, 0, changed, lambda x: x[..., :-1, :]) == (False, True)
 
     # --- relations ---
 

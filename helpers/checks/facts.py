@@ -7,12 +7,13 @@ from itertools import chain
 from .code import reads
 from .diagnose import partly_established
 from .direction import of_shapes, relations, size_to_look_for, where
+from .experiments import one_part, whole_argument
 from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .message import number
-from .results import factor
+from .results import factor, same_fact
 from .slips import mended
 from .steps import right_steps
-from .texts import Fact
+from .texts import Fact, contents
 
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -40,14 +41,16 @@ def _to_look_at(evidence, k):
     """Return advice on where the numbers of probe k go wrong; "" if nothing shows it."""
     if advice := only_arguments(evidence.answer):
         return advice
+    if advice := one_part(evidence, k):
+        return advice
     if evidence.only_first:
         first = evidence.probes[0].label
         return f"find what your code takes for granted: it is true of {first}, but not here."
     if names := right_steps(evidence, k)[-2:]:
         said = " and ".join(f"`{name}`" for name in names)
-        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
-        return f"{said} {are} right so far: what should happen to {them} next?"
-    return ""
+        are, them = ("is", "it") if len(names) == 1 else ("are", "they")
+        return f"check what happens next to {said}: {them} {are} right so far."
+    return whole_argument(evidence, k)
 
 
 def _partly(evidence):
@@ -73,7 +76,7 @@ def _calls(evidence, k):
         yield Fact(
             "a second call with the same arguments gives a different result.",
             "use the matrices you are given: a layer that you create draws random ones."
-            if re.search(r"nn\.Linear\(", evidence.code)
+            if re.search(r"(nn\.Linear|Attention)\(", evidence.code)
             else "create whatever it adds to inside the function; look for anything random.",
         )
     if evidence.probes[k].if_right and (label := evidence.as_before(k)):
@@ -86,7 +89,8 @@ def _calls(evidence, k):
     if mine.instead:
         yield Fact(f"it returned {mine.instead}.", "return one tensor and nothing else.", asked)
     if mine.observed is not None:
-        yield Fact("it does not do what the exercise asks for.", _to_see(mine.observed))
+        advice = _to_see(mine.observed, evidence.right[k].observed or {})
+        yield Fact("it does not do what the exercise asks for.", advice)
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(mine.numbers, evidence.right[k].numbers)
         if mine.numbers.dim() == 0:
@@ -96,16 +100,21 @@ def _calls(evidence, k):
         yield Fact("wrong shape.", advice, asked)
 
 
-def _to_see(facts):
-    if "matrices (d_in, d_out) to train" in facts and not any(facts.values()):
-        return "write self. before each matrix in __init__, and use the sizes it is given."
-    return "find the line of your code that causes the first of these differences."
+def _to_see(facts, right):
+    """Return advice on the first fact that differs from the right one."""
+    differs = (k for k in facts if k in right and not same_fact(facts[k], right[k]))
+    return contents("slips.toml")["facts"].get(
+        next((f"{k}: none" if not facts[k] and right[k] == 3 else k for k in differs), ""),
+        "find the line of your code that causes the first of these differences.",
+    )
 
 
 def _numbers(evidence, k):
     got = evidence.mine[k].numbers
     if bad := int((~got.isfinite()).sum()):
-        what = f"{bad} of {got.numel()} numbers are {'NaN' if got.isnan().any() else 'infinite'}."
+        verb = "is" if bad == 1 else "are"
+        many = f"{bad} of {got.numel()} numbers" if got.dim() else "the result"
+        what = f"{many} {verb} {'NaN' if got.isnan().any() else 'infinite'}."
         yield Fact(what, known_advice(what, evidence))
     if times := factor(evidence.mine, evidence.right):
         yield Fact(
@@ -135,7 +144,7 @@ def _weights(evidence, k):
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             "check that you divide each row by its own sum, and change nothing after that."
             if got.reshape(-1, got.shape[-1])[row].any()
-            else "check why this row is all 0: was it never filled, or did every exp round to 0?",
+            else "why is this row all 0: never filled, every exp 0, or divided by infinity?",
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )
@@ -143,7 +152,7 @@ def _weights(evidence, k):
         i, j = got.triu(1).nonzero()[0].tolist()
         yield Fact(
             "the future is visible.",
-            "give what comes later a weight of exactly 0.",
+            "give what comes later a weight of exactly 0: minus infinity, before softmax.",
             f"{on} row {i} gives word {j}, which comes later, a weight of {number(got[i, j])}.",
         )
 
@@ -160,11 +169,13 @@ def _arguments(evidence, k):
             f"On {evidence.probes[k].label}: changing the last word changes the rows before it.",
         )
     if not evidence.exercise.is_class and (name := evidence.ignored()):
-        why = f"It gives the same numbers for any `{name}`."
+        why = f"Any `{name}` gives the same result."
         if reads(evidence.answer, name):
             advice = f"print each step for two values of {name}: where do the results match?"
+            if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", evidence.code):
+                advice = f"use another name in the loop, which overwrites `{name}`."
             yield Fact(f"changing {name} has no effect.", advice)
-        yield Fact(f"it ignores {name}.", f"use `{name}`: it may differ in each call.", why)
+        yield Fact(f"it ignores {name}.", f"use `{name}`: it may differ from call to call.", why)
 
 
 def _rows(evidence, k):
@@ -177,7 +188,7 @@ def _rows(evidence, k):
         for *row, j in ((got < low - 1e-4) | (got > high + 1e-4)).nonzero().tolist():
             yield Fact(
                 "some numbers are outside the range of the inputs.",
-                "check that each number is a blend, with weights from 0 to 1 that sum to 1.",
-                f"On {evidence.probes[k].label}, column {j} of the words lies between "
-                f"{number(low[j])} and {number(high[j])}; yours is {number(got[(*row, j)])}.",
+                "start the sum at 0; each word adds its numbers, times its weight.",
+                f"On {evidence.probes[k].label}, column {j} of the words runs from "
+                f"{number(low[j])} to {number(high[j])}; yours is {number(got[(*row, j)])}.",
             )

@@ -18,6 +18,8 @@ def after_error(error, evidence):
     text = f"{type(error).__name__}: {error}"
     if said := _meant(error, evidence):
         return said
+    if evidence.only_first and (said := only_arguments(evidence.answer)):
+        return said
     if said := known_advice(text, evidence):
         return said
     if isinstance(error, OverflowError) and evidence.exercise.kind != "scores":
@@ -27,8 +29,6 @@ def after_error(error, evidence):
     if found := re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", text):
         last = int(found[2]) - 1
         return f"print the index just before that line: the last one allowed is {last}."
-    if evidence.exercise.is_class and isinstance(error, NameError):
-        return "is it defined in __init__ only? Store it as self.name, and use that here."
     if "shapes cannot be multiplied" in text and (names := data_from_above(evidence.answer)):
         missing = "is self. missing? " if evidence.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
@@ -59,10 +59,16 @@ def _meant(error, evidence):
     near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
     if near:
         return f"`{near[0]}`? `{name}` is not defined."
-    plain = not evidence.exercise.is_class and name not in ("self", "inf")
-    if isinstance(error, NameError) and plain:
+    if isinstance(error, AttributeError):
+        own = isinstance(error.obj, torch.nn.Module)
+        return f"set self.{name} in __init__, or define it as a method." if own else ""
+    if name in ("self", "inf"):
+        return ""
+    if not evidence.exercise.is_class:
         return f"`{name}` is not defined: compute it from the arguments, {evidence.exercise.takes}."
-    return ""
+    if any(name in code.co_varnames for code in all_codes(evidence.answer)):
+        return f"`{name}` is known in one method only: store it as self.{name}, and use that here."
+    return f"`{name}` is not defined: compute it here, or store it in __init__ as self.{name}."
 
 
 def _step_of(error, evidence):
@@ -75,7 +81,7 @@ def _step_of(error, evidence):
     return last
 
 
-VIEWS = "transpose", "permute", "unsqueeze", "squeeze", "flatten", "float", "t"
+VIEWS = "transpose permute unsqueeze squeeze flatten float t sum mean norm amax".split()
 
 
 def _shapes(error, evidence):

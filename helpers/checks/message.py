@@ -121,7 +121,7 @@ def _evidence(evidence, k):
     """Return (a sentence or "", a Table or None) that show what is wrong on probe k."""
     label, mine, right = evidence.probes[k].label, evidence.mine[k], evidence.right[k]
     if not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
-        label = f"{evidence.probes[0].label}, called once more"
+        label = f"{evidence.probes[0].label}, called again"
         mine, right = evidence.again[0], evidence.right[0]
     said, numbers = difference(label, mine, right)
     if not mine.changed:

@@ -78,7 +78,7 @@ def is_bias(x, sizes):
 # --- measuring: see exercise.Probe ---
 
 CHANGES = "a call changes what others give"
-LIKE_TRAINING = "the same numbers in training"
+LIKE_TRAINING = "the same numbers in training and evaluation"
 GROWS = "more is kept after each call"
 BESIDE = "numbers to train besides the matrices"
 ALIKE = "two modules begin with the same matrices"

@@ -13,7 +13,7 @@ from itertools import chain, combinations, islice, product
 
 import torch
 
-from .code import data_from_above, own_functions
+from .code import data_from_above, fits, own_functions
 from .texts import Fact, contents
 
 MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor time
@@ -116,7 +116,7 @@ def _in_the_table(*kinds):
                 inside = _all(tree, ast.For) if entry.get("in_loops") else [tree]
                 for old in dict.fromkeys(chain.from_iterable(map(ast.walk, inside))):
                     holds = {}
-                    if _fits(pattern, old, holds):
+                    if fits(pattern, old, holds):
                         pairs = [(n, holds.get(n.id, n)) for n in _all(new, ast.Name)]
                         made = _changed(new, pairs)
                         if hasattr(old, "ctx") and hasattr(made, "ctx"):
@@ -124,22 +124,6 @@ def _in_the_table(*kinds):
                         yield _for(entry["what"], old, made)
 
     return slip
-
-
-def _fits(pattern, part, holds):
-    """Does part match the pattern? A single capital matches any expression, which holds keeps."""
-    if isinstance(pattern, ast.Name) and len(pattern.id) == 1 and pattern.id.isupper():
-        holds[pattern.id] = part
-        return isinstance(part, ast.expr)
-    if type(pattern) is not type(part):
-        return False
-    if isinstance(pattern, list):
-        pairs = zip(pattern, part, strict=False)
-        return len(pattern) == len(part) and all(_fits(*pair, holds) for pair in pairs)
-    if not isinstance(pattern, ast.AST):
-        return pattern == part
-    fields = set(pattern._fields) - {"ctx", "type_comment"}
-    return all(_fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
 
 
 def _power(tree, evidence):
@@ -156,7 +140,7 @@ def _return_in_a_loop(tree, evidence):
                 rest = [x for x in inner if x is not end] or [ast.Pass()]
                 new = [*body[:k], _changed(loop, [(inner, rest)]), end, *body[k + 1 :]]
                 advice = f"write {_said(end)} after the loop, indented like its `for`."
-                yield "`return` inside the loop ends it on the first pass.", advice, [(body, new)]
+                yield "`return` inside the loop ends it too early.", advice, [(body, new)]
 
 
 def _start_on_the_wrong_side_of_the_loop(tree, evidence):
@@ -294,15 +278,16 @@ def _dimensions(tree, evidence):
             others = [k for k in old.keywords if k.arg not in ("dim", "keepdim")]
             dims = [k.value for k in old.keywords if k.arg == "dim"]
             dims += [x for x in old.args if x not in args]
+            kept = any(k.arg == "keepdim" for k in old.keywords)
             for dim in (*dims, ast.Constant(-1), ast.Constant(0)):
                 new = ast.Call(old.func, args, [*others, ast.keyword("dim", dim)])
-                what = f"{name} needs a different dimension."
-                if dims and dim is dims[0]:
-                    what = "keepdim=True is too much here."
-                yield _for(what if dims else f"{name} needs a dimension here.", old, new)
+                what = f"{name} needs a {'different ' * bool(dims)}dimension here."
+                fewer = "keepdim=True is too much here." if dim in dims else what
+                yield _for(fewer, old, new)
                 keep = [*new.keywords, ast.keyword("keepdim", ast.Constant(True))]
-                what = "keepdim=True is missing, so the shapes do not line up."
-                if dim in dims:
+                if dim in dims and not kept:
+                    what = "keepdim=True is missing, so the shapes do not line up."
+                if dim in dims or kept:
                     yield _for(what, old, ast.Call(old.func, args, keep))
 
 

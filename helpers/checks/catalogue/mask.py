@@ -117,7 +117,7 @@ CAUSAL_MASK = MASK.plus(
         "mask upside down": hide(lambda s: past(s.scores)),
         "mask upside down, diagonal kept": hide(lambda s: past(s.scores, -1)),
         "diagonal masked too": (hide(itself_too), hide(itself_too, -1e9)),
-        "the next word not hidden": hide(but_the_next),
+        "next word not hidden": hide(but_the_next),
         "queries masked instead of keys": hide(
             lambda s: (torch.arange(s.scores.shape[-2]) > 0)[:, None]
         ),

@@ -30,7 +30,7 @@ def _base_2(scores, dim=-1):
 
 IN_EXP = {
     # One mistake, because the numbers do not show what was subtracted.
-    "subtracted less than the largest": (
+    "subtracted less than the maximum": (
         _less(lambda scores: scores.amin(-1, keepdim=True)),
         _less(lambda scores: scores.mean(-1, keepdim=True)),
         _less(lambda scores: scores.median(-1, keepdim=True).values),

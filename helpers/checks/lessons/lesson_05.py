@@ -71,8 +71,8 @@ def _of_each(weights, wanted):
     return weights[torch.arange(len(weights)), wanted]
 
 
-def _wishes():
-    """Return probes in which no row wants the last column, so that each wish can move by one."""
+def _wanted():
+    """Return probes in which no row wants the last column, so that all can move by one."""
     square, oblong = exact(4, 4, step=3), exact(5, 7, step=7).double()
     return [
         Probe(
@@ -99,7 +99,7 @@ LOSS = Exercise(
     "attention_loss(weights, wanted) -> a number",
     "scores",
     attention_loss,
-    _wishes,
+    _wanted,
     mistakes={
         **CUT_OFF,
         "every row with every wanted column": lambda weights, wanted: (
@@ -128,6 +128,7 @@ LOSS = Exercise(
         "rows and columns swapped": (
             lambda weights, wanted: -weights[wanted, torch.arange(len(wanted))].log().mean()
         ),
+        "whole rows picked": lambda weights, wanted: -weights[wanted].log().mean(),
         "all weights used": lambda weights, wanted: -weights.log().mean(),
         "same column for every row": lambda weights, wanted: -weights[:, wanted[0]].log().mean(),
     },
@@ -156,6 +157,11 @@ class _DrawnTurned(attention.SelfAttention):
         return ATTENTION(inputs, self.W_query.T, self.W_key.T, self.W_value.T)
 
 
+class _WithBiases(attention.SelfAttentionLinear):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out, qkv_bias=True)
+
+
 def _built():
     # With this seed, the long word below has a positive score with itself only.
     generator = torch.Generator().manual_seed(1568)
@@ -182,7 +188,7 @@ def _built():
             measure=outputs,
             if_right=True,
         ),
-        Probe("a module to be trained", (inputs, sizes, matrices), measure=training, if_right=True),
+        Probe("a module in training", (inputs, sizes, matrices), measure=training, if_right=True),
     ]
 
 
@@ -202,7 +208,7 @@ SELF_CLASS = Exercise(
             if order[:2] not in (("query", "key"), ("key", "query"))
         ),
         "matrices drawn as (d_out, d_in)": _DrawnTurned,
-        "nn.Linear instead of Parameter(rand)": attention.SelfAttentionLinear,
+        "nn.Linear instead of Parameter(rand)": (attention.SelfAttentionLinear, _WithBiases),
         "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
     },
     without={

@@ -81,7 +81,7 @@ def class_probes():
             if_right=True,
         ),
         Probe(
-            "a module to be trained",
+            "a module in training",
             (drawn(2, 3, 4), _SIZES, matrices),
             measure=_training,
             if_right=True,

@@ -22,11 +22,11 @@ def dropping(fn, weights, p, training, calls=1):
         return facts
     zero = first == 0
     facts["what is dropped"] = _dropped_together(zero)
-    if facts["what is dropped"] == "single weights":
+    if facts["what is dropped"] == "individual weights":
         facts["share dropped"] = _tenth(zero)
-    facts["factor of the others"] = _factor(first[~zero] / before[~zero])
+    facts["factor of the kept weights"] = _factor(first[~zero] / before[~zero])
     sums, sums_before = first.sum(-1), before.sum(-1)
-    facts["each row sums to what it did"] = torch.allclose(sums, sums_before, atol=1e-3)
+    facts["each row keeps its sum"] = torch.allclose(sums, sums_before, atol=1e-3)
     if calls == 2:
         second = numbers_of(fn(before.clone(), p, training)) == 0
         facts["two calls drop the same"] = torch.equal(second, zero) and bool(zero.any())
@@ -51,7 +51,7 @@ def _dropped_together(zero):
             return what
     if _in_pairs(zero) or _in_pairs(zero.mT):
         return "neighbours together"
-    return "single weights"
+    return "individual weights"
 
 
 def _in_pairs(zero):

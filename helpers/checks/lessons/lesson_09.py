@@ -114,7 +114,7 @@ SWITCHING = Exercise(
         "rows begin at head": _off(lambda k, h, d: slice(k, k + d)),
         "only a square block": _off(lambda k, h, d: (slice(k * d, k * d + d),) * 2),
         "one row only": _off(lambda k, h, d: slice(k, k + 1)),
-        "rows taken in turn": _off(lambda k, h, d: slice(k, None, h)),
+        "rows interleaved": _off(lambda k, h, d: slice(k, None, h)),
         "later heads switched off too": _off(lambda k, h, d: slice(k * d, None)),
         "num_heads rows at a time": _off(lambda k, h, d: slice(k * h, k * h + h)),
         "rows cut out": lambda W, head, num_heads: torch.stack(

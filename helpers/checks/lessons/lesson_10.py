@@ -175,7 +175,13 @@ LOSS = Exercise(
         "the last word predicts the first": lambda scores, words: _losses(
             scores, words.roll(-1, dims=1)
         ).mean(),
+        "shifted into the next text": lambda scores, words: F.cross_entropy(
+            scores.flatten(0, 1)[:-1], words.flatten()[1:]
+        ),
         "shifted from text to text": lambda scores, words: _losses(scores[:-1], words[1:]).mean(),
+        "every pair in every text": lambda scores, words: (
+            -scores.log_softmax(-1)[:, torch.arange(words.shape[1] - 1), words[:, 1:]].mean()
+        ),
         "one loss for each word": (_paired(then=lambda x: x), _paired(then=torch.flatten)),
         "one loss for each text": _paired(then=lambda x: x.mean(dim=1)),
         "losses added up": (

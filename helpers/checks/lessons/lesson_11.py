@@ -3,7 +3,7 @@
 import torch
 
 from ... import attention
-from ..catalogue.softmax import divided
+from ..catalogue.softmax import divided, soft
 from ..exercise import Exercise, Probe
 from ..probes import places, shares, wide
 
@@ -146,13 +146,13 @@ EXCHANGE = Exercise(
 )
 
 
-def _erased(at, then=divided):
-    """Return an answer that writes 0 at this place. at: takes the indices of the sentences, the
-    queries and the keys, (b,) each, returns an index.  then: takes all the changed weights."""
+def _erased(at, then=divided, new=0.0):
+    """Return an answer that writes a new number at this place. at: takes the indices of the
+    sentences, the queries and the keys, (b,) each, returns an index.  then: takes all weights."""
 
     def code(weights, queries, keys):
         changed = weights.clone()
-        changed[at(_sentences(weights), queries, keys)] = 0
+        changed[at(_sentences(weights), queries, keys)] = new
         return then(changed)
 
     return code
@@ -195,7 +195,11 @@ ERASE = Exercise(
     ],
     mistakes={
         "not divided by the sum": _erased(_here, lambda changed: changed),
-        "softmax twice": (_softmax_of_the_row, _erased(_here, lambda changed: changed.softmax(-1))),
+        "softmax twice": (
+            _softmax_of_the_row,
+            _erased(_here, soft),
+            _erased(_here, soft, -torch.inf),
+        ),
         "shared out equally": (_shared(0), _shared(1)),
         "erased in every row": _erased(lambda k, i, j: (k, ALL, j)),
         "every pair in every sentence": _erased(lambda k, i, j: (ALL, i, j)),

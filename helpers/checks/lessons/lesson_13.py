@@ -81,7 +81,10 @@ INTERCHANGE = Exercise(
             _row(lambda w, v, o, q, k: w[q, k] * (v[k] - o[k])),
             lambda w, v, o, q, k: attention.interchange(w, o, v, q, k),
         ),
-        "query and key swapped": _at(lambda query, key: (key, query)),
+        "query and key swapped": (
+            _at(lambda query, key: (key, query)),
+            _row(lambda w, v, o, q, k: w[k, q] * (o[k] - v[k])),
+        ),
         "the value of the query": _row(lambda w, v, o, q, k: w[q, k] * (o[q] - v[q])),
         "always the last row": _at(lambda query, key: (-1, key)),
         "positions shifted by one": (
@@ -90,9 +93,6 @@ INTERCHANGE = Exercise(
         ),
         "only the context of the query": lambda *args: attention.interchange(*args)[args[3]],
         "nothing swapped": lambda w, v, o, q, k: w @ v,
-        "weights transposed": (
-            lambda w, v, o, q, k: attention.interchange(w.T, v, o, q, k),
-            _row(lambda w, v, o, q, k: w[k, q] * (o[k] - v[k])),
-        ),
+        "weights transposed": lambda w, v, o, q, k: attention.interchange(w.T, v, o, q, k),
     },
 )

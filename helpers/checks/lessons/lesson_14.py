@@ -182,7 +182,7 @@ def _collected(query, keys, values, block_size):
 
 def _several_blocks():
     return [
-        Probe('the 3 blocks of the row of "step"', _collected(*_step(), 2)),
+        Probe('the 3 blocks of the "step" row', _collected(*_step(), 2)),
         Probe("3 blocks with maxima from -9000 to 9000", _collected(*_growing(), 2)),
         Probe(
             "2 blocks with maxima near -1000",
@@ -209,6 +209,11 @@ def _small(maxima):
     return (maxima - maxima.max()).exp()
 
 
+def _running(maxima):
+    """Return what a loop multiplies each block by when it comes, and never again."""
+    return (maxima - maxima.cummax(0).values).exp()
+
+
 def _ones(maxima):
     return torch.ones_like(maxima)
 
@@ -229,14 +234,14 @@ MERGE = Exercise(
     _several_blocks,
     mistakes={
         "old blocks not rescaled": _merged(_ones),
-        "only the sum rescaled": _merged(_small, _ones),
-        "only the blend rescaled": _merged(_ones, _small),
+        "only the sum rescaled": (_merged(_small, _ones), _merged(_small, _running)),
+        "only the blend rescaled": (_merged(_ones, _small), _merged(_running, _small)),
         "rescaled the wrong way round": _merged(_large),
         "smaller blocks not rescaled": _merged(
             lambda maxima: (maxima.cummax(0).values - maxima.max()).exp()
         ),
         "exp overflows": _merged(lambda maxima: maxima.exp()),
-        "subtracted less than the largest": (
+        "subtracted less than the maximum": (
             _merged(lambda maxima: (maxima - maxima[0]).exp()),
             _merged(lambda maxima: (maxima - maxima.mean()).exp()),
         ),

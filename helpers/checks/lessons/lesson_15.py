@@ -245,7 +245,7 @@ MASK = Exercise(
         "True and False swapped": lambda cached, new: ~_sees(cached, new),
         "the future not hidden": lambda cached, new: torch.ones(new, cached + new),
         "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
-        "the next word not hidden": lambda cached, new: _sees(cached, new, 1),
+        "next word not hidden": lambda cached, new: _sees(cached, new, 1),
         "diagonal at the wrong number": lambda cached, new: _sees(cached, new, new - cached),
         "the past hidden instead": (
             _blocks(torch.ones, lambda *sizes: torch.ones(*sizes).triu()),
@@ -254,6 +254,7 @@ MASK = Exercise(
         "the cache hidden": _blocks(torch.zeros, _past),
         "the cache left out": lambda cached, new: _past(new, new),
         "the new words left out": _blocks(torch.ones, torch.zeros),
+        "a new word sees no other new one": _blocks(torch.ones, torch.eye),
         "the cache after the new words": lambda cached, new: torch.cat(
             [_past(new, new), torch.ones(new, cached)], dim=1
         ),
