@@ -311,8 +311,8 @@ class Mine(nn.Module):
     "exercise, code, words",
     [
         # k is not read; k is read, but changes nothing; no single change makes the code right.
-        ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores k."),
-        ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing k has no effect."),
+        ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores `k`."),
+        ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing `k` has no effect."),
         ("scores", "def mine(x, k): return (x @ x[k]).sinh() + x[k] @ x[k]", "Work out one of"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
         ("scores", "def mine(x, k): return x.T @ x[k][:2]", "x.T is (3, 6), x[k][:2] is"),
@@ -334,7 +334,7 @@ class Mine(nn.Module):
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "Check what happens next to `e`: it is right so far.",
+            "Check what happens after `e`: it is right so far.",
         ),
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
         # an experiment for the student: a part that should matter, one that should not, a law

@@ -4,7 +4,8 @@ Each Fact of relations() holds on every wrong probe; the numbers in it are those
 """
 
 import re
-from itertools import combinations
+from itertools import chain, combinations, product
+from math import prod
 
 import torch
 
@@ -19,7 +20,7 @@ def relations(evidence):
     if any(a.numbers is None or a.numbers.shape != b.numbers.shape for a, b, _ in wrong):
         return
     cases = [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
-    for look in (_an_argument, _another_order, _always_more):
+    for look in (_an_argument, _another_order, _a_part_of_a_count, _always_more):
         yield from look(cases, evidence)
 
 
@@ -75,14 +76,14 @@ def size_to_look_for(evidence, k):
 
 
 def _sizes_like(evidence, given, dim):
-    """Yield such as ", as inputs.shape[1] is": the sizes of arguments that dimension dim of what
+    """Yield such as ", like inputs.shape[1]": the sizes of arguments that dimension dim of what
     is returned has on all probes of these positions."""
     columns = zip(*(evidence.probes[k].args for k in given), strict=True)
     for name, args in zip(evidence.arguments, columns, strict=False):
         for d in range(args[0].dim() if torch.is_tensor(args[0]) else 0):
             sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
             if all(size == x.shape[d] for size, x in sizes):
-                yield f", as {name}.shape[{d}] is"
+                yield f", like {name}.shape[{d}]"
 
 
 def _an_argument(cases, evidence):
@@ -103,6 +104,20 @@ def _another_order(cases, evidence):
             "the right numbers, but in the wrong places.",
             "look at what changes the order: an index, a transpose, a view or reshape.",
         )
+
+
+def _a_part_of_a_count(cases, evidence):
+    """Yield a Fact if a count is off by a product of the arguments, one or two of them."""
+    mine, right, probe = cases[0]
+    given = dict(zip(evidence.arguments, probe.args, strict=False))
+    sizes = [name for name, x in given.items() if type(x) is int]
+    if mine.dim() or mine != mine.round() or not sizes:
+        return
+    for k, names in product((1, 2, 3, 4), chain(*(combinations(sizes, n) for n in (1, 2)))):
+        if k * prod(given[name] for name in names) == abs(int(mine - right)):
+            part = " * ".join([str(k)] * (k > 1) + list(names))
+            found = "large" if mine > right else "small"
+            yield Fact(f"too {found} by {part}.", "which part of the count is that?")
 
 
 def _always_more(cases, evidence):
@@ -136,8 +151,7 @@ def where(evidence, advice):
             good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
             what = "entry" if near.dim() == 1 else ("row", "column")[dim]
             fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
-            many = "entries" if what == "entry" else f"{what}s"
-            why = f"Right {many}: {_listed(good)}. Wrong {many}: {_listed(bad)}."
+            why = f"Right: {_named(what, good)}. Wrong: {_named(what, bad)}."
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
             yield Fact(fact, advice or by_hand, why)
             return
@@ -146,9 +160,11 @@ def where(evidence, advice):
         yield Fact(f"only some numbers are right; the first error is in table {table}.", by_hand)
 
 
-def _listed(positions):
-    """Return positions as text, such as "0, 1, 5" or "0 to 7"."""
+def _named(what, positions):
+    """Return positions as text, such as "row 3", "rows 0, 1, 5" or "rows 0 to 7"."""
+    many = "entries" if what == "entry" else f"{what}s"
+    what = f"{many if len(positions) > 1 else what} "
     run = positions == list(range(positions[0], positions[-1] + 1))
     if run and len(positions) > 2:
-        return f"{positions[0]} to {positions[-1]}"
-    return ", ".join(map(str, positions[:6])) + (", …" if len(positions) > 6 else "")
+        return what + f"{positions[0]} to {positions[-1]}"
+    return what + ", ".join(map(str, positions[:6])) + (", …" if len(positions) > 6 else "")

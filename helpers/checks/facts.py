@@ -49,7 +49,7 @@ def _to_look_at(evidence, k):
     if names := right_steps(evidence, k)[-2:]:
         said = " and ".join(f"`{name}`" for name in names)
         are, them = ("is", "it") if len(names) == 1 else ("are", "they")
-        return f"check what happens next to {said}: {them} {are} right so far."
+        return f"check what happens after {said}: {them} {are} right so far."
     return whole_argument(evidence, k)
 
 
@@ -144,7 +144,7 @@ def _weights(evidence, k):
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             "check that you divide each row by its own sum, and change nothing after that."
             if got.reshape(-1, got.shape[-1])[row].any()
-            else "why is this row all 0: never filled, every exp 0, or divided by infinity?",
+            else "check why this row is all 0: never filled, every exp 0, or divided by infinity?",
             f"{on} {which} to {number(sums[row])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )
@@ -174,8 +174,8 @@ def _arguments(evidence, k):
             advice = f"print each step for two values of {name}: where do the results match?"
             if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", evidence.code):
                 advice = f"use another name in the loop, which overwrites `{name}`."
-            yield Fact(f"changing {name} has no effect.", advice)
-        yield Fact(f"it ignores {name}.", f"use `{name}`: it may differ from call to call.", why)
+            yield Fact(f"changing `{name}` has no effect.", advice)
+        yield Fact(f"it ignores `{name}`.", f"use `{name}`: it may differ from call to call.", why)
 
 
 def _rows(evidence, k):

@@ -77,7 +77,7 @@ def is_bias(x, sizes):
 
 # --- measuring: see exercise.Probe ---
 
-CHANGES = "a call changes what others give"
+CHANGES = "a call affects other calls"
 LIKE_TRAINING = "the same numbers in training and evaluation"
 GROWS = "more is kept after each call"
 BESIDE = "numbers to train besides the matrices"

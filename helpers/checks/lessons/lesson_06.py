@@ -110,7 +110,7 @@ WINDOW = Exercise(
         "mask": {
             "wrong diagonal sign": cured(LooksBack, _hidden(lambda s, w: future(s) | past(s, w))),
             "the window not applied": hide(the_future),
-            "the future not hidden": (
+            "future not hidden": (
                 hide(_too_old),
                 _hidden(lambda s, w: past(s, -w) | future(s, w)),
             ),

@@ -24,12 +24,12 @@ def dropping(fn, weights, p, training, calls=1):
     facts["what is dropped"] = _dropped_together(zero)
     if facts["what is dropped"] == "individual weights":
         facts["share dropped"] = _tenth(zero)
-    facts["factor of the kept weights"] = _factor(first[~zero] / before[~zero])
+    facts["kept weights multiplied by"] = _factor(first[~zero] / before[~zero])
     sums, sums_before = first.sum(-1), before.sum(-1)
     facts["each row keeps its sum"] = torch.allclose(sums, sums_before, atol=1e-3)
     if calls == 2:
         second = numbers_of(fn(before.clone(), p, training)) == 0
-        facts["two calls drop the same"] = torch.equal(second, zero) and bool(zero.any())
+        facts["same drops in two calls"] = torch.equal(second, zero) and bool(zero.any())
         # By chance, both counts are exactly this share less than once in a thousand times.
         many = {int(second.sum()), int(zero.sum())}
         facts["each call drops exactly a share p"] = many == {round(p * zero.numel())}
@@ -74,7 +74,7 @@ def _factor(ratios):
         return torch.nan
     middle = float(ratios.median())
     one = (ratios - middle).abs().max() <= 5e-3 * abs(middle)
-    return float(f"{middle:.3g}") if one else "not one for all"
+    return float(f"{middle:.3g}") if one else "different factors"
 
 
 def _many_weights():
@@ -172,7 +172,7 @@ DROPOUT = Exercise(
         "randn instead of rand": _drop(
             lambda weights, p: torch.randn(weights.shape) >= p, _inverse
         ),
-        "rows divided by their sum again": lambda weights, p, training: F.normalize(
+        "rows normalised again": lambda weights, p, training: F.normalize(
             _dropout(weights, p, training), p=1.0, dim=-1
         ),
         "whole rows dropped": _drop(lambda w, p: _keep(w[:, :1], p), _inverse),

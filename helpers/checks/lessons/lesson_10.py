@@ -121,8 +121,8 @@ def _texts():
         return Probe(label, (scores, words))
 
     return [
-        probe("2 texts of 4 words out of 5", [[0, 2, 4, 1], [3, 0, 1, 4]], 5),
-        probe("3 texts of 3 words out of 7", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
+        probe("2 texts of 4 words (5 known)", [[0, 2, 4, 1], [3, 0, 1, 4]], 5),
+        probe("3 texts of 3 words (7 known)", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
         probe("2 texts, scores near 1000", [[1, 3, 0, 2], [4, 2, 2, 0]], 5, 1000.0),
         *wide(_of_each(rows_apart("n", "v")), _of_each(places("n", "v")), n=2),
         replace(
@@ -193,7 +193,7 @@ LOSS = Exercise(
         "only the last prediction": _paired(then=lambda x: x[:, -1].mean()),
         "only the first text": _paired(then=lambda x: x[0].mean()),
         "reshaped instead of transposed": _unshaped,
-        "minus forgotten": _paired(then=lambda x: -x.mean()),
+        "no minus sign": _paired(then=lambda x: -x.mean()),
         "no logarithm": (
             _paired(then=lambda x: (-x).exp().mean()),
             _paired(then=lambda x: -(-x).exp().mean()),
@@ -217,9 +217,9 @@ LOSS = Exercise(
 
 def _after_texts():
     return [
-        Probe("4 words out of 5, temperature 2", (exact(4, 5, unit=4, period=23), 2.0)),
+        Probe("4 words (5 known), temperature 2", (exact(4, 5, unit=4, period=23), 2.0)),
         Probe(
-            "3 words out of 6, temperature 0.25", (exact(3, 6, step=7, period=19).double(), 0.25)
+            "3 words (6 known), temperature 0.25", (exact(3, 6, step=7, period=19).double(), 0.25)
         ),
         Probe("scores near 500, temperature 0.5", (exact(3, 5, step=3, period=17) + 500, 0.5)),
         *wide(rows_apart("n", "v"), "temperature"),
@@ -243,8 +243,8 @@ CHANCES = Exercise(
     _after_texts,
     mistakes={
         "all positions instead of the last": _of(lambda scores: scores),
-        "first position instead of the last": _of(lambda scores: scores[0]),
-        "last position but one": _of(lambda scores: scores[:-1][-1]),
+        "first position instead of last": _of(lambda scores: scores[0]),
+        "last but one position": _of(lambda scores: scores[:-1][-1]),
         "mean of all positions": (
             lambda scores, temperature: soft(scores / temperature).mean(dim=0),
             _of(lambda scores: scores.mean(dim=0)),

@@ -40,7 +40,7 @@ UNIFORM = Exercise(
     first_is_tensor=False,
     mistakes={
         "result of masked_fill not used": cured(FillsInPlace, _fill_dropped),
-        "the future not hidden": lambda n: torch.full((n, n), 1 / n),
+        "future not hidden": lambda n: torch.full((n, n), 1 / n),
         "divided by n": _by(lambda i, n: n),
         "not divided": _looks,
         "diagonal masked too": (
@@ -105,7 +105,7 @@ LOOK_BACK = Exercise(
         *wide(lambda sizes, step: (places("n", "d")(sizes, step) - 1) * sizes["far"] ** 5),
     ],
     mistakes={
-        "the copy itself": (
+        "the copy's own position": (
             _looking(found=lambda j, i, words: j),
             _looking(found=lambda j, i, words: j, new=lambda i, n: 0),
             _looking(found=lambda j, i, words: j, chosen=0),

@@ -81,10 +81,8 @@ INTERCHANGE = Exercise(
             _row(lambda w, v, o, q, k: w[q, k] * (v[k] - o[k])),
             lambda w, v, o, q, k: attention.interchange(w, o, v, q, k),
         ),
-        "query and key swapped": (
-            _at(lambda query, key: (key, query)),
-            _row(lambda w, v, o, q, k: w[k, q] * (o[k] - v[k])),
-        ),
+        "query and key swapped": _at(lambda query, key: (key, query)),
+        "weight read the wrong way round": _row(lambda w, v, o, q, k: w[k, q] * (o[k] - v[k])),
         "the value of the query": _row(lambda w, v, o, q, k: w[q, k] * (o[q] - v[q])),
         "always the last row": _at(lambda query, key: (-1, key)),
         "positions shifted by one": (

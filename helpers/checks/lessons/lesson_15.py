@@ -243,7 +243,7 @@ MASK = Exercise(
         ),
         "aligned at the upper left": lambda cached, new: _past(new, cached + new),
         "True and False swapped": lambda cached, new: ~_sees(cached, new),
-        "the future not hidden": lambda cached, new: torch.ones(new, cached + new),
+        "future not hidden": lambda cached, new: torch.ones(new, cached + new),
         "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
         "next word not hidden": lambda cached, new: _sees(cached, new, 1),
         "diagonal at the wrong number": lambda cached, new: _sees(cached, new, new - cached),
