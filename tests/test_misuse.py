@@ -338,8 +338,8 @@ class Mine(nn.Module):
         ),
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
         # an experiment for the student: a part that should matter, one that should not, a law
-        ("block", ALONE, "only `x[0, 0]`: row 1 of table [0] of the result should change too"),
-        ("exchange", EXCHANGED, "only `w[0, 1]`: row 4 of table [0] of the result should stay"),
+        ("block", ALONE, "Set `x[0, 0]` to 2: row 1 of table [0] of the result should change"),
+        ("exchange", EXCHANGED, "Set `w[0, 1]` to 2: row 4 of table [0] of the result should stay"),
         (
             "cache_bytes",
             "def mine(n, k, h, d, s, b): return 2 * n * k * h * d * s // b",
@@ -355,6 +355,12 @@ def test_what_is_seen_is_told_where_no_slip_is_shown(exercise, code, words):
     said = " ".join(verdict.message.split())
     assert (verdict.passed, verdict.mistakes) == (False, ())
     assert words in said and "With one small change" not in said
+
+
+def test_what_matters_is_not_said_to_change_nothing_where_numbers_are_huge():
+    code = CLASS.replace("** 0.5, dim=-1) @ v", "** 0.6, dim=-1) @ v + v.mean(0)")
+    verdict = check("SelfAttention", Answer("", False, "", (), ABOVE, code).run())
+    assert not verdict and "should stay the same" not in verdict.message
 
 
 # --- a mistake that comes again, and what is added to a right answer ---

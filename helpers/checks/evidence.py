@@ -210,13 +210,15 @@ class Evidence:
 
     @cached_property
     def arguments(self):
-        """The names of the arguments, the student's own where they can be read."""
+        """The names of the arguments, of forward for a class; the student's own where they can be
+        read."""
+        is_class, answer = self.exercise.is_class, self.answer
         names = list(inspect.signature(self.exercise.reference).parameters)
-        with suppress(TypeError, ValueError):
-            own = inspect.signature(self.answer).parameters.values()
+        with suppress(AttributeError, TypeError, ValueError):
+            own = inspect.signature(answer.forward if is_class else answer).parameters.values()
             plain = [x.name for x in own if x.kind is x.POSITIONAL_OR_KEYWORD]
-            names[: len(plain)] = plain[: len(names)]
-        return ["inputs"] if self.exercise.is_class else names
+            names = plain[1:] if is_class else [*plain[: len(names)], *names[len(plain) :]]
+        return names
 
     def ignored(self):
         """Return the name of an argument of which even very different values change nothing on any

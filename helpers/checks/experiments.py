@@ -1,10 +1,15 @@
 """Experiments that a student can repeat: change one thing in the arguments, and see whether the
 result follows as it should. They say where to look when no cause is known."""
 
+import time
+from dataclasses import replace
+
 import torch
 
-from .results import close
+from .results import attempt, call_ours, close
 
+MOST, SECONDS = 6, 0.5  # limits on the rows and columns that are tried, and on the time
+VALUES = 2.0, -1.0, 5.0  # what a part is set to; the first one is told
 STAYS = "stay the same"
 # From what may become of a result to (how it is recognised, what is said of the student's).
 LAWS = {
@@ -16,101 +21,116 @@ LAWS = {
 
 
 def one_part(evidence, k):
-    """Return advice on probe k: change one row or column of an argument. Some row of the result
-    should change with it, and the student's does not, or the other way round; "" if none does."""
-    found = []
-    for j, x in _tensors(evidence, k):
-        for part in _parts(x):
-            values = _others(x, part)
-            pairs = [evidence.results_with(k, j, value) for value in values]
-            if not pairs or not all(map(_fit, pairs)):
+    """Return advice on probe k: set one row or column of an argument to a number. Some row of the
+    result should change with it, and the student's does not, or the other way round; "" if none
+    does so with every number that is tried."""
+    second_best, end = "", time.monotonic() + SECONDS
+    for j, part in _parts(evidence, k):
+        if time.monotonic() > end:
+            break
+        changed = _set(evidence.probes[k].args[j], part)
+        pairs = [evidence.results_with(k, j, x) for x in changed.values()]
+        if not pairs or not all(map(_fit, pairs)):
+            continue
+        # It must be so with every number: a student may choose another one.
+        mine, right = ([_places(*pair[who], part) for pair in pairs] for who in (0, 1))
+        for place in right[0]:
+            should = right[0][place]
+            if any(
+                m[place] == should or r[place] != should for m, r in zip(mine, right, strict=True)
+            ):
                 continue
-            name = f"`{evidence.arguments[j]}[{', '.join(map(_index, part))}]`"
-            name += "" if x.is_floating_point() or x.dim() > 1 else f" to {values[0][part]}"
-            # Did it change with any of the values? A single one may be too small to show.
-            mine, right = (
-                torch.stack([_differs(*pair[who]) for pair in pairs]).any(0) for who in (0, 1)
-            )
-            for place, i, mine_does, right_does in _places(mine, right, part):
-                if mine_does != right_does:
-                    does = f"{STAYS}, but yours changes"
-                    if right_does:
-                        does = "change too, but yours does not"
-                    said = f"change only {name}: {place} of the result should {does}."
-                    # What a row does with its own word tells less than what others do to it.
-                    found.append((i == part[-1], right_does, said))
-    return min(found, key=lambda each: each[:2], default=("",))[-1]
+            if should or not _follows(evidence, k, j, part, place):
+                name = f"`{evidence.arguments[j]}[{', '.join(map(_index, part))}]`"
+                does = "change too, but yours does not" if should else f"{STAYS}, but yours changes"
+                said = f"set {name} to {next(iter(changed)):g}: {place} should {does}."
+                # What a row does with its own word tells less than what others do to it.
+                if f" {part[-1]} " not in place:
+                    return said
+                second_best = second_best or said
+    return second_best
 
 
 def _fit(pair):
-    """Are there results, all of one shape?"""
-    return bool(pair) and len({x.shape for each in pair for x in each}) == 1
+    """Are there finite results, all of one shape?"""
+    results = [x for each in pair or () for x in each]
+    return len({x.shape for x in results}) == 1 and all(x.isfinite().all() for x in results)
 
 
-def _tensors(evidence, k):
-    """Return (position, tensor) of the arguments to change: of a class, only the inputs."""
+def _parts(evidence, k):
+    """Yield (position of an argument, index of one of its rows or entries), then columns. Of a
+    class, only the inputs can be changed."""
     args = evidence.probes[k].args[: 1 if evidence.exercise.is_class else None]
-    return [(j, x) for j, x in enumerate(args) if torch.is_tensor(x) and x.dim()]
-
-
-def _parts(x):
-    """Return the indices of the rows of x, or its entries, then of its columns."""
-    rows = torch.ones(x.shape[: max(1, x.dim() - 1)]).nonzero().tolist()
-    columns = [(*[slice(None)] * (x.dim() - 1), c) for c in range(x.shape[-1])]
-    return [*map(tuple, rows), *(columns if x.dim() > 1 else [])]
+    tensors = [(j, x) for j, x in enumerate(args) if torch.is_tensor(x) and x.dim()]
+    for j, x in tensors:
+        shape = [min(n, MOST) for n in x.shape[: max(1, x.dim() - 1)]]
+        yield from ((j, tuple(row)) for row in torch.ones(shape).nonzero().tolist())
+    for j, x in tensors:
+        for c in range(min(x.shape[-1], MOST) if x.dim() > 1 else 0):
+            yield j, (*[slice(None)] * (x.dim() - 1), c)
 
 
 def _index(i):
     return ":" if isinstance(i, slice) else str(i)
 
 
-def _others(x, part):
-    """Return x with other numbers in this part, several times; whole numbers become one that
-    occurs next to them, if that is different."""
-    numbers = [1.25 * x + 0.5, -3 * x - 2, 0 * x]
-    if not x.is_floating_point():
-        numbers = [x.flatten().roll(1).view_as(x)]
-    changed = [torch.where(_mask(x, part), other, x) for other in numbers]
-    return [one for one in changed if not close(one, x)]
+def _set(x, part):
+    """Return {number: x with this part set to it}; whole numbers are among those that occur."""
+    numbers = VALUES if x.is_floating_point() else x.unique().tolist()[:3]
+    changed = {number: x.clone() for number in numbers}
+    for number, one in changed.items():
+        one[part] = number
+    return {number: one for number, one in changed.items() if not close(one, x)}
 
 
-def _mask(x, part):
-    mask = torch.zeros_like(x, dtype=torch.bool)
-    mask[part] = True
-    return mask
-
-
-def _differs(before, after):
-    return ~torch.isclose(before.double(), after.double(), 1e-4, 1e-5, equal_nan=True)
-
-
-def _places(mine, right, part):
-    """Yield (name, position, is it True in mine?, in right?) for each row, and each column if a
-    column was changed."""
-    if right.dim() < 2:
-        for i in range(right.numel()):
-            name = f"entry {i}" if right.dim() else "the whole"
-            yield name, i, bool(mine.reshape(-1)[i]), bool(right.reshape(-1)[i])
-        return
-    for *table, i in torch.ones(right.shape[:-1]).nonzero().tolist():
+def _places(before, after, part):
+    """Return {name: does it change?} for each row of a result, or each entry; and for each column
+    if a column of an argument was changed."""
+    changed = ~torch.isclose(before.double(), after.double(), 1e-4, 1e-5)
+    if changed.dim() == 0:
+        return {"the result": bool(changed)}
+    if changed.dim() == 1:
+        return {f"entry {i} of the result": x for i, x in enumerate(changed.tolist())}
+    found = {}
+    for *table, i in torch.ones(changed.shape[:-1]).nonzero().tolist():
         of = f" of table {table}" if table else ""
-        yield f"row {i}{of}", i, *(bool(x[(*table, i)].any()) for x in (mine, right))
-    if isinstance(part[0], slice):
-        for c in range(right.shape[-1]):
-            yield f"column {c}", c, *(bool(x[..., c].any()) for x in (mine, right))
+        found[f"row {i}{of} of the result"] = bool(changed[(*table, i)].any())
+    for c in range(changed.shape[-1] if isinstance(part[0], slice) else 0):
+        found[f"column {c} of the result"] = bool(changed[..., c].any())
+    return found
+
+
+def _follows(evidence, k, j, part, place):
+    """Does this place of the right result follow this part of argument j if all numbers of probe k
+    are small? Where they are huge, a part that matters may change nothing."""
+    probe = evidence.probes[k]
+    args = [x / x.abs().max().clamp(min=1) if _is_numbers(x) else x for x in probe.args]
+
+    def right(x):
+        changed = replace(probe, args=(*args[:j], x, *args[j + 1 :]))
+        return attempt(evidence.exercise.reference, changed, call_ours).numbers
+
+    before = right(args[j])
+    after = [right(x) for x in _set(args[j], part).values()]
+    known = all(x is not None and x.shape == before.shape for x in (before, *after))
+    return not known or any(_places(before, x, part)[place] for x in after)
+
+
+def _is_numbers(x):
+    return torch.is_tensor(x) and x.is_floating_point() and x.numel() > 0
 
 
 def whole_argument(evidence, k):
     """Return advice on probe k: change all of an argument, such as double it. A simple law says
-    what becomes of the right result, and the student's breaks it; "" if it breaks none."""
-    found = []
+    what becomes of every right result, and the student's breaks it; "" if it breaks none."""
+    found, end = [], time.monotonic() + SECONDS
     for j, x in enumerate(evidence.probes[k].args if not evidence.exercise.is_class else ()):
         for change, value in _changes(x):
-            pair = evidence.results_with(k, j, value)
+            pair = evidence.results_with(k, j, value(x)) if time.monotonic() < end else None
             if not _fit(pair):
                 continue
-            mine, right = (_law(before.double(), after.double()) for before, after in pair)
-            if right and mine != right:
+            mine, right = (_law(*each) for each in pair)
+            if right and mine != right and _always(evidence, j, value, right):
                 other = "changes" if right == STAYS else "is not" if "be" in right else "does not"
                 does = LAWS[mine][1] if mine else other
                 said = f"{change.format(evidence.arguments[j])}: the result should {right}, "
@@ -119,19 +139,27 @@ def whole_argument(evidence, k):
 
 
 def _changes(x):
-    """Yield (what to do with argument x, its new value)."""
-    if (
-        torch.is_tensor(x)
-        and not x.is_floating_point()
-        or not torch.is_tensor(x)
-        and type(x) not in (int, float)
-    ):
-        return
-    yield "double `{}`", 2 * x
-    if torch.is_tensor(x):
-        yield "add 1 to every number of `{}`", x + 1
-        yield "set all of `{}` to 0", 0 * x
+    """Yield (what to do with argument x, a function that does it)."""
+    is_tensor = torch.is_tensor(x)
+    if x.is_floating_point() if is_tensor else type(x) in (int, float):
+        yield "double `{}`", lambda x: 2 * x
+        if is_tensor:
+            yield "add 1 to every number of `{}`", lambda x: x + 1
+            yield "set all of `{}` to 0", lambda x: 0 * x
 
 
 def _law(before, after):
+    if not before.is_floating_point():
+        before, after = before.double(), after.double()
     return next((name for name, (holds, _) in LAWS.items() if holds(before, after)), "")
+
+
+def _always(evidence, j, value, law):
+    """Does the right answer keep this law on every probe where it gives numbers of one shape?"""
+    for probe, right in zip(evidence.probes, evidence.right, strict=True):
+        args = (*probe.args[:j], value(probe.args[j]), *probe.args[j + 1 :])
+        after = attempt(evidence.exercise.reference, replace(probe, args=args), call_ours).numbers
+        if after is not None and right.numbers is not None and after.shape == right.numbers.shape:
+            if not LAWS[law][0](right.numbers.double(), after.double()):
+                return False
+    return True

@@ -7,7 +7,7 @@ from ..catalogue.blend import BLEND_OF_ALL, blend
 from ..catalogue.mask import MASK, hide
 from ..catalogue.project import ONE_QUERY, every_word
 from ..catalogue.scale import SCORE, between_coordinates, by, by_root, unscaled
-from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_ROWS, naive
+from ..catalogue.softmax import EXP_OF_ROWS, ROUNDED, SOFTMAX_OF_ROWS, naive, soft
 from ..catalogue.whole import of_one_query
 from ..exercise import Exercise, Probe, detected
 from ..pipeline import Pipeline
@@ -108,6 +108,12 @@ def _only(place):
     return hidden
 
 
+def _blanked(inputs, i):
+    others = inputs.clone()
+    others[i] = 0
+    return soft(others @ inputs[i]) @ others
+
+
 OTHERS_PIPELINE = CONTEXT_PIPELINE.replace({"mask": MASK}, hidden=_itself)
 
 OTHERS = Exercise(
@@ -131,7 +137,7 @@ OTHERS = Exercise(
             "only itself left": hide(lambda s: ~_itself(s)),
         },
     },
-    mistakes=IN_ONE_CONTEXT,
+    mistakes={**IN_ONE_CONTEXT, "the word blanked, not hidden": _blanked},
     # Minus infinity among the scores makes all numbers NaN, infinite or 0.
     without={
         "maximum never below 0": "gives NaN",

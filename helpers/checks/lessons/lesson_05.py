@@ -157,6 +157,13 @@ class _DrawnTurned(attention.SelfAttention):
         return ATTENTION(inputs, self.W_query.T, self.W_key.T, self.W_value.T)
 
 
+class _DrawnOnce(attention.SelfAttention):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        self.W_key.data = self.W_query.data.clone()
+        self.W_value.data = self.W_query.data.clone()
+
+
 class _WithBiases(attention.SelfAttentionLinear):
     def __init__(self, d_in, d_out):
         super().__init__(d_in, d_out, qkv_bias=True)
@@ -208,6 +215,7 @@ SELF_CLASS = Exercise(
             if order[:2] not in (("query", "key"), ("key", "query"))
         ),
         "matrices drawn as (d_out, d_in)": _DrawnTurned,
+        "one draw for three matrices": _DrawnOnce,
         "nn.Linear instead of Parameter(rand)": (attention.SelfAttentionLinear, _WithBiases),
         "randn instead of rand": _created("query", "key", "value", draw=torch.randn),
     },
