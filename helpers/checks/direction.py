@@ -10,7 +10,7 @@ from math import prod
 import torch
 
 from .message import number
-from .results import close
+from .results import close, near
 from .texts import Fact
 
 
@@ -139,17 +139,17 @@ def where(evidence, advice):
     tables, it is about the first one that is wrong."""
     k, table = evidence.wrong[0], []
     mine, right = evidence.mine[k].numbers.double(), evidence.right[k].numbers.double()
-    near = torch.isclose(mine, right, 1e-4, 1e-5, equal_nan=True)
-    some_right = near.dim() > 2 and near.flatten(-2).all(-1).any()
-    while near.dim() > 2:
-        table.append(int(near.flatten(1).all(1).logical_not().nonzero()[0]))
-        near = near[table[-1]]
+    alike = near(mine, right)
+    some_right = alike.dim() > 2 and alike.flatten(-2).all(-1).any()
+    while alike.dim() > 2:
+        table.append(int(alike.flatten(1).all(1).logical_not().nonzero()[0]))
+        alike = alike[table[-1]]
     of = f" of table {table}" if table else ""  # none where there is a single one
-    for dim in range(near.dim()):
-        rows = near.movedim(dim, 0).reshape(near.shape[dim], -1).all(1)
+    for dim in range(alike.dim()):
+        rows = alike.movedim(dim, 0).reshape(alike.shape[dim], -1).all(1)
         if 0 < rows.sum() < len(rows):
             good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
-            what = "entry" if near.dim() == 1 else ("row", "column")[dim]
+            what = "entry" if alike.dim() == 1 else ("row", "column")[dim]
             fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
             why = f"Right: {_named(what, good)}. Wrong: {_named(what, bad)}."
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."

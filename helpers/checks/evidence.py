@@ -144,7 +144,7 @@ class Evidence:
         others = [*known[len(self.probes) :], *(x.backwards() for x in known if not x.may_fail)]
         if self.exercise.kind == "random":
             others = 4 * list(known)  # a seed may have been lucky
-        wanted = ((x, attempt(self.exercise.reference, x, call_ours)) for x in others)
+        wanted = ((x, self.ours(x)) for x in others)
         again = attempt(answer, self.probes[0], self.call)
         return self.is_right(0, again) and all(
             same(attempt(answer, x, self.call), right)
@@ -158,6 +158,10 @@ class Evidence:
         """Return the Evidence on the probes at these positions only."""
         rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
         return Evidence(self.exercise, self.answer, self.call, *rows)
+
+    def ours(self, probe):
+        """Return the Result of the reference on a probe."""
+        return attempt(self.exercise.reference, probe, call_ours)
 
     def ask(self, k, world=None, **changes):
         """Return the Result of the answer on probe k with these changes, in this world."""
@@ -196,10 +200,9 @@ class Evidence:
     def results_with(self, k, j, value):
         """Return the student's numbers and the right ones on probe k, each as (before, after)
         argument j has this value; None if some are missing."""
-        args = self.probes[k].args
-        probe = replace(self.probes[k], args=(*args[:j], value, *args[j + 1 :]))
+        probe = self.probes[k].with_argument(j, value)
         mine = self.mine[k].numbers, attempt(self.answer, probe, self.call).numbers
-        right = self.right[k].numbers, attempt(self.exercise.reference, probe, call_ours).numbers
+        right = self.right[k].numbers, self.ours(probe).numbers
         return None if any(x is None for x in (*mine, *right)) else (mine, right)
 
     def _stays(self, k, j, value, part=lambda x: x):
@@ -224,9 +227,8 @@ class Evidence:
         """Return the name of an argument of which even very different values change nothing on any
         probe, although they must; or None."""
         asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
-        ignored = (
-            name for j, name in enumerate(self.arguments) if all(self._ignores(k, j) for k in asked)
-        )
+        named = enumerate(self.arguments)
+        ignored = (name for j, name in named if all(self._ignores(k, j) for k in asked))
         return next(ignored, None) if asked else None
 
     def _ignores(self, k, j):

@@ -71,6 +71,10 @@ class Probe:
         """Return a copy of the arguments, so that no call sees what another did to them."""
         return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
 
+    def with_argument(self, j, value):
+        """Return the probe with this value of argument j."""
+        return replace(self, args=(*self.args[:j], value, *self.args[j + 1 :]))
+
     def backwards(self):
         """Return the probe with its tensors reversed in all dimensions."""
         args = (x.flip(tuple(range(x.dim()))) if torch.is_tensor(x) else x for x in self.args)

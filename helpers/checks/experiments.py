@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from .results import attempt, call_ours, close
+from .results import close, near
 
 MOST, SECONDS = 6, 0.5  # limits on the rows and columns that are tried, and on the time
 VALUES = 2.0, -1.0, 5.0  # what a part is set to; the first one is told
@@ -41,9 +41,10 @@ def one_part(evidence, k):
             ):
                 continue
             if should or not _follows(evidence, k, j, part, place):
-                name = f"`{evidence.arguments[j]}[{', '.join(map(_index, part))}]`"
+                index = ", ".join(":" if isinstance(i, slice) else str(i) for i in part)
                 does = "change too, but yours does not" if should else f"{STAYS}, but yours changes"
-                said = f"set {name} to {next(iter(changed)):g}: {place} should {does}."
+                part_of = f"`{evidence.arguments[j]}[{index}]`"
+                said = f"set {part_of} to {next(iter(changed)):g}: {place} should {does}."
                 # What a row does with its own word tells less than what others do to it.
                 if f" {part[-1]} " not in place:
                     return said
@@ -70,10 +71,6 @@ def _parts(evidence, k):
             yield j, (*[slice(None)] * (x.dim() - 1), c)
 
 
-def _index(i):
-    return ":" if isinstance(i, slice) else str(i)
-
-
 def _set(x, part):
     """Return {number: x with this part set to it}; whole numbers are among those that occur."""
     numbers = VALUES if x.is_floating_point() else x.unique().tolist()[:3]
@@ -86,7 +83,7 @@ def _set(x, part):
 def _places(before, after, part):
     """Return {name: does it change?} for each row of a result, or each entry; and for each column
     if a column of an argument was changed."""
-    changed = ~torch.isclose(before.double(), after.double(), 1e-4, 1e-5)
+    changed = ~near(before.double(), after.double())
     if changed.dim() == 0:
         return {"the result": bool(changed)}
     if changed.dim() == 1:
@@ -103,15 +100,12 @@ def _places(before, after, part):
 def _follows(evidence, k, j, part, place):
     """Does this place of the right result follow this part of argument j if all numbers of probe k
     are small? Where they are huge, a part that matters may change nothing."""
-    probe = evidence.probes[k]
-    args = [x / x.abs().max().clamp(min=1) if _is_numbers(x) else x for x in probe.args]
-
-    def right(x):
-        changed = replace(probe, args=(*args[:j], x, *args[j + 1 :]))
-        return attempt(evidence.exercise.reference, changed, call_ours).numbers
-
-    before = right(args[j])
-    after = [right(x) for x in _set(args[j], part).values()]
+    args = evidence.probes[k].args
+    small = (x / x.abs().max().clamp(min=1) if _is_numbers(x) else x for x in args)
+    probe = replace(evidence.probes[k], args=tuple(small))
+    before = evidence.ours(probe).numbers
+    changed = _set(probe.args[j], part).values()
+    after = [evidence.ours(probe.with_argument(j, x)).numbers for x in changed]
     known = all(x is not None and x.shape == before.shape for x in (before, *after))
     return not known or any(_places(before, x, part)[place] for x in after)
 
@@ -157,8 +151,7 @@ def _law(before, after):
 def _always(evidence, j, value, law):
     """Does the right answer keep this law on every probe where it gives numbers of one shape?"""
     for probe, right in zip(evidence.probes, evidence.right, strict=True):
-        args = (*probe.args[:j], value(probe.args[j]), *probe.args[j + 1 :])
-        after = attempt(evidence.exercise.reference, replace(probe, args=args), call_ours).numbers
+        after = evidence.ours(probe.with_argument(j, value(probe.args[j]))).numbers
         if after is not None and right.numbers is not None and after.shape == right.numbers.shape:
             if not LAWS[law][0](right.numbers.double(), after.double()):
                 return False

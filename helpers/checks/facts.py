@@ -103,10 +103,9 @@ def _calls(evidence, k):
 def _to_see(facts, right):
     """Return advice on the first fact that differs from the right one."""
     differs = (k for k in facts if k in right and not same_fact(facts[k], right[k]))
-    return contents("slips.toml")["facts"].get(
-        next((f"{k}: none" if not facts[k] and right[k] == 3 else k for k in differs), ""),
-        "find the line of your code that causes the first of these differences.",
-    )
+    advice, name = contents("slips.toml")["facts"], next(differs, "")
+    otherwise = "find the line of your code that causes the first of these differences."
+    return advice.get(f"{name}: {facts.get(name)}") or advice.get(name, otherwise)
 
 
 def _numbers(evidence, k):

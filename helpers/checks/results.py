@@ -172,9 +172,13 @@ def close(mine, right):
 
 def rows_close(many, one):
     """Return (k,) of bool: is each part of many, (k, ...), close() to one, (...)?"""
-    rtol, atol = _tolerances(one)
-    near = torch.isclose(many.double(), one.double(), rtol, atol, equal_nan=True)
-    return near.flatten(1).all(1)
+    return near(many, one).flatten(1).all(1)
+
+
+def near(mine, right):
+    """Return a tensor of bool: where are the numbers close() to the right ones?"""
+    rtol, atol = _tolerances(right)
+    return torch.isclose(mine.double(), right.double(), rtol, atol, equal_nan=True)
 
 
 def _tolerances(mine):
