@@ -296,7 +296,7 @@ def _interval(k, n):
     """Return the 95 % interval of a share, from k of n sentences (Wilson 1927)."""
     share, z = k / n, SURE**2 / n
     middle, half = share + z / 2, SURE * (share * (1 - share) / n + z / (4 * n)) ** 0.5
-    return (middle - half) / (1 + z), (middle + half) / (1 + z)
+    return max(0.0, (middle - half) / (1 + z)), min(1.0, (middle + half) / (1 + z))
 
 
 def _clear(k, n):
