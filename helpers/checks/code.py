@@ -3,6 +3,7 @@
 import ast
 import dis
 import inspect
+import linecache
 import os
 import textwrap
 from itertools import chain
@@ -93,6 +94,16 @@ def reads(answer, name):
     steps = chain.from_iterable(map(dis.get_instructions, codes))
     loaded = {step.argval for step in steps if step.opname.startswith("LOAD")}
     return name in loaded or not any(name in code.co_varnames for code in codes)
+
+
+def part_at(code, position):
+    """Return the source of what the instruction at this position of a code computes, or ""."""
+    first, last, start, end = list(code.co_positions())[position // 2]
+    lines = linecache.getlines(code.co_filename)[first - 1 : last] if first and last else []
+    if lines and start is not None:
+        lines[-1] = lines[-1].encode()[:end].decode()
+        lines[0] = lines[0].encode()[start:].decode()
+    return "".join(lines)
 
 
 def fits(pattern, part, holds):

@@ -4,14 +4,15 @@ Each Fact of relations() holds on every wrong probe; the numbers in it are those
 """
 
 import re
-from itertools import chain, combinations, product
-from math import prod
+from itertools import combinations
 
 import torch
 
 from .message import number
 from .results import close, near
 from .texts import Fact
+
+DIAGONAL = "find what happens on the diagonal only: is it counted twice, or left out?"
 
 
 def relations(evidence):
@@ -20,35 +21,34 @@ def relations(evidence):
     if any(a.numbers is None or a.numbers.shape != b.numbers.shape for a, b, _ in wrong):
         return
     cases = [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
-    for look in (_an_argument, _another_order, _a_part_of_a_count, _always_more):
+    for look in (_an_argument, _another_order, _always_more):
         yield from look(cases, evidence)
 
 
 def of_shapes(mine, right):
     """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does."""
     mine, right = mine.double(), right.double()
-    if mine.dim() == 2 and close(mine.T, right):
-        yield Fact("rows and columns are swapped.", "return the transpose of your result.")
     for a, b in combinations(range(mine.dim()), 2):
         if close(mine.transpose(a, b), right):
-            yield Fact("two dimensions are swapped.", f"end with .transpose({a}, {b}).")
+            swapped = "rows and columns" if mine.dim() == 2 else "two dimensions"
+            yield Fact(f"{swapped} are swapped.", f"end with .transpose({a}, {b}).")
     for dim in range(mine.dim()):
         if mine.shape[dim] == 1 and close(mine.squeeze(dim), right):
-            advice = f"drop it: use an index instead of a slice, or .squeeze({dim})."
+            advice = f"drop that dimension: use an index instead of a slice, or .squeeze({dim})."
             yield Fact(f"one dimension too many: dimension {dim} has size 1.", advice)
         if close(mine.sum(dim), right):
-            advice = f"sum what you return over dimension {dim}."
+            advice = f"sum your result over dimension {dim}."
             yield Fact("a sum is missing.", advice)
         for j in range(mine.shape[dim]):
             if close(mine.select(dim, j), right):
-                what = f"only one part of it is asked for: index {j} of dimension {dim}."
-                yield Fact(what, "which part is asked for? Take it with an index.")
+                what = f"you return more than index {j} of dimension {dim}."
+                yield Fact(what, "which part is asked for? Select it with an index.")
     for dim in range(right.dim()):
         for j in range(right.shape[dim]):
             if right.shape[dim] > 1 and close(mine.squeeze(), right.select(dim, j).squeeze()):
                 yield Fact(
                     f"you returned only one part: index {j} of dimension {dim}.",
-                    "keep all parts: is `return` inside a loop, or a name overwritten there?",
+                    "keep all parts: is `return` inside a loop, or is a name overwritten?",
                 )
 
 
@@ -57,16 +57,18 @@ def size_to_look_for(evidence, k):
     given = [j for j in evidence.wrong if evidence.mine[j].numbers is not None]
     ours = {evidence.right[j].numbers.shape for j in given}
     if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
-        return "take sizes from the arguments: your result has the same shape for all of them."
+        return "take sizes from the arguments: your result has the same shape whatever they are."
     mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
     pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in given]
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
-        return "arrange these numbers in the shape that is asked for, with reshape for instance."
+        return "arrange these numbers in the shape asked for, for instance with reshape."
     if len(mine) != len(right):
-        step = "should add up or pick a part" if len(mine) > len(right) else "loses one"
+        step = (
+            "should sum over a dimension or pick from it" if len(mine) > len(right) else "loses one"
+        )
         asked = f"{len(right)} dimension{'s' * (len(right) != 1)}"
         return (
-            f"the answer has {asked}, what you return has {len(mine)}: find the step that {step}."
+            f"the answer has {asked}, but your result has {len(mine)}: find the step that {step}."
         )
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
     asked = re.search(r"-> \((.+?),?\)$", evidence.exercise.signature)  # a class says no shape
@@ -106,20 +108,6 @@ def _another_order(cases, evidence):
         )
 
 
-def _a_part_of_a_count(cases, evidence):
-    """Yield a Fact if a count is off by a product of the arguments, one or two of them."""
-    mine, right, probe = cases[0]
-    given = dict(zip(evidence.arguments, probe.args, strict=False))
-    sizes = [name for name, x in given.items() if type(x) is int]
-    if mine.dim() or mine != mine.round() or not sizes:
-        return
-    for k, names in product((1, 2, 3, 4), chain(*(combinations(sizes, n) for n in (1, 2)))):
-        if k * prod(given[name] for name in names) == abs(int(mine - right)):
-            part = " * ".join([str(k)] * (k > 1) + list(names))
-            found = "large" if mine > right else "small"
-            yield Fact(f"too {found} by {part}.", "which part of the count is that?")
-
-
 def _always_more(cases, evidence):
     """Yield a Fact if every row differs from the right one by the same numbers."""
     differs = [mine - right for mine, right, _ in cases]
@@ -145,6 +133,8 @@ def where(evidence, advice):
         table.append(int(alike.flatten(1).all(1).logical_not().nonzero()[0]))
         alike = alike[table[-1]]
     of = f" of table {table}" if table else ""  # none where there is a single one
+    if alike.dim() == 2 and torch.equal(~alike, torch.eye(*alike.shape).bool()):
+        yield Fact(f"only the diagonal{of} is wrong.", advice or DIAGONAL)
     for dim in range(alike.dim()):
         rows = alike.movedim(dim, 0).reshape(alike.shape[dim], -1).all(1)
         if 0 < rows.sum() < len(rows):
@@ -156,7 +146,7 @@ def where(evidence, advice):
             yield Fact(fact, advice or by_hand, why)
             return
     if some_right:
-        by_hand = f"find what is different for table {table}: whose numbers does it use?"
+        by_hand = f"find what is different for table {table}: which numbers does it use?"
         yield Fact(f"only some numbers are right; the first error is in table {table}.", by_hand)
 
 

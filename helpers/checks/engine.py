@@ -15,9 +15,11 @@ from .diagnose import established, is_fixed
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
+from .hints import thrown_away
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, same, was_stopped
 from .slips import mended
+from .texts import Fact
 from .unnamed import fingerprint, named
 from .verdict import (
     Verdict,
@@ -84,7 +86,7 @@ def _beside(evidence):
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
     if exercise.is_class and "requires_grad=False" in evidence.code:
-        return "But what is never trained is a buffer: register_buffer keeps it."
+        return "But what is never trained should be a buffer: use register_buffer."
     forward = re.search(r"(?s)def forward\(.*?(?=\n *def |$)", evidence.code)
     if exercise.is_class and forward and re.search(r"torch\.(ones|full)\(", forward[0]):
         if "device" not in forward[0]:
@@ -141,6 +143,8 @@ def _failed(evidence):
     fact = None if found else fact_of(evidence)
     if names and met_before(name, names[0], evidence.code):
         fact = next(iter(mended(evidence)), None)
+    elif names and (advice := thrown_away(evidence)):
+        fact = Fact("", advice)
     said = message.failure(evidence, found, fact, fixed)
     unnamed = () if names else (fingerprint(evidence), said.head.partition(": ")[2])
     return Verdict(False, said, names, unnamed)

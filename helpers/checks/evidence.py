@@ -270,15 +270,6 @@ class Evidence:
         found = self.mine[self.wrong[0]].outcome.error
         return isinstance(found, error) and words in str(found)
 
-    def overflows_like(self, choice):
-        """Does the first wrong probe raise OverflowError, as our pipeline with this choice does?"""
-        k = self.wrong[0]
-        args = self.exercise.formula_args(self.probes[k])
-        if not isinstance(self.mine[k].outcome.error, OverflowError) or args is None:
-            return False
-        outcome = call_ours(self.exercise.pipeline.replace(choice), *args)
-        return isinstance(outcome.error, OverflowError)
-
     @property
     def adds_up(self):
         """Is the result always k times the right one, k > 1 and whole, or does each call add the

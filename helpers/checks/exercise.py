@@ -82,7 +82,7 @@ class Probe:
 
     def again(self):
         later = returned_later if self.measure is returned else self.measure
-        label = f"{self.label}, again after other arguments"
+        label = f"{self.label}, after other calls"
         return replace(self, label=label, measure=later, if_right=True)
 
     def single(self):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from .results import close, near
+from .results import attempt, close, near
 
 MOST, SECONDS = 6, 0.5  # limits on the rows and columns that are tried, and on the time
 VALUES = 2.0, -1.0, 5.0  # what a part is set to; the first one is told
@@ -40,7 +40,7 @@ def one_part(evidence, k):
                 m[place] == should or r[place] != should for m, r in zip(mine, right, strict=True)
             ):
                 continue
-            if should or not _follows(evidence, k, j, part, place):
+            if not _differs(evidence, k, j, part, place, should):
                 index = ", ".join(":" if isinstance(i, slice) else str(i) for i in part)
                 does = "change too, but yours does not" if should else f"{STAYS}, but yours changes"
                 part_of = f"`{evidence.arguments[j]}[{index}]`"
@@ -97,17 +97,27 @@ def _places(before, after, part):
     return found
 
 
-def _follows(evidence, k, j, part, place):
-    """Does this place of the right result follow this part of argument j if all numbers of probe k
-    are small? Where they are huge, a part that matters may change nothing."""
+def _differs(evidence, k, j, part, place, should):
+    """Does this place of the result that should stay, or did, follow this part of argument j for
+    other numbers? Huge ones hide what a part does in the right result, and in the student's a part
+    that matters may cancel out."""
     args = evidence.probes[k].args
-    small = (x / x.abs().max().clamp(min=1) if _is_numbers(x) else x for x in args)
-    probe = replace(evidence.probes[k], args=tuple(small))
-    before = evidence.ours(probe).numbers
+    other = _mixed if should else _small
+    probe = replace(evidence.probes[k], args=tuple(other(x) if _is_numbers(x) else x for x in args))
+    answer = evidence.answer if should else evidence.exercise.reference
     changed = _set(probe.args[j], part).values()
-    after = [evidence.ours(probe.with_argument(j, x)).numbers for x in changed]
-    known = all(x is not None and x.shape == before.shape for x in (before, *after))
+    probes = probe, *(probe.with_argument(j, x) for x in changed)
+    before, *after = (attempt(answer, each, evidence.call).numbers for each in probes)
+    known = before is not None and all(x is not None and x.shape == before.shape for x in after)
     return not known or any(_places(before, x, part)[place] for x in after)
+
+
+def _mixed(x):
+    return x + x.roll(1, -1) / 2
+
+
+def _small(x):
+    return x / x.abs().max().clamp(min=1)
 
 
 def _is_numbers(x):
@@ -138,7 +148,7 @@ def _changes(x):
     if x.is_floating_point() if is_tensor else type(x) in (int, float):
         yield "double `{}`", lambda x: 2 * x
         if is_tensor:
-            yield "add 1 to every number of `{}`", lambda x: x + 1
+            yield "add 1 to every number in `{}`", lambda x: x + 1
             yield "set all of `{}` to 0", lambda x: 0 * x
 
 

@@ -8,13 +8,16 @@ from .code import reads
 from .diagnose import partly_established
 from .direction import of_shapes, relations, size_to_look_for, where
 from .experiments import one_part, whole_argument
-from .hints import after_error, fixed_sizes, known_advice, only_arguments
+from .hints import after_error, fixed_sizes, known_advice, only_arguments, thrown_away
 from .message import number
 from .results import factor, same_fact
 from .slips import mended
-from .steps import right_steps
+from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
+NOT_FINITE = (
+    "look for exp of more than 88, log of 0, a division by 0 or 0 / 0, or an inf of your own."
+)
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 
@@ -24,17 +27,23 @@ def fact_of(evidence):
     k = evidence.wrong[0]
     looks = _calls, _numbers, _weights, _arguments, _rows
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
-    fixed_size = evidence.exercise.kind != "weights" and fixed_sizes(evidence)
-    last = [Fact("the numbers are wrong.", fixed_size)] if fixed_size else relations(evidence)
-    return next(chain(mended(evidence), _partly(evidence), seen_so, last, _last(evidence, k)))
+    if found := mended(evidence):
+        return found[0]
+    fact = next(chain(_partly(evidence), seen_so, _last(evidence, k)))
+    return fact._replace(advice=thrown_away(evidence) or fact.advice)
 
 
 def _last(evidence, k):
     """Yield the Facts for when nothing else is known: where should the student look?"""
-    advice = _to_look_at(evidence, k)
-    yield from where(evidence, advice)
-    by_hand = "work out one of these numbers by hand, and check each step against your code."
-    yield Fact("the numbers are wrong.", advice or by_hand)
+    advice = evidence.exercise.kind != "weights" and fixed_sizes(evidence)
+    if not advice:
+        yield from relations(evidence)
+        advice = _to_look_at(evidence, k)
+        yield from where(evidence, advice)
+    is_one = evidence.mine[k].numbers.dim() == 0
+    it = "this number" if is_one else "one of these numbers"
+    by_hand = f"work out {it} by hand, and check each step against your code."
+    yield Fact(f"the number{' is' if is_one else 's are'} wrong.", advice or by_hand)
 
 
 def _to_look_at(evidence, k):
@@ -48,8 +57,8 @@ def _to_look_at(evidence, k):
         return f"find what your code takes for granted: it is true of {first}, but not here."
     if names := right_steps(evidence, k)[-2:]:
         said = " and ".join(f"`{name}`" for name in names)
-        are, them = ("is", "it") if len(names) == 1 else ("are", "they")
-        return f"check what happens after {said}: {them} {are} right so far."
+        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+        return f"{said} {are} right: check what happens after {them}."
     return whole_argument(evidence, k)
 
 
@@ -69,15 +78,15 @@ def _calls(evidence, k):
     if mine.stopped:
         yield Fact("it takes too long.", "look for a loop that never ends.")
     if evidence.overwritten:
-        yield Fact("a later call changes what it returned.", "make a new tensor in every call.")
+        yield Fact("a later call changes an earlier result.", "make a new tensor in every call.")
     if evidence.is_first_again(k):
-        yield Fact("the same arguments give a different result after other arguments.", KEPT)
-    if not evidence.repeats:
+        yield Fact("the same arguments give a different result after other calls.", KEPT)
+    if not evidence.repeats and evidence.exercise.kind != "random":
         yield Fact(
             "a second call with the same arguments gives a different result.",
             "use the matrices you are given: a layer that you create draws random ones."
             if re.search(r"(nn\.Linear|Attention)\(", evidence.code)
-            else "create whatever it adds to inside the function; look for anything random.",
+            else "create what your code adds to inside the function; look for anything random.",
         )
     if evidence.probes[k].if_right and (label := evidence.as_before(k)):
         yield Fact("it returns an earlier result again.", KEPT, f"That was for {label}.")
@@ -87,10 +96,10 @@ def _calls(evidence, k):
     if mine.instead == "None":
         yield Fact("it returned None: is `return` missing?", "return the result at the end.", asked)
     if mine.instead:
-        yield Fact(f"it returned {mine.instead}.", "return one tensor and nothing else.", asked)
+        yield Fact(f"it returned {mine.instead}.", "return the result and nothing else.", asked)
     if mine.observed is not None:
         advice = _to_see(mine.observed, evidence.right[k].observed or {})
-        yield Fact("it does not do what the exercise asks for.", advice)
+        yield Fact("not what the exercise asks for.", advice)
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(mine.numbers, evidence.right[k].numbers)
         if mine.numbers.dim() == 0:
@@ -114,7 +123,7 @@ def _numbers(evidence, k):
         verb = "is" if bad == 1 else "are"
         many = f"{bad} of {got.numel()} numbers" if got.dim() else "the result"
         what = f"{many} {verb} {'NaN' if got.isnan().any() else 'infinite'}."
-        yield Fact(what, known_advice(what, evidence))
+        yield Fact(what, known_advice(what, evidence) or first_nan(evidence, k) or NOT_FINITE)
     if times := factor(evidence.mine, evidence.right):
         yield Fact(
             f"your answer is always {times:.4g} times the right one.",
@@ -126,14 +135,6 @@ def _weights(evidence, k):
     if evidence.exercise.kind != "weights":
         return
     got, on = evidence.mine[k].numbers.double(), f"On {evidence.probes[k].label},"
-    if (got < -1e-5).any():
-        yield Fact(
-            "there are negative weights.",
-            "take exp above and below the fraction bar: it is never negative."
-            if "exp" in evidence.code
-            else "take exp of the scores: it is never negative.",
-            f"{on} the smallest weight is {number(got.min())}; a weight lies between 0 and 1.",
-        )
     sums, is_table = got.sum(-1).flatten(), got.dim() == 2
     row = int((sums - 1).abs().argmax())
     if abs(sums[row] - 1) > 1e-3:
@@ -151,7 +152,7 @@ def _weights(evidence, k):
         i, j = got.triu(1).nonzero()[0].tolist()
         yield Fact(
             "the future is visible.",
-            "give what comes later a weight of exactly 0: minus infinity, before softmax.",
+            "set later scores to minus infinity before softmax: their weights are then exactly 0.",
             f"{on} row {i} gives word {j}, which comes later, a weight of {number(got[i, j])}.",
         )
 
@@ -168,9 +169,9 @@ def _arguments(evidence, k):
             f"On {evidence.probes[k].label}: changing the last word changes the rows before it.",
         )
     if not evidence.exercise.is_class and (name := evidence.ignored()):
-        why = f"Any `{name}` gives the same result."
+        why = f"The result is the same whatever `{name}` is."
         if reads(evidence.answer, name):
-            advice = f"print each step for two values of {name}: where do the results match?"
+            advice = f"print each step for two values of {name}: which steps do not change?"
             if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", evidence.code):
                 advice = f"use another name in the loop, which overwrites `{name}`."
             yield Fact(f"changing `{name}` has no effect.", advice)
@@ -187,7 +188,7 @@ def _rows(evidence, k):
         for *row, j in ((got < low - 1e-4) | (got > high + 1e-4)).nonzero().tolist():
             yield Fact(
                 "some numbers are outside the range of the inputs.",
-                "start the sum at 0; each word adds its numbers, times its weight."
+                "start the sum at 0, and add each word times its weight."
                 if "for " in evidence.code
                 else "check that each number is a blend, with weights from 0 to 1 that sum to 1.",
                 f"On {evidence.probes[k].label}, column {j} of the words runs from "

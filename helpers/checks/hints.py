@@ -3,24 +3,23 @@
 import ast
 import difflib
 import linecache
+import os
 import re
 from contextlib import suppress
 
 import torch
 
 from ..errors import InputError
-from .code import all_codes, data_from_above
+from .code import all_codes, data_from_above, part_at
 from .texts import contents
 
 
 def after_error(error, evidence):
     """Return what to try after this error, a sentence."""
     text = f"{type(error).__name__}: {error}"
-    if said := _meant(error, evidence):
-        return said
     if evidence.only_first and (said := only_arguments(evidence.answer)):
         return said
-    if said := known_advice(text, evidence):
+    if said := known_advice(text, evidence) or _meant(error, evidence):
         return said
     if isinstance(error, OverflowError) and evidence.exercise.kind != "scores":
         return "subtract the LARGEST score first: math.exp overflows above 709."
@@ -34,8 +33,8 @@ def after_error(error, evidence):
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
     failed = RuntimeError, ValueError, InputError
     if type(error) in failed and (found := _shapes(error, evidence)):
-        which = "these shapes fit" if " is " in found.partition(" is ")[2] else "this shape fits"
-        return f"check whether {which}: in that line, {found}."
+        look_at = "compare the shapes" if " and " in found else "check the shape"
+        return f"{look_at} in that line: {found}."
     return "print what goes into that line, just before it runs."
 
 
@@ -72,13 +71,36 @@ def _meant(error, evidence):
 
 
 def _step_of(error, evidence):
-    """Return the last step of the traceback that is in the student's code, or None."""
+    """Return the last step of the traceback that is in a cell or in the student's code, or None."""
     files = {code.co_filename for code in all_codes(evidence.answer)}
     step, last = error.__traceback__, None
     while step:
-        last = step if step.tb_frame.f_code.co_filename in files else last
+        name = step.tb_frame.f_code.co_filename
+        if name in files or (linecache.getlines(name) and not os.path.exists(name)):
+            last = step
         step = step.tb_next
     return last
+
+
+# What leaves a tensor as it is and returns another one.
+NEW = """transpose swapaxes permute reshape view flatten squeeze unsqueeze contiguous masked_fill
+softmax exp log div mul add sub float double clone triu tril""".split()
+
+
+def thrown_away(evidence):
+    """Return advice on the first result that the code computes and does not keep, or ""."""
+    for node in ast.walk(ast.parse(evidence.code)):
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in NEW:
+            said, name = ast.unparse(call), ast.unparse(call.func.value)
+            if name not in ("torch", "F"):
+                return f"keep what `{said}` returns: it leaves `{name}` as it was."
+        last = node.body[-1] if isinstance(node, ast.For) else None
+        names = {x.id for x in ast.walk(node.target) if isinstance(x, ast.Name)} if last else ()
+        if isinstance(last, ast.Assign) and getattr(last.targets[0], "id", "") in names:
+            name = last.targets[0].id
+            return f"store each new `{name}`: `{name} = …` only gives that name a new value."
+    return ""
 
 
 VIEWS = "transpose permute unsqueeze squeeze flatten float t sum mean norm amax".split()
@@ -97,7 +119,8 @@ def _shapes(error, evidence):
             found[ast.unparse(node)] = tuple(value.shape)
         else:
             todo += ast.iter_child_nodes(node)
-    return ", ".join(f"{name} is {shape}" for name, shape in found.items())
+    *most, last = (f"{name} is {shape}" for name, shape in found.items()) if found else ("",)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _viewed(node, frame):
@@ -116,14 +139,8 @@ def _viewed(node, frame):
 
 def _raising(step):
     """Return the tree of the expression that raised; an empty one if it cannot be found."""
-    code = step.tb_frame.f_code
-    first, last, start, end = list(code.co_positions())[step.tb_lasti // 2]
-    lines = linecache.getlines(code.co_filename)[first - 1 : last] if first and last else []
-    if lines and start is not None:
-        lines[-1] = lines[-1].encode()[:end].decode()
-        lines[0] = lines[0].encode()[start:].decode()
     with suppress(SyntaxError):
-        return ast.parse(f"({''.join(lines)})", mode="eval")
+        return ast.parse(f"({part_at(step.tb_frame.f_code, step.tb_lasti)})", mode="eval")
     return ast.Module([], [])
 
 
@@ -156,4 +173,4 @@ def only_arguments(answer):
     said = " and ".join(f"`{name}`" for name in data_from_above(answer))
     if not said:
         return ""
-    return f"use the arguments, not {said}: a value from a cell above is fixed."
+    return f"use the arguments, not {said}: a value from a cell above stays the same."

@@ -93,7 +93,7 @@ def failure(evidence, found, fact=None, fixed=()):
     partly = ""
     if k > 0 and not exercise.is_class:
         again = evidence.is_first_again(k)
-        where = "there after other arguments" if again else f"on {evidence.probes[k].label}"
+        where = "there after other calls" if again else f"on {evidence.probes[k].label}"
         partly = f"Right on {evidence.probes[0].label}; wrong {where}."
     sentence, table = _evidence(evidence, k)
     more = len(found) - 1

@@ -102,7 +102,7 @@ def _of_class(exercise, cls):
     init = f"def __init__{exercise.takes.replace('(', '(self, ', 1)}:"
     forward = "def forward(self, inputs):"
     return _refused(f"{name}: your class", cls, wanted, init) or _refused(
-        f"{name}: forward in your class", cls.forward, ["self", "inputs"], forward
+        f"{name}: your forward", cls.forward, ["self", "inputs"], forward
     )
 
 
@@ -120,9 +120,9 @@ def _refused(what, fn, wanted, write):
     try:
         takes.bind(*wanted)
     except TypeError:
-        given = "the inputs only" if wanted[0] == "self" else f"({', '.join(wanted)})"
+        given = "the inputs" if wanted[0] == "self" else f"({', '.join(wanted)})"
         return (
             f"{what} takes ({', '.join(takes.parameters)}).",
-            f"The check calls it with {given}, so write {write}",
+            f"The check passes {given}: write {write}",
         )
     return None

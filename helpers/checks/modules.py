@@ -91,7 +91,7 @@ def keeping(cls, inputs, sizes, matrices):
     kept = {
         "matrices (d_in, d_out) to train": [x for x in parameters if x[1].requires_grad],
         "matrices that are frozen": [x for x in parameters if not x[1].requires_grad],
-        "matrices in plain tensors": [*_plain(module), *module.named_buffers()],
+        "matrices as plain tensors": [*_plain(module), *module.named_buffers()],
         "matrices in a Python list": _listed(module),
     }
     return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
@@ -223,7 +223,7 @@ def birth(cls, inputs, sizes, *_):
     return Observed({ALIKE: any(alike)})
 
 
-LEARNS = "a gradient reaches what it is given"
+LEARNS = "a gradient reaches the arguments"
 
 
 def learning(loss, given, *others):
@@ -331,7 +331,7 @@ KEEPING = {
         lambda evidence: evidence.raises(AttributeError, "before Module.__init__() call")
     ),
     "Python list of layers": detected(_has("matrices in a Python list")),
-    "plain tensors as weights": detected(_has("matrices in plain tensors")),
+    "plain tensors as weights": detected(_has("matrices as plain tensors")),
     "requires_grad=False left in": detected(_has("matrices that are frozen")),
     "new random weights in forward": detected(
         lambda evidence: bool(evidence.measured(drawing, "matrices drawn in forward"))
@@ -340,7 +340,7 @@ KEEPING = {
     "dropout not asked for": cured(NothingDropped),
     "different numbers in training": detected(_differs_in_training),
     "changed by earlier calls": detected(_has(CHANGES)),
-    "keeps more at each call": detected(_has(GROWS)),
+    "keeps more with each call": detected(_has(GROWS)),
     "more to train than asked for": detected(_more_to_train),
     "the same matrices in every module": detected(
         lambda evidence: bool(evidence.measured(birth, ALIKE))

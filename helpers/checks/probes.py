@@ -55,7 +55,7 @@ def of_query(*last, large="large", least=1):
 def rows():
     return [
         Probe('the scores of "journey"', (attention.scores(sentence(), 1),)),
-        Probe("scores, one 0 and some negative", (mixed_table()[0],)),
+        Probe("scores with one 0 and some negative numbers", (mixed_table()[0],)),
         Probe("scores near 1000", (numbers("far_rows")[1],)),
         Probe("scores from -9000 to -1000", (numbers("low"),)),
         *wide(any_size("n")),
@@ -65,7 +65,7 @@ def rows():
 def tables():
     return [
         Probe("the scores of the sentence", (attention.all_scores(sentence()),)),
-        Probe("5 x 5 scores, one 0 and some negative", (mixed_table(),)),
+        Probe("5 x 5 scores with one 0 and some negative numbers", (mixed_table(),)),
         Probe("a row of scores near 1000 and one from -9000 to -1000", (numbers("far_rows"),)),
         *wide(any_size("n", "n")),
     ]
@@ -75,7 +75,7 @@ def rows_with_temperature():
     of_words, some, large, low, *_ = (probe.args[0] for probe in rows())
     return [
         Probe('the scores of "journey", temperature 2', (of_words, 2.0)),
-        Probe("scores, one 0 and some negative, temperature 1", (some, 1.0)),
+        Probe("scores with one 0 and some negative numbers, temperature 1", (some, 1.0)),
         Probe("scores near 50, temperature 0.05", (large / 20, 0.05)),
         # A temperature so near 1 that the maximum of the undivided scores works here too.
         Probe("scores from -9600 to -1000, temperature 1.0625", (1.0625 * low, 1.0625)),
@@ -123,7 +123,7 @@ def wide(*args, **least):
         steps, used = count(3, 2), _Used(sizes)
         made = tuple(x(used, next(steps)) if callable(x) else used[x] for x in args)
         sizes = ", ".join(f"{name} = {used[name]}" for name in used.names if name != "far")
-        yield Probe(f"numbers with {sizes}", made, if_right=True)
+        yield Probe(f"data with {sizes}", made, if_right=True)
 
 
 class _Used(dict):

@@ -6,7 +6,6 @@ everything right; that is an experiment like those of counterfactual.py.
 
 import ast
 import copy
-import inspect
 import re
 import time
 from itertools import chain, combinations, islice, product
@@ -31,7 +30,7 @@ def mended(evidence):
         end = time.thread_time() + SECONDS
         for what, advice, pairs in islice(changes, MOST):
             if evidence.right_with(_changed(tree, pairs)):
-                why = "With one small change, your code is right."
+                why = "One small change makes your code right."
                 # If the unchanged code is right here, what its cells left behind is the cause.
                 found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
                 return
@@ -151,12 +150,12 @@ def _start_on_the_wrong_side_of_the_loop(tree, evidence):
                 new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
                 at = _said(within).replace(" …", "")
                 advice = f"write {_said(start)} as the first line inside {at}."
-                yield "each round carries on from where the last one ended.", advice, [(body, new)]
+                yield "each round carries on where the last one left off.", advice, [(body, new)]
         for start in (x for x in loop.body if isinstance(x, ast.Assign)):
             rest = [x for x in loop.body if x is not start] or [ast.Pass()]
             new = [*body[:k], start, _changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
-            advice = f"write {_said(start)} before the loop."
-            yield "each round starts from the beginning.", advice, [(body, new)]
+            advice = f"write {_said(start)} before the loop, not in it."
+            yield "each pass of the loop starts over.", advice, [(body, new)]
 
 
 def _kept_between_calls(tree, evidence):
@@ -176,7 +175,7 @@ def _kept_between_calls(tree, evidence):
             if zeros or type(value) in (list, dict, set, int, float):
                 start = _code(f"{name} = {zeros or repr(type(value)())}")
                 rest = [x for x in function.body if not isinstance(x, ast.Global)]
-                what = f"{name} from a cell above is kept from call to call."
+                what = f"`{name}`, created outside the function, is kept from call to call."
                 yield what, advice.format(_said(start)), [(function.body, [start, *rest])]
 
 
@@ -217,7 +216,7 @@ def _wrong_name(tree, evidence):
         new = copy.copy(method)
         new.name = wanted
         advice = f"write def {wanted}(...) instead of def {method.name}(...)."
-        yield f"{wanted} is spelled {method.name}.", advice, [(method, new)]
+        yield f"{wanted} is named {method.name}.", advice, [(method, new)]
         for inner in (x for x in method.body if getattr(x, "name", "") == wanted):
             rest = [x for x in method.body if x is not inner]
             new = [*(_changed(m, [(method.body, rest)]) for m in methods), inner]
@@ -248,23 +247,14 @@ def _written_sizes(tree, evidence):
     for values in chain.from_iterable(combinations(written, k) for k in (1, 2, 3)):
         for names in product(*(options[value] for value in values)):
             said = dict(zip(values, names, strict=True))
-            what = f"a size is hard-coded: {' and '.join(map(str, values))}."
-            advice = ", ".join(f"{name} instead of {value}" for value, name in said.items())
+            are = "a size is" if len(values) == 1 else "sizes are"
+            what = f"{are} hard-coded: {' and '.join(map(str, values))}."
+            advice = " and ".join(f"{name} instead of {value}" for value, name in said.items())
             pairs = [(c, _code(said[c.value])) for c in integers if c.value in said]
             yield what, f"write {advice}.", pairs
 
 
 def _exchanged(tree, evidence):
-    asked = list(inspect.signature(evidence.exercise.reference).parameters)
-    for function, names in _functions(tree):
-        if names != asked and sorted(names) == sorted(asked):  # the exercise's signature stays
-            args = sorted(function.args.args, key=lambda arg: [*asked, arg.arg].index(arg.arg))
-            own = [arg for arg in function.args.args if arg.arg == "self"]
-            new = copy.copy(function)
-            new.args = copy.copy(function.args)
-            new.args.args = [*own, *(arg for arg in args if arg.arg != "self")]
-            line = f"def {new.name}({', '.join(x.arg for x in new.args.args)})"
-            yield "the arguments are in a different order.", f"write {line}.", [(function, new)]
     for call in _all(tree, ast.Call):
         for a, b in zip(call.args, call.args[1:], strict=False):
             yield _for("two arguments are swapped.", call, _changed(call, [(a, b), (b, a)]))
@@ -313,7 +303,7 @@ def _another_index(tree, evidence):
         for index, name in product(_all(old.slice, ast.Name), names):
             if name != index.id:
                 new = _changed(old, [(index, _name(name))])
-                yield _for(f"{index.id} is the wrong index here.", old, new)
+                yield _for(f"`{index.id}` is the wrong index here.", old, new)
     for old, name in product(_all(tree, ast.Call), _arguments(tree)):
         if _is_name(old.func, "range"):
             yield _for("the loop ends at the wrong number.", old, _code(f"range(len({name}))"))

@@ -61,7 +61,7 @@ WRONG_SPLITS = {
     ),
     "the same numbers for every head": _one_for_all,
     "slices do not step by head_dim": _every_number_on,
-    "transposed before it was split": lambda x, num_heads: x.transpose(1, 2).reshape(
+    "transposed before splitting": lambda x, num_heads: x.transpose(1, 2).reshape(
         len(x), num_heads, x.shape[1], -1
     ),
 }
@@ -93,7 +93,7 @@ WRONG_MERGES = {
     "only the largest of the heads": lambda x, b, n: x.amax(1),
     "merged with the heads before the batch": _of_heads_first,
     "heads joined along the words": lambda x, b, n: x.flatten(1, 2),
-    "numbers dealt out in turn": lambda x, b, n: x.permute(0, 2, 3, 1).reshape(b, n, -1),
+    "numbers of the heads interleaved": lambda x, b, n: x.permute(0, 2, 3, 1).reshape(b, n, -1),
     "wrong dimensions swapped": _exchanged,
     "not merged": lambda x, b, n: x.transpose(1, 2),
     "batch lost": lambda x, b, n: x.transpose(1, 2).reshape(n, -1),

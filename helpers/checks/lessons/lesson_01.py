@@ -26,7 +26,7 @@ SCORES = Exercise(
     Pipeline("inputs i", lambda s: s.scores[0], project=ONE_QUERY, score=SCORE, scale=unscaled),
     variants={"score": IN_SCORE, "scale": IN_SCALE},
     mistakes={
-        "multiplied but did not add up": lambda inputs, i: inputs * inputs[i],
+        "multiplied but not summed": lambda inputs, i: inputs * inputs[i],
         "summed over the words": lambda inputs, i: (inputs * inputs[i]).sum(0),
     },
 )
@@ -42,7 +42,7 @@ ALL_SCORES = Exercise(
         "scale": IN_SCALE,
     },
     mistakes={
-        "multiplied but did not add up": lambda inputs: inputs * inputs,
+        "multiplied but not summed": lambda inputs: inputs * inputs,
         "only the diagonal": lambda inputs: (inputs @ inputs.T).diag().diag(),
         "one row copied": detected(lambda evidence: evidence.always(is_one_row)),
         "half of the table empty": (
@@ -96,7 +96,7 @@ COSINE = Exercise(
                 ),
                 "square root taken twice": by(lambda s: (_lengths(s) * _length(s)) ** 0.5),
                 "divided by the words' squared lengths": by(lambda s: _lengths(s) ** 2),
-                "divided by the length of the dot products": by(lambda s: s.scores.norm()),
+                "dot products scaled to length 1": by(lambda s: s.scores.norm()),
                 "cosine distance": lambda s: 1 - s.scores / (_lengths(s) * _length(s)),
             },
         ),
@@ -106,6 +106,6 @@ COSINE = Exercise(
             (inputs / inputs.norm(dim=0)) @ (inputs / inputs.norm(dim=0))[i]
         ),
         "distance instead of similarity": lambda inputs, i: (inputs - inputs[i]).norm(dim=-1),
-        "multiplied but did not add up": lambda inputs, i: inputs * inputs[i],
+        "multiplied but not summed": lambda inputs, i: inputs * inputs[i],
     },
 )

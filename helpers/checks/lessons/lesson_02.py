@@ -42,7 +42,7 @@ IN_SCALE = {
     "scaled before softmax": (by(lambda s: 3**0.5), by(lambda s: len(s.scores) ** 0.5)),
 }
 RENAMED = {
-    "rows divided by sum": "divided by the sum",
+    "scores divided by their sum": "divided by the sum",
     "scores instead of weights": "not normalised",
 }
 
@@ -101,7 +101,7 @@ TEMPERATURE = Exercise(
                 "divided in the sum only": _undivided(
                     lambda s: s.exp(s.scores) / s.exp(s.scores / s.temperature).sum()
                 ),
-                "temperature as a power of the weights": _undivided(
+                "temperature applied to the weights": _undivided(
                     lambda s: weigh(s) ** (1 / s.temperature)
                 ),
                 "softmax twice": _undivided(lambda s: soft(weigh(s) / s.temperature, s.exp)),
@@ -135,7 +135,7 @@ WEIGHTS = Exercise(
     Pipeline("scores", "weights", scale=unscaled, exp=EXP_OF_ROWS, normalise=SOFTMAX_OF_ROWS),
     avoid="softmax|log_softmax",
     names={
-        "rows divided by sum": "rows divided by their sum",
+        "scores divided by their sum": "rows divided by their sum",
         "scores instead of weights": "not normalised",
         "not divided by the sum": "not normalised",
     },
@@ -147,7 +147,7 @@ WEIGHTS = Exercise(
         "normalise": {
             "softmax over the whole matrix": lambda s: s.exp(s.scores) / s.exp(s.scores).sum(),
             "result transposed": lambda s: weigh(s).T,
-            "columns normalised, then transposed": lambda s: soft(s.scores, s.exp, dim=0).T,
+            "columns normalised and transposed": lambda s: soft(s.scores, s.exp, dim=0).T,
         },
     },
 )

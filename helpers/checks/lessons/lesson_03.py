@@ -49,7 +49,7 @@ CONTEXT = Exercise(
         "blend": {**OF_ONE_WORD["blend"], "not blended": lambda s: s.inputs[s.i][None]},
     },
     mistakes=IN_ONE_CONTEXT,
-    names={"rows divided by sum": "divided by the sum"},
+    names={"scores divided by their sum": "divided by the sum"},
 )
 REPAIR_CONTEXT = CONTEXT.called("repair_context")
 
@@ -134,7 +134,7 @@ OTHERS = Exercise(
                 hide(_only(lambda s: 0)),
                 hide(_only(lambda s: 1)),
             ),
-            "only itself left": hide(lambda s: ~_itself(s)),
+            "only the word itself left": hide(lambda s: ~_itself(s)),
         },
     },
     mistakes={**IN_ONE_CONTEXT, "the word blanked, not hidden": _blanked},
@@ -142,12 +142,12 @@ OTHERS = Exercise(
     without={
         "maximum never below 0": "gives NaN",
         "softmax over one number": "gives NaN",
-        "rows divided by sum": "gives NaN",
+        "scores divided by their sum": "gives NaN",
         "exp missing in the sum": "gives 0",
         "scores instead of weights": "gives infinity: log_softmax",
     },
     names={
-        "a large number instead of a low one": "only itself left",
+        "a large number instead of a low one": "only the word itself left",
         "mask only, scores unused": "all weights equal",
     },
 )

@@ -58,7 +58,7 @@ SCALED = Exercise(
             "distance instead of similarity": _score(
                 lambda s: (s.queries[:, None] - s.keys).norm(dim=-1)
             ),
-            "multiplied but did not add up": _score(lambda s: s.queries[:, None] * s.keys),
+            "multiplied but not summed": _score(lambda s: s.queries[:, None] * s.keys),
         },
     },
     mistakes={

@@ -209,7 +209,7 @@ SELF_CLASS = Exercise(
     mistakes={
         **KEEPING,
         "W_key created before W_query": _created("key", "query", "value"),
-        "matrices created in a different order": tuple(
+        "matrices created in the wrong order": tuple(
             _created(*order)
             for order in permutations(("query", "key", "value"))
             if order[:2] not in (("query", "key"), ("key", "query"))

@@ -34,7 +34,7 @@ def _tables():
     mixed = numbers("causal_mixed", torch.float64)
     return [
         ("the scores of the sentence", sentence() @ W_query @ (sentence() @ W_key).T, 2),
-        ("5 x 5 scores, one 0 and some negative, d_k = 3", mixed, 3),
+        ("5 x 5 scores with one 0 and some negative numbers, d_k = 3", mixed, 3),
         ("4 x 4 scores near 1000 and -1000, d_k = 4", numbers("causal_large"), 4),
         ("4 x 4 scores, one of them -4000000, d_k = 4", numbers("causal_low"), 4),
     ]
@@ -109,7 +109,7 @@ WINDOW = Exercise(
     variants={
         "mask": {
             "wrong diagonal sign": cured(LooksBack, _hidden(lambda s, w: future(s) | past(s, w))),
-            "the window not applied": hide(the_future),
+            "window not applied": hide(the_future),
             "future not hidden": (
                 hide(_too_old),
                 _hidden(lambda s, w: past(s, -w) | future(s, w)),

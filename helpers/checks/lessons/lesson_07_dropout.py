@@ -32,7 +32,7 @@ def dropping(fn, weights, p, training, calls=1):
         facts["same drops in two calls"] = torch.equal(second, zero) and bool(zero.any())
         # By chance, both counts are exactly this share less than once in a thousand times.
         many = {int(second.sum()), int(zero.sum())}
-        facts["each call drops exactly a share p"] = many == {round(p * zero.numel())}
+        facts["each call drops exactly a share of p"] = many == {round(p * zero.numel())}
     return facts
 
 
@@ -177,6 +177,6 @@ DROPOUT = Exercise(
         ),
         "whole rows dropped": _drop(lambda w, p: _keep(w[:, :1], p), _inverse),
         "whole columns dropped": _drop(lambda w, p: _keep(w[:1], p), _inverse),
-        "the same weights dropped at each call": _drop(_same_coins, _inverse),
+        "the same weights dropped in every call": _drop(_same_coins, _inverse),
     },
 )

@@ -54,7 +54,7 @@ COUNTING = Exercise(
         "qkv_bias used for out_proj": _counted(
             lambda d, out, h, bias: 3 * (d * out + bias) + out * out + bias
         ),
-        "out_proj taken from d_in": _counted(
+        "d_in used for out_proj": _counted(
             lambda d, out, h, bias: 3 * (d * out + bias) + d * out + out
         ),
         "qkv_bias ignored": (
@@ -111,12 +111,12 @@ SWITCHING = Exercise(
         "columns instead of rows": lambda W, head, num_heads: _its_rows(W.T, head, num_heads).T,
         "other heads switched off": lambda W, head, num_heads: W - _its_rows(W, head, num_heads),
         "heads counted from 1": _off(lambda k, h, d: slice(max(0, k * d - d), k * d)),
-        "rows begin at head": _off(lambda k, h, d: slice(k, k + d)),
+        "slice starts at head": _off(lambda k, h, d: slice(k, k + d)),
         "only a square block": _off(lambda k, h, d: (slice(k * d, k * d + d),) * 2),
         "one row only": _off(lambda k, h, d: slice(k, k + 1)),
         "rows interleaved": _off(lambda k, h, d: slice(k, None, h)),
         "later heads switched off too": _off(lambda k, h, d: slice(k * d, None)),
-        "num_heads rows at a time": _off(lambda k, h, d: slice(k * h, k * h + h)),
+        "num_heads rows instead of head_dim": _off(lambda k, h, d: slice(k * h, k * h + h)),
         "rows cut out": lambda W, head, num_heads: torch.stack(
             [row for i, row in enumerate(W) if i // (len(W) // num_heads) != head]
         ),

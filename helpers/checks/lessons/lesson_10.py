@@ -189,7 +189,9 @@ LOSS = Exercise(
             _paired(then=lambda x: x.sum(dim=1).mean()),
             _paired(then=lambda x: x.sum(dim=0).mean()),
         ),
-        "divided by all words": _paired(then=lambda x: x.sum() / len(x) / (x.shape[1] + 1)),
+        "divided by the number of words": _paired(
+            then=lambda x: x.sum() / len(x) / (x.shape[1] + 1)
+        ),
         "only the last prediction": _paired(then=lambda x: x[:, -1].mean()),
         "only the first text": _paired(then=lambda x: x[0].mean()),
         "reshaped instead of transposed": _unshaped,
@@ -244,7 +246,7 @@ CHANCES = Exercise(
     mistakes={
         "all positions instead of the last": _of(lambda scores: scores),
         "first position instead of last": _of(lambda scores: scores[0]),
-        "last but one position": _of(lambda scores: scores[:-1][-1]),
+        "next-to-last position": _of(lambda scores: scores[:-1][-1]),
         "mean of all positions": (
             lambda scores, temperature: soft(scores / temperature).mean(dim=0),
             _of(lambda scores: scores.mean(dim=0)),

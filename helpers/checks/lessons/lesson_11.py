@@ -51,7 +51,7 @@ BETWEEN = Exercise(
             _read(lambda k, i, j: (ALL, i, j)),
             _read(lambda k, i, j: (ALL, j, i)),
         ),
-        "positions of the first sentence for all": _read(lambda k, i, j: (k, i[0], j[0])),
+        "first sentence's positions used for all": _read(lambda k, i, j: (k, i[0], j[0])),
         "always the first sentence": _read(lambda k, i, j: (0, i, j)),
         "one number for all sentences": (
             _read(lambda k, i, j: (k, i, j), torch.mean),
@@ -122,11 +122,13 @@ EXCHANGE = Exercise(
         "nothing swapped": _write(lambda one, other: (one, other)),
         "swapped in every row": _swap(lambda k, i, one, other: ((k, ALL, one), (k, ALL, other))),
         "two rows swapped": _swap(lambda k, i, one, other: ((k, one), (k, other))),
-        "in the column of the query": _swap(lambda k, i, one, other: ((k, one, i), (k, other, i))),
+        "swapped in the query's column": _swap(
+            lambda k, i, one, other: ((k, one, i), (k, other, i))
+        ),
         "only the first sentence": lambda weights, *at: torch.cat(
             [attention.exchange(weights, *at)[:1], weights[1:]]
         ),
-        "positions of the first sentence for all": _swap_at(
+        "first sentence's positions used for all": _swap_at(
             lambda i, one, other: (i[0], one[0], other[0])
         ),
         "every pair in every sentence": _swap(
@@ -214,6 +216,6 @@ ERASE = Exercise(
         "only the first sentence": lambda weights, *at: torch.cat(
             [attention.erase(weights, *at)[:1], weights[1:]]
         ),
-        "positions of the first sentence for all": _erased(lambda k, i, j: (k, i[0], j[0])),
+        "first sentence's positions used for all": _erased(lambda k, i, j: (k, i[0], j[0])),
     },
 )

@@ -114,12 +114,12 @@ LOOK_BACK = Exercise(
             _looking(chosen=0),
             _looking(chosen=0, new=lambda i, n: 1),
         ),
-        "each word is its own copy": _looking(where=lambda j, i: j <= i),
+        "each word counts as its own copy": _looking(where=lambda j, i: j <= i),
         "looks at later copies too": (
             _looking(where=lambda j, i: j != i),
             _looking(where=lambda j, i: True),
         ),
-        "not -1 where a word is new": (
+        "no -1 for a new word": (
             _looking(new=lambda i, n: 0),
             _looking(new=lambda i, n: i),
             _looking(new=lambda i, n: i + 1),

@@ -72,8 +72,8 @@ INTERCHANGE = Exercise(
         "the row overwritten": explained(
             _overwritten(lambda w, o, q, k: w[q, k] * o[k]),
             _overwritten(lambda w, o, q, k: o[k]),
-            why="The query lost what it gets from all the other words.",
-            advice="What does the query get from the key now, and what should it get instead?",
+            why="The query no longer gets anything from the other words.",
+            advice="What does the query get from the key now? What should it get instead?",
             source="contexts[query] = ... instead of +=",
         ),
         "the weight left out": _row(lambda w, v, o, q, k: o[k] - v[k]),
@@ -83,7 +83,7 @@ INTERCHANGE = Exercise(
         ),
         "query and key swapped": _at(lambda query, key: (key, query)),
         "weight read the wrong way round": _row(lambda w, v, o, q, k: w[k, q] * (o[k] - v[k])),
-        "the value of the query": _row(lambda w, v, o, q, k: w[q, k] * (o[q] - v[q])),
+        "value of the query swapped": _row(lambda w, v, o, q, k: w[q, k] * (o[q] - v[q])),
         "always the last row": _at(lambda query, key: (-1, key)),
         "positions shifted by one": (
             _at(lambda query, key: (query - 1, key - 1)),

@@ -152,7 +152,7 @@ BLOCKS = Exercise(
                 _in_blocks(_kept, _kept, top=lambda old, new: new),
             ),
             "maximum of the first block only": _in_blocks(_kept, _kept, top=lambda old, new: old),
-            "each block normalised by itself": (
+            "each block normalised separately": (
                 _each_alone(lambda block, count, n: 1 / count),
                 _each_alone(lambda block, count, n: block.shape[-1] / n),
             ),
@@ -237,7 +237,7 @@ MERGE = Exercise(
         "only the sum rescaled": (_merged(_small, _ones), _merged(_small, _running)),
         "only the blend rescaled": (_merged(_ones, _small), _merged(_running, _small)),
         "rescaled the wrong way round": _merged(_large),
-        "smaller blocks not rescaled": _merged(
+        "blocks with a smaller maximum not rescaled": _merged(
             lambda maxima: (maxima.cummax(0).values - maxima.max()).exp()
         ),
         "exp overflows": _merged(lambda maxima: maxima.exp()),
@@ -246,7 +246,7 @@ MERGE = Exercise(
             _merged(lambda maxima: (maxima - maxima.mean()).exp()),
         ),
         "blend not divided by the sum": lambda maxima, sums, blends: _small(maxima) @ blends,
-        "each block normalised by itself": (
+        "each block normalised separately": (
             lambda maxima, sums, blends: _means(sums, blends).mean(0)
         ),
         "blocks weighted by their maxima only": (

@@ -54,7 +54,7 @@ CACHE = Exercise(
     _bytes,
     _models,
     mistakes={
-        "factor 2 forgotten": times(1 / 2),
+        "factor of 2 forgotten": times(1 / 2),
         "n squared": times("n"),
         "one layer counted": without("layers"),
         "heads forgotten": without("num_kv_heads"),
@@ -66,7 +66,7 @@ CACHE = Exercise(
         "queries kept too": explained(
             times(3 / 2),
             why="A query is used once, by its own word, and never again.",
-            advice="Count keys and values only: 2 *.",
+            advice="Count keys and values only: multiply by 2.",
             source="jalammar/jalammar.github.io#36 (queries listed among what is kept)",
         ),
         "heads counted twice": times("num_kv_heads"),
@@ -183,7 +183,7 @@ NEXT = Exercise(
         "scale": {},
     },
     mistakes={
-        "new value added whole": lambda q, k, v, K, V: (
+        "new value added with weight 1": lambda q, k, v, K, V: (
             attention.attend_in_blocks(q, K, V, 1) + v if len(K) else v
         ),
         "joined along the wrong dimension": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
@@ -241,12 +241,12 @@ MASK = Exercise(
             ),
             detect=lambda evidence: evidence.fact(TRUTHS) is False,
         ),
-        "aligned at the upper left": lambda cached, new: _past(new, cached + new),
+        "aligned to the upper left": lambda cached, new: _past(new, cached + new),
         "True and False swapped": lambda cached, new: ~_sees(cached, new),
         "future not hidden": lambda cached, new: torch.ones(new, cached + new),
         "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
         "next word not hidden": lambda cached, new: _sees(cached, new, 1),
-        "diagonal at the wrong number": lambda cached, new: _sees(cached, new, new - cached),
+        "diagonal moved by the wrong number": lambda cached, new: _sees(cached, new, new - cached),
         "the past hidden instead": (
             _blocks(torch.ones, lambda *sizes: torch.ones(*sizes).triu()),
             lambda cached, new: torch.ones(new, cached + new).triu(cached),
@@ -254,7 +254,7 @@ MASK = Exercise(
         "the cache hidden": _blocks(torch.zeros, _past),
         "the cache left out": lambda cached, new: _past(new, new),
         "the new words left out": _blocks(torch.ones, torch.zeros),
-        "a new word sees no other new one": _blocks(torch.ones, torch.eye),
+        "earlier new words hidden": _blocks(torch.ones, torch.eye),
         "the cache after the new words": lambda cached, new: torch.cat(
             [_past(new, new), torch.ones(new, cached)], dim=1
         ),
