@@ -300,11 +300,10 @@ class Mine(nn.Module):
         ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing `k` has no effect."),
         ("scores", "def mine(x, k): return (x @ x[k]).sinh() + x[k] @ x[k]", "Work out one of"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
-        ("scores", "def mine(x, k): return x.T @ x[k][:2]", "x.T is (3, 6) and x[k][:2] is"),
+        ("scores", "def mine(x, k): return x.T @ query[:2]", "[:2] is (2,); `query` is from"),
         ("scores", "def mine(x, k): return (x or k) + x", "Write | instead of or"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
         ("scores", "def mine(x, k): return x[len(x)]", "the last one allowed is 5"),
-        ("scores", "def mine(x, k): return torch.zeros(len(x) / 2) + 1", "Write // instead of /"),
         ("next_chances", "def mine(s, t): return s[:, -1, :]", "Use fewer indices"),
         ("SelfAttention", TWO_ROWS, "size of dimension 0. It is 2, but should be 7."),
         (
@@ -339,6 +338,7 @@ class Mine(nn.Module):
             "def mine(x):\n s = 2 * x\n for row in s:\n  row = row @ x.T\n return s @ s.T ** 2",
             "Store each new `row`",
         ),
+        ("scores", "def mine(x, k):\n s = x @ x[k]\n s = x[:, 0]\n return s ** 3", "overwrites"),
         # some bias + weight is 0 on this probe only, so "yours does not change" would mislead
         ("linear", "def mine(x, w, b): return 2 * x @ (w.T + b)", "Work out one of"),
         ("dropout", "def mine(w, p, t): return w[torch.rand(w.shape) >= p] / (1 - p)", "by a mask"),

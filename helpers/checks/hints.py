@@ -34,6 +34,8 @@ def after_error(error, evidence):
     failed = RuntimeError, ValueError, InputError
     if type(error) in failed and (found := _shapes(error, evidence)):
         look_at = "compare the shapes" if " and " in found else "check the shape"
+        above = [n for n in data_from_above(evidence.answer) if re.search(rf"\b{n}\b", found)]
+        found += f"; `{above[0]}` is from a cell above" if above else ""
         return f"{look_at} in that line: {found}."
     return "print what goes into that line, just before it runs."
 
@@ -95,6 +97,13 @@ def thrown_away(evidence):
             said, name = ast.unparse(call), ast.unparse(call.func.value)
             if name not in ("torch", "F"):
                 return f"keep what `{said}` returns: it leaves `{name}` as it was."
+        body = getattr(node, "body", None)
+        for one, other in zip(body, body[1:], strict=False) if isinstance(body, list) else ():
+            if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
+                name = getattr(one.targets[0], "id", "")
+                read = {x.id for x in ast.walk(other.value) if isinstance(x, ast.Name)}
+                if name and name not in read and name == getattr(other.targets[0], "id", ""):
+                    return f"use `{ast.unparse(one)}`: the next line overwrites `{name}`."
         last = node.body[-1] if isinstance(node, ast.For) else None
         names = {x.id for x in ast.walk(node.target) if isinstance(x, ast.Name)} if last else ()
         if isinstance(last, ast.Assign) and getattr(last.targets[0], "id", "") in names:
@@ -103,7 +112,7 @@ def thrown_away(evidence):
     return ""
 
 
-VIEWS = "transpose permute unsqueeze squeeze flatten float t sum mean norm amax".split()
+VIEWS = "transpose permute unsqueeze squeeze flatten float bool t sum mean norm amax".split()
 
 
 def _shapes(error, evidence):

@@ -87,6 +87,15 @@ def _far_back():
     return scores
 
 
+def _from_the_end(scores, d_k, window):
+    """Begin each row at i - window + 1, which counts from the end where it is negative."""
+    weights = torch.zeros_like(scores)
+    for i in range(len(scores)):
+        seen = slice(i - window + 1, i + 1)
+        weights[i, seen] = torch.softmax(scores[i, seen] / d_k**0.5, dim=-1)
+    return weights
+
+
 def _windows():
     (first, *one), (second, *two), (third, *three), (fourth, *four) = _tables()
     return [
@@ -106,6 +115,7 @@ WINDOW = Exercise(
     _windows,
     _weights_of("scores d_k window", outside),
     names={**RENAMED, "mask upside down, diagonal kept": "the past hidden instead"},
+    mistakes={"first rows left empty": _from_the_end},
     variants={
         "mask": {
             "wrong diagonal sign": cured(LooksBack, _hidden(lambda s, w: future(s) | past(s, w))),

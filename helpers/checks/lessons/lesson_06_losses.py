@@ -68,6 +68,10 @@ LOSSES = Exercise(
         "every row with every next word": lambda scores, words: _losses(
             soft(scores)[:-1, words[1:]]
         ),
+        "diagonal instead of the words": (
+            lambda scores, words: _losses(soft(scores).diagonal(1)),
+            lambda scores, words: _losses(soft(scores).diagonal(1)[: len(words) - 1]),
+        ),
         "only words of the text are possible": lambda scores, words: _losses(
             soft(scores[:-1, words[1:]]).diagonal()
         ),
