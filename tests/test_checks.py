@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from helpers import attention, load_journey
 from helpers.checks import check
 from helpers.checks.verdict import forget
+from helpers.pages.exercises import Answer
 
 
 @pytest.fixture(autouse=True)
@@ -68,10 +69,6 @@ def test_the_mistake_is_shown_with_both_numbers_and_what_to_try():
 # --- wrong for no known reason ---
 
 
-def forgets_return(scores):
-    scores.exp() / scores.exp().sum()
-
-
 def by_math_exp(scores):
     exps = [math.exp(x) for x in scores - scores.min()]
     return [x / sum(exps) for x in exps]
@@ -79,10 +76,6 @@ def by_math_exp(scores):
 
 def ahead(scores, d_k):
     return torch.softmax(scores / d_k**0.5, dim=-1).flip(0)
-
-
-def on_a_size(x):
-    return torch.stack([x.softmax(0)[k] for k in range(6)])
 
 
 class WithoutSelf(torch.nn.Module):
@@ -109,7 +102,6 @@ FACTS = [
     ("linear", lambda x, w, b: x @ w.T + 2 * b, "every row is off by the same numbers"),
     ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
     ("scores", last_is_0, "Right: entries 0 to 4. Wrong: entry 5."),
-    ("all_scores", lambda x: x[:, None] * x, "Sum your result over dimension 2"),
     ("all_scores", lambda x: x @ x[-1], "you returned only one part: index 5 of dimension 0"),
     ("softmax", lambda s: torch.sofmax(s), "Perhaps `softmax`"),
     ("uniform_causal", lambda n: torch.ones(16, 16), "Take sizes from the arguments"),
@@ -126,7 +118,7 @@ FACTS = [
     ("scores", lambda x, i: [x[j] @ x[i] for j in range(6)], "in your code is a size"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600 instead of 1"),
     ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "changing `s` has no effect."),
-    ("softmax", forgets_return, "✘ softmax: it returned None: is `return` missing?"),
+    ("softmax", lambda s: [].append(s), "✘ softmax: it returned None: is `return` missing?"),
     ("softmax", lambda s: "0.1", "it returned a str."),
     ("softmax", lambda s: [1.0, "a"], "it returned a list with a str inside."),
     ("softmax", lambda s: [[1.0], [1.0, 2.0]], "a list whose parts differ in shape."),
@@ -136,8 +128,6 @@ FACTS = [
     ("softmax", lambda s: s - s.max(dim=-1), "Add .values (or use amax)"),
     ("softmax", by_math_exp, "overflows above 709"),
     ("softmax", lambda s: s + math.inf, "Look for exp of more than 88"),
-    ("softmax", on_a_size, "in your code is a size"),
-    ("context_vector", lambda x, i: 1.5 * x.amax(0), "it ignores `i`"),
     ("self_attention", lambda x: x.amax(0).expand_as(x), "all rows are equal"),
     ("context_of_others", lambda x, i: attention.context_of_others(x, i) - x[i], "the range of"),
     ("causal_weights", ahead, "the future is visible"),
@@ -233,3 +223,56 @@ def test_a_check_shows_no_warning():
         warnings.simplefilter("always")
         assert check("softmax", lambda scores: F.softmax(scores)).passed
     assert shown == []
+
+
+# --- a mistake that comes again, and what is added to a right answer ---
+
+
+def said_to(exercise, *codes):
+    """Return what the check says of each of these answers, one after another."""
+    before = "import torch\nfrom helpers.attention import split_heads\n"
+    return [check(exercise, Answer(exercise, None, "", (), before, c).run()).said for c in codes]
+
+
+def test_when_a_mistake_comes_again_the_advice_is_the_line_to_write():
+    first = "def my(scores):\n    return torch.softmax(scores, dim=0)"
+    other = "def my(scores):\n    w = torch.softmax(scores, dim=0)\n    return w"
+    hint, again, code, once_more = said_to("attention_weights", first, first, other, first)
+    assert hint.advice == again.advice == once_more.advice != code.advice  # a cell may be run again
+    new, old = "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)"
+    assert code.advice == f"Write `{new}` instead of `{old}`."
+
+
+LOOP_VARIABLE = """n):
+    weights = torch.ones(n, n).tril()
+    for i, row in enumerate(weights):
+        row = row / (i + 1)
+    return weights
+"""
+
+
+@pytest.mark.parametrize(
+    "exercise, code, advice",
+    [
+        ("linear", "x, w, b): y = x @ w.T; y.add(b); return y", "keep the result of `y.add(b)`"),
+        ("uniform_causal", LOOP_VARIABLE, "store each new `row`"),
+        # that a result is not kept does no harm here
+        ("softmax", "s): s.unsqueeze(0); return s.exp() / s.exp().max()", "their sum"),
+    ],
+)
+def test_of_what_is_not_kept_only_what_matters_is_told(exercise, code, advice):
+    (said,) = said_to(exercise, f"def my({code}")
+    assert advice in said.advice.lower()
+
+
+@pytest.mark.parametrize(
+    "exercise, code, beside",
+    [
+        ("softmax", "def my(s): return torch.softmax(s, 0)", "can you write it without torch"),
+        ("softmax_with_temperature", "def my(s, t): return torch.softmax(s / t, 0)", ""),
+        ("split_heads", "def my(x, h): return split_heads(x, h)", "But split_heads does the work"),
+    ],
+)
+def test_what_does_the_work_in_place_of_the_reader_is_named_beside_the_tick(exercise, code, beside):
+    (said,) = said_to(exercise, code)
+    assert said.head.startswith("✔") and beside in said.after and bool(beside) == bool(said.after)

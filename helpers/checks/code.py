@@ -6,6 +6,7 @@ import inspect
 import linecache
 import os
 import textwrap
+from contextlib import suppress
 from itertools import chain
 from types import FunctionType, MethodType, ModuleType
 
@@ -96,14 +97,20 @@ def reads(answer, name):
     return name in loaded or not any(name in code.co_varnames for code in codes)
 
 
-def part_at(code, position):
-    """Return the source of what the instruction at this position of a code computes, or ""."""
-    first, last, start, end = list(code.co_positions())[position // 2]
+def part_at(frame, position=None):
+    """Return the source of what a frame's code computes at an instruction (by default, at the
+    current one), as ast.unparse writes it; "" if it cannot be read."""
+    code = frame.f_code
+    first, last, start, end = list(code.co_positions())[(position or frame.f_lasti) // 2]
     lines = linecache.getlines(code.co_filename)[first - 1 : last] if first and last else []
-    if lines and start is not None:
-        lines[-1] = lines[-1].encode()[:end].decode()
-        lines[0] = lines[0].encode()[start:].decode()
-    return "".join(lines)
+    if not lines or start is None:
+        return ""
+    lines[-1] = lines[-1].encode()[:end].decode()
+    lines[0] = lines[0].encode()[start:].decode()
+    for text in (f"({''.join(lines)})", "".join(lines)):  # an expression may go over lines
+        with suppress(SyntaxError):
+            return ast.unparse(ast.parse(text))
+    return ""
 
 
 def fits(pattern, part, holds):

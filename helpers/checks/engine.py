@@ -15,11 +15,9 @@ from .diagnose import established, is_fixed
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
-from .hints import thrown_away
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, same, was_stopped
-from .slips import mended
-from .texts import Fact
+from .slips import NOT_KEPT, SLIPS, mended
 from .unnamed import fingerprint, named
 from .verdict import (
     Verdict,
@@ -141,10 +139,9 @@ def _failed(evidence):
     before = told_before(name, names)
     fixed = [n for n in before if n not in names and is_fixed(evidence, found, n, before)]
     fact = None if found else fact_of(evidence)
-    if names and met_before(name, names[0], evidence.code):
-        fact = next(iter(mended(evidence)), None)
-    elif names and (advice := thrown_away(evidence)):
-        fact = Fact("", advice)
+    if names:
+        slips = SLIPS if met_before(name, names[0], evidence.code) else NOT_KEPT
+        fact = next(iter(mended(evidence, slips)), None)
     said = message.failure(evidence, found, fact, fixed)
     unnamed = () if names else (fingerprint(evidence), said.head.partition(": ")[2])
     return Verdict(False, said, names, unnamed)

@@ -42,7 +42,7 @@ def one_part(evidence, k):
                 continue
             if not _differs(evidence, k, j, part, place, should):
                 index = ", ".join(":" if isinstance(i, slice) else str(i) for i in part)
-                does = "change too, but yours does not" if should else f"{STAYS}, but yours changes"
+                does = "change, but yours does not" if should else f"{STAYS}, but yours changes"
                 part_of = f"`{evidence.arguments[j]}[{index}]`"
                 said = f"set {part_of} to {next(iter(changed)):g}: {place} should {does}."
                 # What a row does with its own word tells less than what others do to it.

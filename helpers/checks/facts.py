@@ -8,7 +8,7 @@ from .code import reads
 from .diagnose import partly_established
 from .direction import of_shapes, relations, size_to_look_for, where
 from .experiments import one_part, whole_argument
-from .hints import after_error, fixed_sizes, known_advice, only_arguments, thrown_away
+from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .message import number
 from .results import factor, same_fact
 from .slips import mended
@@ -16,7 +16,7 @@ from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
 NOT_FINITE = (
-    "look for exp of more than 88, log of 0, a division by 0 or 0 / 0, or an inf of your own."
+    "look for exp of more than 88, log of 0, a division by 0, or an inf or NaN of your own."
 )
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -29,8 +29,7 @@ def fact_of(evidence):
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
     if found := mended(evidence):
         return found[0]
-    fact = next(chain(_partly(evidence), seen_so, _last(evidence, k)))
-    return fact._replace(advice=thrown_away(evidence) or fact.advice)
+    return next(chain(_partly(evidence), seen_so, _last(evidence, k)))
 
 
 def _last(evidence, k):
@@ -103,7 +102,7 @@ def _calls(evidence, k):
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(mine.numbers, evidence.right[k].numbers)
         if mine.numbers.dim() == 0:
-            advice = "check for a `return` inside the loop, or for adding up too much."
+            advice = "check for a `return` inside a loop, or an unwanted sum or mean."
         else:
             advice = fixed_sizes(evidence) or size_to_look_for(evidence, k)
         yield Fact("wrong shape.", advice, asked)

@@ -21,13 +21,11 @@ def after_error(error, evidence):
         return said
     if said := known_advice(text, evidence) or _meant(error, evidence):
         return said
-    if isinstance(error, OverflowError) and evidence.exercise.kind != "scores":
-        return "subtract the LARGEST score first: math.exp overflows above 709."
     if said := fixed_sizes(evidence):
         return said
     if found := re.search(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)", text):
         last = int(found[2]) - 1
-        return f"print the index just before that line: the last one allowed is {last}."
+        return f"print the index just before that line: the largest allowed is {last}."
     if "shapes cannot be multiplied" in text and (names := data_from_above(evidence.answer)):
         missing = "is self. missing? " if evidence.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
@@ -60,6 +58,8 @@ def _meant(error, evidence):
     near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
     if near:
         return f"`{near[0]}`? `{name}` is not defined."
+    if f"self.{name}" in evidence.code:
+        return f"write self.{name} instead of {name}: they are different variables."
     if isinstance(error, AttributeError):
         own = isinstance(error.obj, torch.nn.Module)
         return f"set self.{name} in __init__, or define it as a method." if own else ""
@@ -84,34 +84,6 @@ def _step_of(error, evidence):
     return last
 
 
-# What leaves a tensor as it is and returns another one.
-NEW = """transpose swapaxes permute reshape view flatten squeeze unsqueeze contiguous masked_fill
-softmax exp log div mul add sub float double clone triu tril""".split()
-
-
-def thrown_away(evidence):
-    """Return advice on the first result that the code computes and does not keep, or ""."""
-    for node in ast.walk(ast.parse(evidence.code)):
-        call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in NEW:
-            said, name = ast.unparse(call), ast.unparse(call.func.value)
-            if name not in ("torch", "F"):
-                return f"keep what `{said}` returns: it leaves `{name}` as it was."
-        body = getattr(node, "body", None)
-        for one, other in zip(body, body[1:], strict=False) if isinstance(body, list) else ():
-            if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
-                name = getattr(one.targets[0], "id", "")
-                read = {x.id for x in ast.walk(other.value) if isinstance(x, ast.Name)}
-                if name and name not in read and name == getattr(other.targets[0], "id", ""):
-                    return f"use `{ast.unparse(one)}`: the next line overwrites `{name}`."
-        last = node.body[-1] if isinstance(node, ast.For) else None
-        names = {x.id for x in ast.walk(node.target) if isinstance(x, ast.Name)} if last else ()
-        if isinstance(last, ast.Assign) and getattr(last.targets[0], "id", "") in names:
-            name = last.targets[0].id
-            return f"store each new `{name}`: `{name} = …` only gives that name a new value."
-    return ""
-
-
 VIEWS = "transpose permute unsqueeze squeeze flatten float bool t sum mean norm amax".split()
 
 
@@ -120,7 +92,7 @@ def _shapes(error, evidence):
     step = _step_of(error, evidence)
     if step is None:
         return ""
-    found, todo = {}, [_raising(step)]
+    found, todo = {}, [ast.parse(part_at(step.tb_frame, step.tb_lasti))]
     while todo:
         node = todo.pop(0)
         value = _viewed(node, step.tb_frame) if isinstance(node, ast.expr) else None
@@ -144,13 +116,6 @@ def _viewed(node, frame):
         code = compile(ast.Expression(node), "<view>", "eval")
         return eval(code, frame.f_globals, frame.f_locals)
     return None
-
-
-def _raising(step):
-    """Return the tree of the expression that raised; an empty one if it cannot be found."""
-    with suppress(SyntaxError):
-        return ast.parse(f"({part_at(step.tb_frame.f_code, step.tb_lasti)})", mode="eval")
-    return ast.Module([], [])
 
 
 def _written(evidence):

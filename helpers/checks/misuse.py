@@ -123,6 +123,6 @@ def _refused(what, fn, wanted, write):
         given = "the inputs" if wanted[0] == "self" else f"({', '.join(wanted)})"
         return (
             f"{what} takes ({', '.join(takes.parameters)}).",
-            f"The check passes {given}: write {write}",
+            f"It is called with {given}: write {write}",
         )
     return None

@@ -18,19 +18,20 @@ from .texts import Fact, contents
 MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor time
 
 
-def mended(evidence):
-    """Return [Fact] on a small change of the student's code that makes everything right, or []."""
+def mended(evidence, slips=None):
+    """Return [Fact] on a small change of the student's code that makes everything right, or [].
+    slips: the kinds of change that are tried, by default all."""
     tree = None if evidence.mine[-1].stopped else evidence.tree
     if tree is None or _all(tree, ast.While):
         return []  # a changed `while` may never end
-    changes = chain.from_iterable(slip(tree, evidence) for slip in SLIPS)
+    changes = chain.from_iterable(slip(tree, evidence) for slip in slips or SLIPS)
     found = []
 
     def look():
         end = time.thread_time() + SECONDS
         for what, advice, pairs in islice(changes, MOST):
             if evidence.right_with(_changed(tree, pairs)):
-                why = "One small change makes your code right."
+                why = "One small change fixes your code."
                 # If the unchanged code is right here, what its cells left behind is the cause.
                 found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
                 return
@@ -190,6 +191,26 @@ def _no_return(tree, evidence):
                 yield "nothing is returned.", f"end with {_said(new)}.", [(body, [*body, new])]
 
 
+def _not_kept(tree, evidence):
+    what = "a result is not kept."
+    for old in _all(tree, ast.Expr):
+        for part in _all(old.value, ast.Name, ast.Subscript):
+            new, said = _code(f"{ast.unparse(part)} = {ast.unparse(old)}"), ast.unparse(part)
+            if _all(part, ast.Name)[0].id in _variables(tree):
+                advice = f"keep the result of {_said(old)}, which leaves `{said}` as it was."
+                yield what, advice, [(old, new)]
+    for _, _, loop in _loops(tree):
+        for name in (n.id for n in _all(loop.target, ast.Name)):
+            for old in (x for x in _all(loop, ast.Assign) if _is_name(x.targets[0], name)):
+                advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
+                yield what, advice, [(old.targets[0], _code(f"{name}[:] = 0").targets[0])]
+
+
+def _variables(tree):
+    stored = (n.id for n in _all(tree, ast.Name) if isinstance(n.ctx, ast.Store))
+    return dict.fromkeys([*_arguments(tree), *stored])
+
+
 def _without_self(tree, evidence):
     selves = {n.attr for n in _all(tree, ast.Attribute) if _is_name(n.value, "self")}
     methods = [f for f in _functions(tree) if evidence.exercise.is_class]
@@ -310,8 +331,7 @@ def _another_index(tree, evidence):
 
 
 def _another_name(tree, evidence):
-    stored = (n.id for n in _all(tree, ast.Name) if isinstance(n.ctx, ast.Store))
-    names = dict.fromkeys([*_arguments(tree), *stored])
+    names = _variables(tree)
     for old in _all(tree, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
         parts = (x for x in ast.iter_child_nodes(old) if _is_name(x, *names))
         for part, name in product(parts, names):
@@ -352,10 +372,12 @@ def _parts(node, depth=2):
             yield from _parts(part, depth - 1)
 
 
+NOT_KEPT = (_not_kept,)
 SLIPS = (
     _wrong_name,
     _without_self,
     _no_return,
+    _not_kept,
     _power,
     _in_the_table("first"),
     _return_in_a_loop,

@@ -1,13 +1,19 @@
 """Which steps of a wrong answer are right, so that a student need not look there."""
 
+import os
+import re
 import sys
 from contextlib import contextmanager
+from itertools import islice
 
 import torch
 
 from .code import all_codes, part_at
 from .counterfactual import World
+from .message import shorten
 from .results import attempt, call_ours, close
+
+MOST = 5  # places that are tried
 
 
 class _Results(World):
@@ -25,52 +31,73 @@ class _Results(World):
         return result
 
 
-# What makes NaN, by a part of the operation's name.
+# What makes NaN of other numbers, by a part of the operation's name: the first that fits.
 CAUSES = {
     "empty": "memory that is never written to",
-    "div": "0 / 0",
     "softmax": "a row of minus infinity, or plus infinity",
-    "sub": "inf - inf",
+    "ma?t?mul|mm|mv|dot|einsum|linear": "0 * inf, or inf - inf",
     "mul": "0 * inf",
+    "sub|add|sum": "inf - inf",
     "log": "the logarithm of a negative number",
-    "pow": "a root of a negative number",
-    "sqrt": "a root of a negative number",
+    "pow|sqrt": "a root of a negative number",
 }
 
 
-class _FirstNaN(World):
-    """Finds the first operation that makes NaN of other numbers."""
+class _NaN(World):
+    """Finds where the student's code makes NaN of other numbers. At the place `cured`, the NaN
+    becomes 1. causes: from a place to (its code, what makes the NaN; "" if unknown)."""
 
-    def __init__(self, codes):
+    def __init__(self, cured=None):
         super().__init__()
-        self.codes, self.found = codes, {}
+        self.cured, self.causes = cured, {}
 
     def call(self, func, name, args, kwargs):
+        given = [x for y in (*args, *kwargs.values()) for x in (y if type(y) is list else [y])]
+        had_nan = any(map(_has_nan, given))
+        before = [x.detach().clone() if torch.is_tensor(x) else x for x in given[:2]]
         result = func(*args, **kwargs)
-        cause = next((CAUSES[part] for part in CAUSES if part in name), "")
-        if "div" in name and torch.as_tensor(args[1]).isinf().any():
-            cause = "inf / inf"
-        if cause not in self.found and _has_nan(result) and not any(map(_has_nan, args)):
-            frame = sys._getframe()
-            while frame and frame.f_code not in self.codes:
-                frame = frame.f_back
-            if part := frame and part_at(frame.f_code, frame.f_lasti):
-                self.found[cause] = " ".join(part.split())
+        if not had_nan and _has_nan(result):
+            place, part = _place()
+            self.causes.setdefault(place, (part, _cause(name, before, result.isnan())))
+            if place == self.cured:
+                with torch.no_grad():
+                    result.masked_fill_(result.isnan(), 1)
         return result
 
 
 def _has_nan(x):
-    return torch.is_tensor(x) and x.is_floating_point() and bool(x.isnan().any())
+    return x != x if isinstance(x, float) else torch.is_tensor(x) and bool(x.isnan().any())
+
+
+def _place():
+    """Return the instruction of the student's code that is running, and its source."""
+    frame = sys._getframe()
+    while frame:
+        if not os.path.exists(frame.f_code.co_filename) and (part := part_at(frame)):
+            return (frame.f_code, frame.f_lasti), part
+        frame = frame.f_back
+    return None, ""
+
+
+def _cause(name, given, at):
+    """Return what makes NaN at these places (bool) when this operation is given these values."""
+    if "div" in name:
+        dividend = torch.as_tensor(given[0]).expand(at.shape)[at]
+        return "inf / inf" if dividend[0].isinf() else "0 / 0"
+    return next((CAUSES[part] for part in CAUSES if re.search(part, name)), "")
 
 
 def first_nan(evidence, k):
-    """Return advice on the operation of the student's code that first gives NaN on probe k; ""
-    if it is unknown."""
-    world = _FirstNaN({code for code in all_codes(evidence.answer) if code.co_name != "__init__"})
-    evidence.ask(k, lambda: world)
-    # What fills a new tensor later is no cause, so torch.empty counts only if nothing else does.
-    found = sorted(world.found.items(), key=lambda pair: pair[0] == CAUSES["empty"])
-    return next((f"`{part}` gives the first NaN: {cause}." for cause, part in found if cause), "")
+    """Return advice on the operation of the student's code that makes the NaN of probe k: there
+    are fewer if it gives 1 instead. "" if there is none."""
+    first = _NaN()
+    evidence.ask(k, lambda: first)
+    many = evidence.mine[k].numbers.isnan().sum()
+    for place, (part, cause) in islice(first.causes.items(), MOST):
+        cured = evidence.ask(k, lambda place=place: _NaN(place)).numbers
+        if part and cured is not None and cured.isnan().sum() < many:
+            return f"`{shorten(part, 70)}` gives the first NaN{cause and ': '}{cause}."
+    return ""
 
 
 @contextmanager
