@@ -47,7 +47,7 @@ class _NaN(World):
     """Finds where the student's code makes NaN of other numbers. At the place `cured`, the NaN
     becomes 1. causes: from a place to (its code, what makes the NaN; "" if unknown)."""
 
-    def __init__(self, cured=None):
+    def __init__(self, cured=()):
         super().__init__()
         self.cured, self.causes = cured, {}
 

@@ -328,24 +328,24 @@ def _decide(rows, content):
     out["interval"] = [round(x, 4) for x in _interval(out["read"], n)]
     out["rival"] = rival = _strongest([row["rivals"] for row in tried])
     read, partly, lost = (_clear(out[what], n) for what in ("read", "partly", "lost"))
-    follows = f"the answer follows the {content}"
+    moves = f"the answer moves towards the {content}"
     if read is False and partly:
         why = f"it moves the answer {out['moved']:.0%} of the way: is it one of several readers?"
         return out | dict(outcome=UNDECIDED, why=why)
     if read is False:
-        return out | dict(outcome=UNREAD, why=f"the answer does not follow the {content}.")
+        return out | dict(outcome=UNREAD, why=f"the answer does not move towards the {content}.")
     for what, clear in (("read", read), ("lost", lost)):
         if clear is None:
             why = f"read{', and needed' * (what == 'lost')} in {out[what]} of {n} sentences; "
             why += f"{_enough(out[what], n)}."
             return out | dict(outcome=UNDECIDED, why=why)
     if lost:
-        return out | dict(outcome=NEEDED, why=f"{follows}, and is lost without this weight.")
+        return out | dict(outcome=NEEDED, why=f"{moves}, and is lost without this weight.")
     why = "but something else gives the same answer"
     if rival and _clear(rival["only_both"], n):
         head = f", head {rival['heads'][0]}" * (len(rival["heads"]) == 1)
         why = f"and is lost only if layer {rival['layer']}{head} goes too"
-    return out | dict(outcome=UNNEEDED, why=f"{follows}, {why}.")
+    return out | dict(outcome=UNNEEDED, why=f"{moves}, {why}.")
 
 
 def _strongest(rows):

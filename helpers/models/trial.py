@@ -222,7 +222,7 @@ class Card:
 
 
 ROWS = (
-    "mean weight", "sentences answered as claimed", "read: the answer follows in",
+    "mean weight", "sentences answered as claimed", "read: the answer moves in",
     "  of all such sentences (95 %)", "needed: without it, lost in", "  only if a rival goes too",
 )  # fmt: skip
 

@@ -80,15 +80,21 @@ def yours(mine, course):
 
     yours(my_softmax, softmax) takes the same arguments as either. While mine returns None, as a
     stub does, the course's result is returned; the attribute `whose` names the one used last.
+    Raises InputError if mine returns a different shape.
     """
 
     def run(*args, **options):
         result, run.whose = mine(*args, **options), f"your {mine.__name__}"
+        wanted = course(*args, **options)
         if result is None:
-            result = course(*args, **options)
+            result = wanted
             run.whose = f"the course's {course.__name__}, until you have written {mine.__name__}"
         if isinstance(result, list | tuple | np.ndarray):  # which a check accepts, too
             result = torch.tensor(as_array(result, mine.__name__), dtype=torch.float32)
+        shape = tuple(getattr(result, "shape", ()))
+        if torch.is_tensor(wanted) and shape != wanted.shape:
+            expected = f"{tuple(wanted.shape)} is expected; run its check"
+            raise InputError(f"{mine.__name__} returned shape {shape}: {expected}.")
         return result
 
     run.whose = ""
