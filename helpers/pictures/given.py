@@ -91,10 +91,9 @@ def yours(mine, course):
             run.whose = f"the course's {course.__name__}, until you have written {mine.__name__}"
         if isinstance(result, list | tuple | np.ndarray):  # which a check accepts, too
             result = torch.tensor(as_array(result, mine.__name__), dtype=torch.float32)
-        shape = tuple(getattr(result, "shape", ()))
-        if torch.is_tensor(wanted) and shape != wanted.shape:
-            expected = f"{tuple(wanted.shape)} is expected; run its check"
-            raise InputError(f"{mine.__name__} returned shape {shape}: {expected}.")
+        got, asked = (tuple(getattr(x, "shape", ())) for x in (result, wanted))
+        if torch.is_tensor(wanted) and got != asked:
+            raise InputError(f"{mine.__name__} returned shape {got}, not {asked}: see its check.")
         return result
 
     run.whose = ""

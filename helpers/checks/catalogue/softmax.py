@@ -84,6 +84,9 @@ SOFTMAX = Stage(
         "1 added to the sum": lambda s: (
             s.exp(s.scores) / (1 + s.exp(s.scores).sum(-1, keepdim=True))
         ),
+        "maximum subtracted after exp": lambda s: divided(
+            naive(s.scores) - naive(s.scores).amax(-1, keepdim=True)
+        ),
         "softmax over one number": lambda s: soft(s.scores[..., None], s.exp)[..., 0],
         "log of the weights": lambda s: s.scores.log_softmax(-1),
         "scores divided by their sum": lambda s: divided(s.scores),
