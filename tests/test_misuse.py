@@ -224,7 +224,7 @@ def mine(scores):
         ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "ends at the wrong number"),
         ("scores", LOOP, "inputs, i):", "x, i):", "Write `x` instead of `inputs`"),
         ("scores", LOOP, "inputs[i, k]", "query[k]", "`query` is a name from a cell above"),
-        ("scores", LOOP, "out[j]", "out[i]", "Write `out[j]"),
+        ("scores", LOOP, "s[j, k]", "s[i, k]", "in `out[j] += inputs[i, k] * inputs[i, k]`."),
         ("scores", LOOP, "(inputs))\n ", "(inputs), dtype=int)\n ", "`dtype=int` should go"),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LIST, "stack(out)", "stack(x)", "`x` is the wrong variable here."),

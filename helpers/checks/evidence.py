@@ -187,15 +187,10 @@ class Evidence:
         )
 
     @property
-    def without_empty(self):
-        """The Results if torch.empty gave zeros; [] unless some result has NaN."""
-        return self.all_in(EmptyIsZero) if any(r.has_nan for r in self.mine) else []
-
-    @property
     def cured_by_zeros(self):
-        """Is a wrong result right if torch.empty gives zeros?"""
-        results = self.without_empty
-        return bool(results) and any(same(results[k], self.right[k]) for k in self.wrong)
+        """Is there NaN, and is a wrong result right if torch.empty gives zeros?"""
+        results = self.all_in(EmptyIsZero) if any(r.has_nan for r in self.mine) else self.mine
+        return any(same(results[k], self.right[k]) for k in self.wrong)
 
     def results_with(self, k, j, value):
         """Return the student's numbers and the right ones on probe k, each as (before, after)

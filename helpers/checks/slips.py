@@ -19,8 +19,7 @@ MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor 
 
 
 def mended(evidence, slips=None):
-    """Return [Fact] on a small change of the student's code that makes everything right, or [].
-    slips: the kinds of change that are tried, by default all."""
+    """Return [Fact] on a small change, of these kinds or any, that makes all right; or []."""
     tree = None if evidence.mine[-1].stopped else evidence.tree
     if tree is None or _all(tree, ast.While):
         return []  # a changed `while` may never end
@@ -31,7 +30,11 @@ def mended(evidence, slips=None):
         end = time.thread_time() + SECONDS
         for what, advice, pairs in islice(changes, MOST):
             if evidence.right_with(_changed(tree, pairs)):
-                why = "One small change fixes your code."
+                old, why = pairs[0][0], "One small change fixes your code."
+                several = len(pairs) > 1 or not isinstance(old, ast.expr)
+                if not several and evidence.code.count(ast.unparse(old)) > 1:
+                    lines = [x for x in _all(tree, ast.stmt) if old in ast.walk(x)]
+                    advice = f"{advice[:-1]} in {_said(lines[-1])}."
                 # If the unchanged code is right here, what its cells left behind is the cause.
                 found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
                 return
