@@ -252,7 +252,7 @@ LOOP_VARIABLE = """n):
 @pytest.mark.parametrize(
     "exercise, code, advice",
     [
-        ("linear", "x, w, b): y = x @ w.T; y.add(b); return y", "keep the result of `y.add(b)`"),
+        ("linear", "x, w, b): y = x @ w.T; y.add(b); return y", "write `y = y.add(b)`"),
         ("uniform_causal", LOOP_VARIABLE, "store each new `row`"),
         # that a result is not kept does no harm here
         ("softmax", "s): s.unsqueeze(0); return s.exp() / s.exp().max()", "their sum"),

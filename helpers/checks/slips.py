@@ -198,10 +198,9 @@ def _not_kept(tree, evidence):
     what = "a result is not kept."
     for old in _all(tree, ast.Expr):
         for part in _all(old.value, ast.Name, ast.Subscript):
-            new, said = _code(f"{ast.unparse(part)} = {ast.unparse(old)}"), ast.unparse(part)
+            new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
             if _all(part, ast.Name)[0].id in _variables(tree):
-                advice = f"keep the result of {_said(old)}, which leaves `{said}` as it was."
-                yield what, advice, [(old, new)]
+                yield what, f"keep the result: write {_said(new)}.", [(old, new)]
     for _, _, loop in _loops(tree):
         for name in (n.id for n in _all(loop.target, ast.Name)):
             for old in (x for x in _all(loop, ast.Assign) if _is_name(x.targets[0], name)):

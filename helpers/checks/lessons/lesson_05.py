@@ -130,6 +130,9 @@ LOSS = Exercise(
         ),
         "whole rows picked": lambda weights, wanted: -weights[wanted].log().mean(),
         "all weights used": lambda weights, wanted: -weights.log().mean(),
+        "averaged over the whole table": lambda weights, wanted: (
+            -_of_each(weights, wanted).log().sum() / weights.numel()
+        ),
         "same column for every row": lambda weights, wanted: -weights[:, wanted[0]].log().mean(),
     },
 )
