@@ -221,10 +221,10 @@ def mine(scores):
         ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "is not called without its ()"),
         ("scores", LOOP, "range(len(inputs))", "range(6)", "Write inputs.shape[0] instead of 6"),
         ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "off by one"),
-        ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "ends at the wrong number"),
+        ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "covers the wrong numbers"),
         ("scores", LOOP, "inputs, i):", "x, i):", "Write `x` instead of `inputs`"),
         ("scores", LOOP, "inputs[i, k]", "query[k]", "`query` is a name from a cell above"),
-        ("scores", LOOP, "s[j, k]", "s[i, k]", "in `out[j] += inputs[i, k] * inputs[i, k]`."),
+        ("scores", LOOP, "s[j, k]", "s[i, k]", "instead of `out[j] += inputs[i, k] * inputs["),
         ("scores", LOOP, "(inputs))\n ", "(inputs), dtype=int)\n ", "`dtype=int` should go"),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LIST, "stack(out)", "stack(x)", "`x` is the wrong variable here."),
@@ -317,7 +317,7 @@ class Mine(nn.Module):
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "`e` is right: check what happens after it.",
+            "`e` is right: the mistake is in what you compute from it.",
         ),
         ("all_scores", "def mine(x):\n h = (x @ x.T).triu()\n return h + h.T", "only the diagonal"),
         # the operation that first gives NaN; a new tensor that is filled later is not its cause
@@ -327,6 +327,7 @@ class Mine(nn.Module):
             " e[[0, 1, 2], i] = 0\n e /= e.sum(-1, True)\n return e",
             "Try: `e /= e.sum(-1, True)` gives the first NaN: 0 / 0.",
         ),
+        ("softmax", "def mine(s): return torch.tensor([[0 * math.inf] * 6])[0]", "Look for exp"),
         # nor is NaN that does not reach the result
         (
             "softmax",

@@ -8,7 +8,7 @@ import torch
 
 from .results import attempt, close, near
 
-MOST, SECONDS = 6, 0.5  # limits on the rows and columns that are tried, and on the time
+MOST, SECONDS = 6, 0.3  # limits on the rows and columns that are tried, and on the time
 VALUES = 2.0, -1.0, 5.0  # what a part is set to; the first one is told
 STAYS = "stay the same"
 # From what may become of a result to (how it is recognised, what is said of the student's).

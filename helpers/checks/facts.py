@@ -16,7 +16,7 @@ from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
 NOT_FINITE = (
-    "look for exp of more than 88, log of 0, a division by 0, or an inf or NaN of your own."
+    "look for exp of more than 88, log of 0 or less, a division by 0, or an inf or NaN of your own."
 )
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -54,10 +54,12 @@ def _to_look_at(evidence, k):
     if evidence.only_first:
         first = evidence.probes[0].label
         return f"find what your code takes for granted: it is true of {first}, but not here."
-    if names := right_steps(evidence, k)[-2:]:
+    others = [j for j in evidence.wrong[1:3] if evidence.mine[j].numbers is not None]
+    right = [right_steps(evidence, j) for j in (k, *others)]
+    if names := [name for name in right[0] if all(name in steps for steps in right)][-2:]:
         said = " and ".join(f"`{name}`" for name in names)
         are, them = ("is", "it") if len(names) == 1 else ("are", "them")
-        return f"{said} {are} right: check what happens after {them}."
+        return f"{said} {are} right: the mistake is in what you compute from {them}."
     return whole_argument(evidence, k)
 
 

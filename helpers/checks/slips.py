@@ -31,10 +31,10 @@ def mended(evidence, slips=None):
         for what, advice, pairs in islice(changes, MOST):
             if evidence.right_with(_changed(tree, pairs)):
                 old, why = pairs[0][0], "One small change fixes your code."
-                several = len(pairs) > 1 or not isinstance(old, ast.expr)
-                if not several and evidence.code.count(ast.unparse(old)) > 1:
-                    lines = [x for x in _all(tree, ast.stmt) if old in ast.walk(x)]
-                    advice = f"{advice[:-1]} in {_said(lines[-1])}."
+                single = len(pairs) == 1 and advice.startswith("write `")
+                if single and evidence.code.count(ast.unparse(old)) > 1:
+                    line = [x for x in _all(tree, ast.stmt) if old in ast.walk(x)][-1]
+                    what, advice, _ = _for(what, line, _changed(line, pairs))
                 # If the unchanged code is right here, what its cells left behind is the cause.
                 found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
                 return
@@ -329,7 +329,7 @@ def _another_index(tree, evidence):
                 yield _for(f"`{index.id}` is the wrong index here.", old, new)
     for old, name in product(_all(tree, ast.Call), _arguments(tree)):
         if _is_name(old.func, "range"):
-            yield _for("the loop ends at the wrong number.", old, _code(f"range(len({name}))"))
+            yield _for("the loop covers the wrong numbers.", old, _code(f"range(len({name}))"))
 
 
 def _another_name(tree, evidence):

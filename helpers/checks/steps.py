@@ -13,8 +13,6 @@ from .counterfactual import World
 from .message import shorten
 from .results import attempt, call_ours, close
 
-MOST = 5  # places that are tried
-
 
 class _Results(World):
     """Keeps what each operation gives."""
@@ -34,7 +32,7 @@ class _Results(World):
 # What makes NaN of other numbers, by a part of the operation's name: the first that fits.
 CAUSES = {
     "empty": "memory that is never written to",
-    "softmax": "a row of minus infinity, or plus infinity",
+    "softmax": "all its scores are minus infinity, or one is plus infinity",
     "ma?t?mul|mm|mv|dot|einsum|linear": "0 * inf, or inf - inf",
     "mul": "0 * inf",
     "sub|add|sum": "inf - inf",
@@ -56,7 +54,7 @@ class _NaN(World):
         had_nan = any(map(_has_nan, given))
         before = [x.detach().clone() if torch.is_tensor(x) else x for x in given[:2]]
         result = func(*args, **kwargs)
-        if not had_nan and _has_nan(result):
+        if not had_nan and "tensor" not in name and _has_nan(result):
             place, part = _place()
             self.causes.setdefault(place, (part, _cause(name, before, result.isnan())))
             if place == self.cured:
@@ -93,7 +91,7 @@ def first_nan(evidence, k):
     first = _NaN()
     evidence.ask(k, lambda: first)
     many = evidence.mine[k].numbers.isnan().sum()
-    for place, (part, cause) in islice(first.causes.items(), MOST):
+    for place, (part, cause) in islice(first.causes.items(), 5):
         cured = evidence.ask(k, lambda place=place: _NaN(place)).numbers
         if part and cured is not None and cured.isnan().sum() < many:
             return f"`{shorten(part, 70)}` gives the first NaN{cause and ': '}{cause}."

@@ -26,10 +26,6 @@ def less_maximum_or_0(scores, dim=-1):
     return (scores - scores.amax(dim, keepdim=True).clamp(min=0)).exp()
 
 
-def cut_off(scores, dim=-1, low=None):
-    return scores.clamp(low, 80).exp()
-
-
 def exp_is(variant):
     """Return a variant of the stage exp; the stage makes a function, which normalise calls."""
     return lambda s: variant
@@ -65,7 +61,10 @@ EXP = Stage(
     {
         "exp overflows": exp_is(naive),
         "maximum never below 0": exp_is(less_maximum_or_0),
-        "large scores cut off": (exp_is(cut_off), exp_is(lambda x, dim=-1: cut_off(x, low=-80))),
+        "large scores cut off": (
+            *(exp_is(lambda x, dim=-1, high=k: x.clamp(max=high).exp()) for k in (50, 80, 88, 100)),
+            exp_is(lambda x, dim=-1: x.clamp(-80, 80).exp()),
+        ),
     },
 )
 # For several rows.
