@@ -309,7 +309,7 @@ class Mine(nn.Module):
         (
             "causal_weights",
             "def mine(s, d):\n w = (s / d**0.5).softmax(-1).tril()\n return w / w.sum(-1, True)",
-            "Hide the scores before softmax",
+            "Hide the unwanted scores before softmax",
         ),
         # a known mistake, and another one where the cache is empty
         ("next_context", CACHE_WRITTEN_OVER, "✘ next_context: last word of the cache replaced."),

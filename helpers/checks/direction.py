@@ -4,7 +4,6 @@ Each Fact of relations() holds on every wrong probe; the numbers in it are those
 """
 
 import re
-from itertools import combinations
 
 import torch
 
@@ -28,10 +27,6 @@ def relations(evidence):
 def of_shapes(mine, right):
     """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does."""
     mine, right = mine.double(), right.double()
-    for a, b in combinations(range(mine.dim()), 2):
-        if close(mine.transpose(a, b), right):
-            swapped = "rows and columns" if mine.dim() == 2 else "two dimensions"
-            yield Fact(f"{swapped} are swapped.", f"end with .transpose({a}, {b}).")
     for dim in range(mine.dim()):
         if mine.shape[dim] == 1 and close(mine.squeeze(dim), right):
             advice = f"drop that dimension: use an index instead of a slice, or .squeeze({dim})."

@@ -136,17 +136,18 @@ def _weights(evidence, k):
     if evidence.exercise.kind != "weights":
         return
     got, on = evidence.mine[k].numbers.double(), f"On {evidence.probes[k].label},"
-    sums, is_table = got.sum(-1).flatten(), got.dim() == 2
-    row = int((sums - 1).abs().argmax())
-    if abs(sums[row] - 1) > 1e-3:
-        which = f"row {row} sums" if is_table else "the weights sum"
+    sums, is_table = got.sum(-1), got.dim() == 2
+    off = (sums - 1).abs()
+    if off.max() > 1e-3:
+        row = (off == off.max()).nonzero()[0].tolist()
+        which = f"row {row[0] if is_table else row} sums" if row else "the weights sum"
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             "check that you divide each row by its own sum, and change nothing after that."
-            if got.reshape(-1, got.shape[-1])[row].any()
+            if got[tuple(row)].any()
             else "check why this row is all 0: never filled, every exp 0, or divided by infinity?",
-            f"{on} {which} to {number(sums[row])} instead of 1"
+            f"{on} {which} to {number(sums[tuple(row)])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )
     if is_table and not evidence.right[k].numbers.triu(1).any() and got.triu(1).any():
@@ -174,7 +175,7 @@ def _arguments(evidence, k):
         if reads(evidence.answer, name):
             advice = f"print each step for two values of {name}: which steps do not change?"
             if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", evidence.code):
-                advice = f"use another name in the loop, which overwrites `{name}`."
+                advice = f"the loop overwrites `{name}`: use another name there."
             yield Fact(f"changing `{name}` has no effect.", advice)
         yield Fact(f"it ignores `{name}`.", f"use `{name}`: it may differ from call to call.", why)
 
@@ -193,5 +194,5 @@ def _rows(evidence, k):
                 if "for " in evidence.code
                 else "check that each number is a blend, with weights from 0 to 1 that sum to 1.",
                 f"On {evidence.probes[k].label}, column {j} of the words runs from "
-                f"{number(low[j])} to {number(high[j])}; yours is {number(got[(*row, j)])}.",
+                f"{number(low[j])} to {number(high[j])}; yours has {number(got[(*row, j)])}.",
             )

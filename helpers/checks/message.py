@@ -93,7 +93,7 @@ def failure(evidence, found, fact=None, fixed=()):
     partly = ""
     if k > 0 and not exercise.is_class:
         again = evidence.is_first_again(k)
-        where = "there after other calls" if again else f"on {evidence.probes[k].label}"
+        where = "after other calls" if again else f"on {evidence.probes[k].label}"
         partly = f"Right on {evidence.probes[0].label}; wrong {where}."
     sentence, table = _evidence(evidence, k)
     more = len(found) - 1
@@ -175,7 +175,7 @@ def _shown(value):
 def _argument(label, probe, changed):
     """Return what became of the first argument changed in place, in the form of difference()."""
     k, after = next(iter(changed.items()))
-    before, your = probe.args[k], f"On {label}, your argument"
+    before, your = probe.args[k], f"On {label}, the input"
     if before.shape != after.shape:
         return f"{your} had shape {_shape(before)}, then {_shape(after)}.", None
     at, after, before = _beside(after, before)

@@ -350,7 +350,7 @@ def _too_much(tree, evidence):
                 yield f"{_said(old)} should go.", f"leave out {_said(old)}.", [(body, new)]
             if isinstance(old, ast.If):
                 new = [*body[:k], *old.body, *body[k + 1 :]]
-                advice = f"leave out {_said(old)}, but keep what is indented under it."
+                advice = f"remove `if {ast.unparse(old.test)}:`; keep what is indented under it."
                 yield f"{_said(old)} should go.", advice, [(body, new)]
     for old in _all(tree, ast.Call):
         for part in [*old.keywords, *old.args[1:]]:

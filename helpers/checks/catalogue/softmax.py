@@ -88,7 +88,10 @@ SOFTMAX = Stage(
         ),
         "softmax over one number": lambda s: soft(s.scores[..., None], s.exp)[..., 0],
         "log of the weights": lambda s: s.scores.log_softmax(-1),
-        "scores divided by their sum": lambda s: divided(s.scores),
+        "scores divided by their sum": (
+            lambda s: divided(s.scores),
+            lambda s: divided(s.scores - s.scores.amin(-1, keepdim=True)),
+        ),
         "exp missing in the sum": lambda s: naive(s.scores) / s.scores.sum(-1, keepdim=True),
         "scores instead of weights": lambda s: s.scores,
     },

@@ -111,8 +111,9 @@ LOSS = Exercise(
             lambda weights, wanted: -len(wanted) * attention_loss(weights, wanted),
         ),
         "a loss for each row": lambda weights, wanted: -_of_each(weights, wanted).log(),
-        "averaged before the logarithm": lambda weights, wanted: (
-            -_of_each(weights, wanted).mean().log()
+        "averaged before the logarithm": (
+            lambda weights, wanted: -_of_each(weights, wanted).mean().log(),
+            lambda weights, wanted: _of_each(weights, wanted).mean().log(),
         ),
         "logarithm forgotten": (
             lambda weights, wanted: _of_each(weights, wanted).mean(),

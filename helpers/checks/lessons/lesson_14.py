@@ -247,7 +247,8 @@ MERGE = Exercise(
         ),
         "blend not divided by the sum": lambda maxima, sums, blends: _small(maxima) @ blends,
         "each block normalised separately": (
-            lambda maxima, sums, blends: _means(sums, blends).mean(0)
+            lambda maxima, sums, blends: _means(sums, blends).mean(0),
+            lambda maxima, sums, blends: _small(maxima) @ _means(sums, blends),
         ),
         "blocks weighted by their maxima only": (
             lambda maxima, sums, blends: torch.softmax(maxima, dim=0) @ _means(sums, blends)
