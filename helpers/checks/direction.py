@@ -35,8 +35,8 @@ def of_shapes(mine, right):
         for j in range(right.shape[dim]):
             if right.shape[dim] > 1 and close(mine.squeeze(), right.select(dim, j).squeeze()):
                 yield Fact(
-                    f"you returned only one part: index {j} of dimension {dim}.",
-                    "keep all parts: is `return` inside a loop, or is a name overwritten?",
+                    f"you returned only one part (index {j} of dimension {dim}).",
+                    "return all the parts, not only this one. Is `return` inside a loop?",
                 )
 
 
@@ -45,7 +45,7 @@ def size_to_look_for(evidence, k):
     given = [j for j in evidence.wrong if evidence.mine[j].numbers is not None]
     ours = {evidence.right[j].numbers.shape for j in given}
     if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
-        return "take sizes from the arguments: your result has the same shape whatever they are."
+        return "take sizes from the arguments: the shape of your result never changes."
     mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
     pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in given]
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
@@ -96,7 +96,7 @@ def _always_more(cases, evidence):
     rows = [d.reshape(-1, d.shape[-1]) for d in differs if d.dim() > 1]
     if len(rows) == len(differs) and all(len(d) > 1 and close(d, d[:1] + 0 * d) for d in rows):
         yield Fact(
-            "every row is off by the same numbers.",
+            "every row is off by the same amounts.",
             "find what you add to every row, or leave out of it: a bias, for instance.",
             f"In each row, the first number is off by {number(rows[0][0, 0])}.",
         )

@@ -87,7 +87,7 @@ def _calls(evidence, k):
             "a second call with the same arguments gives a different result.",
             "use the matrices you are given: a layer that you create draws random ones."
             if re.search(r"(nn\.Linear|Attention)\(", evidence.code)
-            else "create what your code adds to inside the function; look for anything random.",
+            else "look for anything random, or anything kept from an earlier call.",
         )
     if evidence.probes[k].if_right and (label := evidence.as_before(k)):
         yield Fact("it returns an earlier result again.", KEPT, f"That was for {label}.")
@@ -95,7 +95,7 @@ def _calls(evidence, k):
     if error is not None:
         yield Fact(f"it raised {type(error).__name__}.", after_error(error, evidence))
     if mine.instead == "None":
-        yield Fact("it returned None: is `return` missing?", "return the result at the end.", asked)
+        yield Fact("it returned None (is `return` missing?).", "always return the result.", asked)
     if mine.instead:
         yield Fact(f"it returned {mine.instead}.", "return the result and nothing else.", asked)
     if mine.observed is not None:
@@ -177,7 +177,7 @@ def _arguments(evidence, k):
             if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", evidence.code):
                 advice = f"the loop overwrites `{name}`: use another name there."
             yield Fact(f"changing `{name}` has no effect.", advice)
-        yield Fact(f"it ignores `{name}`.", f"use `{name}`: it may differ from call to call.", why)
+        yield Fact(f"it ignores `{name}`.", f"use `{name}`: the result must depend on it.", why)
 
 
 def _rows(evidence, k):

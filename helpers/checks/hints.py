@@ -57,7 +57,7 @@ def _meant(error, evidence):
         return ""
     near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
     if near:
-        return f"`{near[0]}`? `{name}` is not defined."
+        return f"did you mean `{near[0]}`? `{name}` is not defined."
     if f"self.{name}" in evidence.code:
         return f"write self.{name} instead of {name}: they are different variables."
     if isinstance(error, AttributeError):

@@ -329,7 +329,7 @@ def _another_index(tree, evidence):
                 yield _for(f"`{index.id}` is the wrong index here.", old, new)
     for old, name in product(_all(tree, ast.Call), _arguments(tree)):
         if _is_name(old.func, "range"):
-            yield _for("the loop covers the wrong numbers.", old, _code(f"range(len({name}))"))
+            yield _for("the loop has the wrong range.", old, _code(f"range(len({name}))"))
 
 
 def _another_name(tree, evidence):
@@ -350,7 +350,7 @@ def _too_much(tree, evidence):
                 yield f"{_said(old)} should go.", f"leave out {_said(old)}.", [(body, new)]
             if isinstance(old, ast.If):
                 new = [*body[:k], *old.body, *body[k + 1 :]]
-                advice = f"remove `if {ast.unparse(old.test)}:`; keep what is indented under it."
+                advice = f"remove `if {ast.unparse(old.test)}:`, but not the lines under it."
                 yield f"{_said(old)} should go.", advice, [(body, new)]
     for old in _all(tree, ast.Call):
         for part in [*old.keywords, *old.args[1:]]:

@@ -59,7 +59,7 @@ CACHE = Exercise(
         "one layer counted": without("layers"),
         "heads forgotten": without("num_kv_heads"),
         "numbers instead of bytes": without("bytes_per_number"),
-        "one text counted": without("batch"),
+        "only one text counted": without("batch"),
         "one half without the batch": lambda *x: attention.cache_bytes(*x) * (1 + 1 / x[-1]) / 2,
         "bits instead of bytes": times(8),
         "units other than bytes": tuple(times(1 / unit) for unit in (1024, 2**20, 2**30, 1e3, 1e6)),
@@ -246,7 +246,7 @@ MASK = Exercise(
         "future not hidden": lambda cached, new: torch.ones(new, cached + new),
         "diagonal masked too": lambda cached, new: _sees(cached, new, -1),
         "next word not hidden": lambda cached, new: _sees(cached, new, 1),
-        "diagonal moved by the wrong number": lambda cached, new: _sees(cached, new, new - cached),
+        "diagonal moved by the wrong amount": lambda cached, new: _sees(cached, new, new - cached),
         "the past hidden instead": (
             _blocks(torch.ones, lambda *sizes: torch.ones(*sizes).triu()),
             lambda cached, new: torch.ones(new, cached + new).triu(cached),
