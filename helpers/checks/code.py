@@ -97,11 +97,10 @@ def reads(answer, name):
     return name in loaded or not any(name in code.co_varnames for code in codes)
 
 
-def part_at(frame, position=None):
-    """Return the source of what a frame's code computes at an instruction (by default, at the
-    current one), as ast.unparse writes it; "" if it cannot be read."""
-    code = frame.f_code
-    first, last, start, end = list(code.co_positions())[(position or frame.f_lasti) // 2]
+def part_at(code, position):
+    """Return the source of what the instruction at this position of a code computes, as
+    ast.unparse writes it; "" if it cannot be read."""
+    first, last, start, end = list(code.co_positions())[position // 2]
     lines = linecache.getlines(code.co_filename)[first - 1 : last] if first and last else []
     if not lines or start is None:
         return ""

@@ -11,7 +11,7 @@ from .experiments import one_part, whole_argument
 from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .message import number
 from .results import factor, same_fact
-from .slips import mended
+from .slips import SLIPS, mended
 from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
@@ -27,7 +27,7 @@ def fact_of(evidence):
     k = evidence.wrong[0]
     looks = _calls, _numbers, _weights, _arguments, _rows
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
-    if found := mended(evidence):
+    if found := mended(evidence, SLIPS):
         return found[0]
     return next(chain(_partly(evidence), seen_so, _last(evidence, k)))
 

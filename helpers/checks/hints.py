@@ -92,7 +92,7 @@ def _shapes(error, evidence):
     step = _step_of(error, evidence)
     if step is None:
         return ""
-    found, todo = {}, [ast.parse(part_at(step.tb_frame, step.tb_lasti))]
+    found, todo = {}, [ast.parse(part_at(step.tb_frame.f_code, step.tb_lasti))]
     while todo:
         node = todo.pop(0)
         value = _viewed(node, step.tb_frame) if isinstance(node, ast.expr) else None

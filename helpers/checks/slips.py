@@ -18,12 +18,12 @@ from .texts import Fact, contents
 MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor time
 
 
-def mended(evidence, slips=None):
-    """Return [Fact] on a small change, of these kinds or any, that makes all right; or []."""
+def mended(evidence, slips):
+    """Return [Fact] on a small change, by one of these slips, that makes all right; or []."""
     tree = None if evidence.mine[-1].stopped else evidence.tree
     if tree is None or _all(tree, ast.While):
         return []  # a changed `while` may never end
-    changes = chain.from_iterable(slip(tree, evidence) for slip in slips or SLIPS)
+    changes = chain.from_iterable(slip(tree, evidence) for slip in slips)
     found = []
 
     def look():
@@ -195,11 +195,11 @@ def _no_return(tree, evidence):
 
 
 def _not_kept(tree, evidence):
-    what = "a result is not kept."
+    what, variables = "a result is not kept.", _variables(tree)
     for old in _all(tree, ast.Expr):
         for part in _all(old.value, ast.Name, ast.Subscript):
-            new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
-            if _all(part, ast.Name)[0].id in _variables(tree):
+            if _is_name((_all(part, ast.Name) or [None])[0], *variables):
+                new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
                 yield what, f"keep the result: write {_said(new)}.", [(old, new)]
     for _, _, loop in _loops(tree):
         for name in (n.id for n in _all(loop.target, ast.Name)):

@@ -71,8 +71,9 @@ def _place():
     """Return the instruction of the student's code that is running, and its source."""
     frame = sys._getframe()
     while frame:
-        if not os.path.exists(frame.f_code.co_filename) and (part := part_at(frame)):
-            return (frame.f_code, frame.f_lasti), part
+        place = frame.f_code, frame.f_lasti
+        if not os.path.exists(frame.f_code.co_filename) and (part := part_at(*place)):
+            return place, part
         frame = frame.f_back
     return None, ""
 
