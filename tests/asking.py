@@ -1,7 +1,10 @@
 """Stand in for the page of a live view, without a browser: send its messages, read the answers."""
 
+import itertools
 import json
 import time
+
+TURNS = itertools.count(1)
 
 
 def as_json(x):
@@ -61,6 +64,7 @@ def ask(widget, content):
 
 def change(widget, **changes):
     """Move controls; return the picture that the page then shows."""
-    picture = ask(widget, {"changes": changes, "turn": "a 1"})["picture"]
-    assert picture == state(widget) and picture["turn"] == "a 1"
+    turn = f"a {next(TURNS)}"
+    picture = ask(widget, {"changes": changes, "turn": turn})["picture"]
+    assert picture == state(widget) and picture["turn"] == turn
     return picture

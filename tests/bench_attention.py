@@ -50,8 +50,8 @@ CALLS = {
 
 
 def peak_mib(attend, n):
-    """Return the memory that one call takes at its peak, in MiB, or None where the system does not
-    report it. The process must have done nothing else before."""
+    """Return the memory that one call takes at its peak, as text in MiB, 0.1 for less; or None
+    where the system does not report it. The process must have done nothing else before."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:  # Windows
@@ -69,13 +69,7 @@ def peak_mib(attend, n):
         filled.append(torch.ones(2**16))
     before = peak()
     attend(*qkv)
-    return peak() - before
-
-
-def module_and_words(n):
-    torch.manual_seed(0)
-    module = attention.MultiHeadAttention(WIDTH, WIDTH, n, 0.0, cost.HEADS).eval()
-    return module, torch.randn(1, n, WIDTH)
+    return f"{max(peak() - before, 0.1):.1f}"
 
 
 def heads(module, words):
@@ -113,56 +107,48 @@ def measure():
             ms = cost.shortest(attend, *qkv, repetitions=10)
             with get_context("spawn").Pool(1) as alone:
                 mib = alone.apply(peak_mib, (attend, n))
-            yield cost.Timed("attention", way, n, ms, mib)
+            yield "attention", way, n, f"{ms:.3g}", mib
     for n in WRITTEN:
-        module, words = module_and_words(n)
+        torch.manual_seed(0)
+        module = attention.MultiHeadAttention(WIDTH, WIDTH, n, 0.0, cost.HEADS).eval()
+        words = torch.randn(1, n, WIDTH)
         torch.testing.assert_close(recompute(module, words), with_cache(module, words))
-        for way, write in (("everything again", recompute), ("with a cache", with_cache)):
-            ms = cost.shortest(write, module, words, repetitions=3)
-            yield cost.Timed("writing", way, n, ms, None)
+        for way, attend in (("everything again", recompute), ("with a cache", with_cache)):
+            ms = cost.shortest(attend, module, words, repetitions=3)
+            yield "writing", way, n, f"{ms:.3g}", None
 
 
 def measure_peaks():
     for call, (heads, attend) in CALLS.items():
         with get_context("spawn").Pool(1) as alone:
-            yield cost.Peak(call, heads, LONG, alone.apply(peak_mib, (attend, LONG)))
+            yield call, heads, LONG, alone.apply(peak_mib, (attend, LONG))
 
 
-def write_peaks(peaks):
-    with cost.PEAKS.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(
-            "# Memory of attention, measured by python tests/bench_attention.py memory, with\n"
-            f"# PyTorch {torch.__version__.partition('+')[0]} on a processor of the kind "
-            f"{platform.machine()}: heads of {cost.HEAD_DIM} numbers,\n# causal, forward. "
-            "On another computer it may differ.\n"
-            "# call: naive attention, or how PyTorch's function was called.  heads: how many.\n"
-            "# n: words.  mib: memory taken at the peak, in MiB; 0.1 stands for less, too.\n"
-        )
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(cost.Peak._fields)
-        rows.writerows([*peak[:-1], f"{max(peak.mib, 0.1):.1f}"] for peak in peaks)
+def write(path, about, rows):
+    version, machine = torch.__version__.partition("+")[0], platform.machine()
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(about.format(version=version, machine=machine))
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    print(path.read_text(encoding="utf-8"))
 
 
-def write(timed):
-    with cost.TIMES.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(
-            "# Time and memory of attention, measured by python tests/bench_attention.py on one\n"
-            f"# thread of a processor of the kind {platform.machine()}, with PyTorch "
-            f"{torch.__version__.partition('+')[0]}: {cost.HEADS} heads of\n"
-            f"# {cost.HEAD_DIM} numbers, causal, forward. On another computer the times differ.\n"
-            "# task: attention of n words at once, or writing n words one by one.  way: how.\n"
-            "# n: words.  ms: the shortest of several times, in milliseconds.  mib: memory taken\n"
-            "# at the peak, in MiB, where measured; 0.1 stands for less, too.\n"
-        )
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(cost.Timed._fields)
-        for *what, ms, mib in timed:
-            rows.writerow([*what, f"{ms:.3g}", "" if mib is None else f"{max(mib, 0.1):.1f}"])
-
+TIMES = """\
+# Time and memory of attention, measured by python tests/bench_attention.py on one
+# thread of a processor of the kind {machine}, with PyTorch {version}: 4 heads of
+# 32 numbers, causal, forward. On another computer the times differ.
+# task: attention of n words at once, or writing n words one by one.  way: how.
+# n: words.  ms: the shortest of several times, in milliseconds.  mib: memory taken
+# at the peak, in MiB, where measured; 0.1 stands for less, too.
+"""
+PEAKS = """\
+# Memory of attention, measured by python tests/bench_attention.py memory, with
+# PyTorch {version} on a processor of the kind {machine}: heads of 32 numbers,
+# causal, forward. On another computer it may differ.
+# call: naive attention, or how PyTorch's function was called.  heads: how many.
+# n: words.  mib: memory taken at the peak, in MiB; 0.1 stands for less, too.
+"""
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["memory"]:
-        write(list(measure()))
-        print(cost.TIMES.read_text(encoding="utf-8"))
-    write_peaks(list(measure_peaks()))
-    print(cost.PEAKS.read_text(encoding="utf-8"))
+        write(cost.TIMES, TIMES, [cost.Timed._fields, *measure()])
+    write(cost.PEAKS, PEAKS, [cost.Peak._fields, *measure_peaks()])

@@ -68,13 +68,18 @@ names = {{name: [name, *evil] for name in evil}}
 explore(hostile, number=(0, 8), stop=False, **names, **{{"<i>text</i>": evil[1]}})
 """
 )
-# lets a test cut off the network; every page runs it first
+# lets a test cut off the network and lose a question; every page runs it first
 CONNECTIONS = """
     window.connections = [];
     window.WebSocket = class extends WebSocket {
         constructor(address, ...rest) {
             super(window.offline ? 'ws://127.0.0.1:9' : address, ...rest);
             window.connections.push(this);
+        }
+        send(data) {
+            const isQuestion = new TextDecoder().decode(data).includes('"turn"');
+            if (!isQuestion || !window.losing) super.send(data);
+            else window.losing = false;
         }
     };
 """
@@ -151,7 +156,9 @@ def test_a_view_lives_again_when_the_network_is_back(page, shared):
     slider_of(view).press("ArrowRight")
     page.evaluate("window.offline = false")
     page.wait_for_function(connected)
+    page.evaluate("window.losing = true")  # JupyterLab can lose a message after a reconnection
     alive(view)
+    assert page.evaluate("window.losing") is False
 
 
 def test_two_views_of_a_widget_show_the_same_and_no_answer_moves_a_control_in_a_hand(page, shared):
@@ -382,11 +389,9 @@ def test_html_made_of_a_saved_notebook_shows_the_picture_without_a_network(brows
     command = [sys.executable, "-m", "nbconvert", "--to", "html", str(saved)]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     page = browser[0].context.new_page()
-    local = ("file:", "data:", "blob:")
-    page.route("**/*", lambda x: x.continue_() if x.request.url.startswith(local) else x.abort())
+    page.route(re.compile("^https?:"), lambda request: request.abort())
     page.goto(saved.with_suffix(".html").as_uri())
     picture = page.get_by_role("img", name=re.compile("^Heatmap: Query by Key, 6 by 6"))
-    expect(picture).to_have_count(1)
     expect(picture).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert not re.search(NOT_A_PICTURE, page.locator("body").inner_text())

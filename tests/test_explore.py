@@ -74,10 +74,10 @@ def test_what_the_controls_cannot_have_keeps_all_values_and_the_picture(changes,
         x=(0, 5), y=(0, 5), word=["a", "b"], on=[[True]], spot=torch.ones(1, 2),
     )  # fmt: skip
     before = state(widget)
-    ask(widget, {"changes": changes, "turn": ""})
+    ask(widget, {"changes": changes, "turn": "a 1"})
     error = state(widget)["error"]
     assert error.startswith(said) and repr(widget).splitlines()[1] == error
-    assert state(widget) == before | {"error": error}
+    assert state(widget) == before | {"error": error, "turn": "a 1"}
 
 
 def test_an_argument_changed_in_place_is_as_new_the_next_time():

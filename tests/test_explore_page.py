@@ -31,15 +31,18 @@ def show(x=0):
 # --- messages ---
 
 
-def test_a_page_that_missed_an_answer_can_ask_for_the_picture():
-    widget = explore(show, x=(0, 5))
+def test_a_page_that_missed_an_answer_can_ask_for_the_picture_and_nothing_is_computed_twice():
+    computed = []
+    widget = explore(lambda x: computed.append(x) or show(x), x=(0, 5))
     shown = change(widget, x=3)
-    assert ask(widget, {"whole": 1})["picture"] == shown
+    for question in [{"whole": 1}, {"changes": {"x": 3}, "turn": shown["turn"]}]:
+        assert ask(widget, question)["picture"] == shown
+    assert computed == [2, 3], "the start, and the change"
 
 
 def test_of_the_largest_picture_a_byte_for_each_cell_travels():
     widget = explore(lambda x: np.full((512, 512), x), x=(0, 4))
-    answer = ask(widget, {"changes": {"x": 4}, "turn": ""})
+    answer = ask(widget, {"changes": {"x": 4}, "turn": "a 1"})
     (panel,) = answer["picture"]["panels"]
     assert panel.pop("colours") == [254] * 512 * 512
     assert len(json.dumps(answer)) < 20_000

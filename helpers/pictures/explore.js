@@ -2,6 +2,7 @@
 // The reader's words enter the page as text only, never as HTML.
 
 const SLOW = 600; // ms without an answer before the page says that Python computes
+const REPEAT = 3000; // ms without an answer before the question is sent again
 const WAIT = 15000; // ms without an answer before it says that none may come
 const NONE = 255; // the index of a cell without a colour
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
@@ -56,10 +57,11 @@ function receive(picture, { panels, ...rest }, buffers) {
   Object.assign(picture, rest, { panels: panels.map((panel, k) => ({ ...panel, colours: asBytes(buffers?.[k] ?? panel.colours) })) });
 }
 
-// Asks Python: one question at a time is open, and only the newest values wait meanwhile.
+// Asks Python: one question at a time is open, and only the newest values wait meanwhile. It is sent
+// twice if need be: when a connection comes back, a message or its answer can be lost.
 function makeTalk(model, { computing, overdue, lost }) {
   const me = Math.random().toString(36).slice(2); // two views of a widget may ask at once
-  let turn = 0, asked = "", waiting = {}, slow = null, late = null;
+  let turn = 0, asked = "", waiting = {}, slow = null, again = null, late = null;
   const hasWaiting = () => Object.keys(waiting).length > 0;
   // After a restart the connection is closed, and sending throws.
   function send(message) {
@@ -69,15 +71,15 @@ function makeTalk(model, { computing, overdue, lost }) {
     Object.assign(waiting, changes);
     if (late || !hasWaiting()) return;
     asked = `${me} ${++turn}`;
-    slow = setTimeout(() => computing(true), SLOW);
-    late = setTimeout(() => { stop(); overdue(); }, WAIT);
     const message = { changes: waiting, turn: asked };
     waiting = {};
+    slow = setTimeout(() => computing(true), SLOW);
+    again = setTimeout(() => send(message), REPEAT);
+    late = setTimeout(() => { stop(); overdue(); }, WAIT);
     send(message);
   }
   function stop() {
-    clearTimeout(slow);
-    clearTimeout(late);
+    [slow, again, late].forEach(clearTimeout);
     late = null;
     computing(false);
   }

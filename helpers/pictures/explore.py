@@ -175,7 +175,7 @@ class Explore(anywidget.AnyWidget):
                 number, text = self.explanation(content["cell"])
                 self.send({"cell": content["cell"], "number": number, "text": text})
                 return
-            if "changes" in content:  # otherwise the page asks for a picture it missed
+            if content.get("turn") not in (None, self._sent["turn"]):  # else it missed the picture
                 self._sent = self.compute(content["changes"]) | {"turn": content["turn"]}
             panels = [panel | {"colours": None} for panel in self._sent["panels"]]
             colours = [panel["colours"] for panel in self._sent["panels"]]  # separately, as bytes
