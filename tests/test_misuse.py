@@ -319,6 +319,8 @@ class Mine(nn.Module):
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
             "`e` is right: the mistake is in what you compute from it.",
         ),
+        # h is right only where no score is negative
+        ("all_scores", "def mine(x):\n h = (x @ x.T).abs()\n return h.sinh()", "Work out one of"),
         ("all_scores", "def mine(x):\n h = (x @ x.T).triu()\n return h + h.T", "only the diagonal"),
         # the operation that first gives NaN; a new tensor that is filled later is not its cause
         (
