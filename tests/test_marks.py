@@ -21,10 +21,9 @@ def test_a_reader_blends_with_weights_that_know_only_the_marks():
         assert weights.shape == (5, num_heads, 6)
         torch.testing.assert_close(weights.sum(-1), torch.ones(5, num_heads))
         parts = reader.value_of_word[words].chunk(num_heads, dim=-1)
-        merged = [(weights[:, k, :, None] * part).sum(1) for k, part in enumerate(parts)]
-        merged = torch.cat(merged, dim=-1)
-        scores = reader(words, marks)
-        torch.testing.assert_close(scores, (merged @ reader.W_read).view(5, 2, 32))
+        blends = [(weights[:, k, :, None] * part).sum(1) for k, part in enumerate(parts)]
+        expected = (torch.cat(blends, dim=-1) @ reader.W_read).view(5, 2, 32)
+        torch.testing.assert_close(reader(words, marks), expected)
         assert not reader(words, marks, torch.zeros(54, 64)).any()
 
 

@@ -163,19 +163,21 @@ def test_a_role_can_be_read_on_light_and_on_dark(role):
     assert (on_dark + 0.05) / (light("#111111") + 0.05) >= 4.5
 
 
-def test_yours_answers_as_soon_as_it_is_written():
+def test_yours_answers_as_soon_as_it_is_written_and_says_where_it_is_wrong():
     def half(x):
-        """the course's"""
         return x / 2
 
     def my_half(x):
-        return answer
+        return answers.pop(0)
 
-    run, answer = yours(my_half, half), None
-    assert (run(8), run.whose) == (4, "the course's half, until you have written my_half")
-    answer = 3
-    assert (run(8), run.whose) == (3, "your my_half")
-    answer = [torch.tensor(1.0), 2]  # a check accepts a list, a picture needs a tensor
-    assert torch.equal(run(8), torch.tensor([1.0, 2]))
+    run, x, accepted = yours(my_half, half), torch.tensor([2.0, 4]), torch.tensor([1.0, 2])
+    # a check also accepts a list and other precisions; the picture needs what the course returns
+    answers = [None, accepted, list(accepted), accepted.double(), *[accepted] * 3]
+    for whose in ["the course's half, until you have written my_half", *["your my_half"] * 3]:
+        assert torch.equal(run(x), accepted) and run.whose == whose
+    run(x + 1)
+    assert run.whose == "your my_half, whose numbers are wrong here: see its check"
+    run = yours(my_half, torch.rand_like)
+    assert torch.equal(run(x), accepted) and run.whose == "your my_half", "it is drawn at random"
     with pytest.raises(InputError, match=r"my_half returned shape \(2,\), not \(1,\): see"):
         yours(my_half, lambda x: torch.zeros(1))(8)

@@ -1,6 +1,7 @@
 """Turn what a reader passes in, from any library, into plain numbers, names and texts."""
 
 import unicodedata
+from functools import partial
 
 import numpy as np
 import torch
@@ -79,22 +80,28 @@ def yours(mine, course):
     """Return a function that calls the reader's own as soon as it is written, else the course's.
 
     yours(my_softmax, softmax) takes the same arguments as either. While mine returns None, as a
-    stub does, the course's result is returned; the attribute `whose` names the one used last.
-    Raises InputError if mine returns a different shape.
+    stub does, the course's result is returned; the attribute `whose` names the one used last, and
+    says so if its numbers are wrong. Raises InputError if mine returns a different shape.
     """
+    name = mine.__name__
 
     def run(*args, **options):
-        result, run.whose = mine(*args, **options), f"your {mine.__name__}"
-        wanted = course(*args, **options)
+        result, wanted = mine(*args, **options), course(*args, **options)
         if result is None:
-            result = wanted
-            run.whose = f"the course's {course.__name__}, until you have written {mine.__name__}"
-        if isinstance(result, list | tuple | np.ndarray):  # which a check accepts, too
-            result = torch.tensor(as_array(result, mine.__name__), dtype=torch.float32)
-        got, asked = (tuple(getattr(x, "shape", ())) for x in (result, wanted))
-        if torch.is_tensor(wanted) and got != asked:
-            raise InputError(f"{mine.__name__} returned shape {got}, not {asked}: see its check.")
-        return result
+            run.whose = f"the course's {course.__name__}, until you have written {name}"
+            return wanted
+        got, asked = as_array(result, name), as_array(wanted)
+        if got.shape != asked.shape:
+            raise InputError(
+                f"{name} returned shape {got.shape}, not {asked.shape}: see its check."
+            )
+        run.whose, alike = f"your {name}", partial(np.allclose, asked, rtol=0.01, atol=1e-3)
+        if not alike(got) and alike(as_array(course(*args, **options))):  # not drawn at random
+            run.whose += ", whose numbers are wrong here: see its check"
+        if not torch.is_tensor(wanted):
+            return result
+        # a check accepts lists, arrays and other precisions; a tensor keeps its gradient
+        return (result if torch.is_tensor(result) else torch.tensor(got)).to(wanted.dtype)
 
     run.whose = ""
     return run

@@ -23,7 +23,7 @@ def dropping(fn, weights, p, training, calls=1):
     zero = first == 0
     facts["what is dropped"] = _dropped_together(zero)
     if facts["what is dropped"] == "individual weights":
-        facts["share dropped"] = _tenth(zero)
+        facts["share dropped"] = round(float(zero.double().mean()), 1)
     facts["kept weights multiplied by"] = _factor(first[~zero] / before[~zero])
     sums, sums_before = first.sum(-1), before.sum(-1)
     facts["each row keeps its sum"] = torch.allclose(sums, sums_before, atol=1e-3)
@@ -60,10 +60,6 @@ def _in_pairs(zero):
         torch.equal(zero[..., k:-1:2], zero[..., k + 1 :: 2][..., : zero[..., k:-1:2].shape[-1]])
         for k in (0, 1)
     )
-
-
-def _tenth(which):
-    return round(float(which.double().mean()), 1)
 
 
 def _factor(ratios):

@@ -218,10 +218,6 @@ def _ones(maxima):
     return torch.ones_like(maxima)
 
 
-def _large(maxima):
-    return (maxima.max() - maxima).exp()
-
-
 def _means(sums, blends):
     """Return the context of each block by itself."""
     return blends / sums[:, None]
@@ -236,7 +232,7 @@ MERGE = Exercise(
         "old blocks not rescaled": _merged(_ones),
         "only the sum rescaled": (_merged(_small, _ones), _merged(_small, _running)),
         "only the blend rescaled": (_merged(_ones, _small), _merged(_running, _small)),
-        "rescaled the wrong way round": _merged(_large),
+        "rescaled the wrong way round": _merged(lambda maxima: (maxima.max() - maxima).exp()),
         "blocks with a smaller maximum not rescaled": _merged(
             lambda maxima: (maxima.cummax(0).values - maxima.max()).exp()
         ),

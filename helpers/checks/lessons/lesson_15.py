@@ -121,17 +121,13 @@ def _caches():
     ]
 
 
-def _with_new(query, key, value, keys, values):
-    return query, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
-
-
 def _taking(change=lambda query, keys, values: (query, keys, values)):
     """Return a variant of project. change: takes query, keys, values (new word last), returns 3."""
 
     def project(state):
         args = state.query, state.key, state.value, state.keys, state.values
-        query, keys, values = _with_new(*args)
-        return change(query[None], keys, values)
+        query, key, value, keys, values = args
+        return change(query[None], torch.cat([keys, key[None]]), torch.cat([values, value[None]]))
 
     return project
 
