@@ -342,12 +342,12 @@ class Mine(nn.Module):
         ("dropout", "def mine(w, p, t): return w[torch.rand(w.shape) >= p] / (1 - p)", "by a mask"),
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
         # an experiment for the student: a part that should matter, one that should not, a law
-        ("block", ALONE, "Set `x[0, 0]` to 2: row 1 of table [0] of the result should change"),
-        ("exchange", EXCHANGED, "Set `w[0, 1]` to 2: row 4 of table [0] of the result should stay"),
+        ("block", ALONE, "Set `x[0, 0]` to 2: row 1 of table [0] of your result should change"),
+        ("exchange", EXCHANGED, "Set `w[0, 1]` to 2: row 4 of table [0] of your result should stay"),
         (
             "cache_bytes",
             "def mine(n, k, h, d, s, b): return 2 * n * k * h * d * s // b",
-            "yours is",
+            "but it is",
         ),
         ("scores", "def mine(x, k): return x @ x[k] ** 2 + query[1] ** 3", "not `query`: a value"),
         # one sentence reads the one before it, but no word reads a later one

@@ -78,7 +78,7 @@ class Probe:
     def backwards(self):
         """Return the probe with its tensors reversed in all dimensions."""
         args = (x.flip(tuple(range(x.dim()))) if torch.is_tensor(x) else x for x in self.args)
-        return replace(self, label=f"{self.label}, backwards", args=tuple(args), if_right=True)
+        return replace(self, label=f"{self.label}, reversed", args=tuple(args), if_right=True)
 
     def again(self):
         later = returned_later if self.measure is returned else self.measure

@@ -42,7 +42,7 @@ def one_part(evidence, k):
                 continue
             if not _differs(evidence, k, j, part, place, should):
                 index = ", ".join(":" if isinstance(i, slice) else str(i) for i in part)
-                does = "change, but yours does not" if should else f"{STAYS}, but yours changes"
+                does = "change, but it does not" if should else f"{STAYS}, but it changes"
                 part_of = f"`{evidence.arguments[j]}[{index}]`"
                 said = f"set {part_of} to {next(iter(changed)):g}: {place} should {does}."
                 # What a row does with its own word tells less than what others do to it.
@@ -85,13 +85,13 @@ def _places(before, after, part):
     if a column of an argument was changed."""
     changed = ~near(before.double(), after.double())
     if changed.dim() == 0:
-        return {"the result": bool(changed)}
+        return {"your result": bool(changed)}
     if changed.dim() == 1:
-        return {f"entry {i} of the result": x for i, x in enumerate(changed.tolist())}
+        return {f"entry {i} of your result": x for i, x in enumerate(changed.tolist())}
     found = {}
     for *table, i in torch.ones(changed.shape[:-1]).nonzero().tolist():
         of = f" of table {table}" if table else ""
-        found[f"row {i}{of} of the result"] = bool(changed[(*table, i)].any())
+        found[f"row {i}{of} of your result"] = bool(changed[(*table, i)].any())
     for c in range(changed.shape[-1] if isinstance(part[0], slice) else 0):
         found[f"column {c} of the result"] = bool(changed[..., c].any())
     return found
@@ -137,8 +137,8 @@ def whole_argument(evidence, k):
             if right and mine != right and _always(evidence, j, value, right):
                 other = "changes" if right == STAYS else "is not" if "be" in right else "does not"
                 does = LAWS[mine][1] if mine else other
-                said = f"{change.format(evidence.arguments[j])}: the result should {right}, "
-                found.append((not mine, said + f"but yours {does}."))
+                said = f"{change.format(evidence.arguments[j])}: your result should {right}, "
+                found.append((not mine, said + f"but it {does}."))
     return min(found, key=lambda each: each[0], default=("",))[-1]
 
 

@@ -146,7 +146,7 @@ def _weights(evidence, k):
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             "check that you divide each row by its own sum, and change nothing after that."
             if got[tuple(row)].any()
-            else "check why this row is all 0: never filled, every exp 0, or divided by infinity?",
+            else "find out why this row is all 0: not filled, all exp 0, or divided by infinity?",
             f"{on} {which} to {number(sums[tuple(row)])} instead of 1"
             + (", but every column sums to 1." if columns else "."),
         )

@@ -161,7 +161,7 @@ def _observed(mine, right):
     """Yield rows such as ("masks to train:", "yours 1,", "right 0"), of the facts that differ."""
     for name, value in mine.items():
         if name not in right:
-            yield f"{name}:", _shown(value)
+            yield f"{name}:", f"yours {_shown(value)}"
         elif not same_fact(value, right[name]):
             yield f"{name}:", f"yours {_shown(value)},", f"right {_shown(right[name])}"
 

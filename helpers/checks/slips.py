@@ -154,7 +154,7 @@ def _start_on_the_wrong_side_of_the_loop(tree, evidence):
                 new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
                 at = _said(within).replace(" …", "")
                 advice = f"write {_said(start)} as the first line inside {at}."
-                yield "each round carries on where the last one left off.", advice, [(body, new)]
+                yield "each pass carries on where the last one left off.", advice, [(body, new)]
         for start in (x for x in loop.body if isinstance(x, ast.Assign)):
             rest = [x for x in loop.body if x is not start] or [ast.Pass()]
             new = [*body[:k], start, _changed(loop, [(loop.body, rest)]), *body[k + 1 :]]

@@ -32,7 +32,7 @@ def dropping(fn, weights, p, training, calls=1):
         facts["same drops in two calls"] = torch.equal(second, zero) and bool(zero.any())
         # By chance, both counts are exactly this share less than once in a thousand times.
         many = {int(second.sum()), int(zero.sum())}
-        facts["each call drops exactly a share of p"] = many == {round(p * zero.numel())}
+        facts["each call drops exactly a share p"] = many == {round(p * zero.numel())}
     return facts
 
 
