@@ -300,7 +300,7 @@ class Mine(nn.Module):
         ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing `k` has no effect."),
         ("scores", "def mine(x, k): return (x @ x[k]).sinh() + x[k] @ x[k]", "Work out one of"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
-        ("scores", "def mine(x, k): return x.T @ query[:2]", "[:2] is (2,); `query` is from"),
+        ("scores", "def mine(x, k): return x.T @ query[:2]", "[:2] has shape (2,); `query` is from"),
         ("scores", "def mine(x, k): return (x or k) + x", "Write | instead of or"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
         ("scores", "def mine(x, k): return x[len(x)]", "the largest allowed is 5"),

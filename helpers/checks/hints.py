@@ -31,10 +31,9 @@ def after_error(error, evidence):
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
     failed = RuntimeError, ValueError, InputError
     if type(error) in failed and (found := _shapes(error, evidence)):
-        look_at = "compare the shapes" if " and " in found else "check the shape"
         above = [n for n in data_from_above(evidence.answer) if re.search(rf"\b{n}\b", found)]
         found += f"; `{above[0]}` is from a cell above" if above else ""
-        return f"{look_at} in that line: {found}."
+        return f"check the shapes in that line: {found}."
     return "print what goes into that line, just before it runs."
 
 
@@ -88,7 +87,7 @@ VIEWS = "transpose permute unsqueeze squeeze flatten float bool t sum mean norm 
 
 
 def _shapes(error, evidence):
-    """Return such as "a is (6, 3), b.T is (3, 2)": the tensors of the operation that raised."""
+    """Return such as "a has shape (6, 3)": the tensors of the operation that raised."""
     step = _step_of(error, evidence)
     if step is None:
         return ""
@@ -100,7 +99,7 @@ def _shapes(error, evidence):
             found[ast.unparse(node)] = tuple(value.shape)
         else:
             todo += ast.iter_child_nodes(node)
-    *most, last = (f"{name} is {shape}" for name, shape in found.items()) if found else ("",)
+    *most, last = (f"{name} has shape {shape}" for name, shape in found.items()) if found else ("",)
     return f"{', '.join(most)} and {last}" if most else last
 
 
