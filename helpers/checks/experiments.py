@@ -93,7 +93,7 @@ def _places(before, after, part):
         of = f" of table {table}" if table else ""
         found[f"row {i}{of} of your result"] = bool(changed[(*table, i)].any())
     for c in range(changed.shape[-1] if isinstance(part[0], slice) else 0):
-        found[f"column {c} of the result"] = bool(changed[..., c].any())
+        found[f"column {c} of your result"] = bool(changed[..., c].any())
     return found
 
 
