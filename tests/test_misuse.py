@@ -125,7 +125,7 @@ class TwoInputs(Right):
         (("SelfAttention", Dots(1, 1)), 'without calling it: check("SelfAttention", Dots)'),
         (("SelfAttention", dots), "check() expects a class, but this is a function"),
         (("SelfAttention", dict), "your class dict is not an nn.Module"),
-        (("SelfAttention", Foreign), "Write class Foreign(nn.Module): and call super()"),
+        (("SelfAttention", Foreign), "Write class Foreign(nn.Module) and call super()"),
         (("SelfAttention", attention.CausalAttention), "takes (d_in, d_out, context_length, d"),
         (("CausalAttention", Dots), "write def __init__(self, d_in, d_out, context_length):"),
         (("CausalAttention", attention.CausalAttention), "It is called with (d_in, d_out"),
@@ -321,7 +321,7 @@ class Mine(nn.Module):
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "`e` is right so far: the mistake is in what you compute from it.",
+            "Check what you compute from `e`, which is right so far.",
         ),
         # h is right only where no score is negative
         ("all_scores", "def mine(x):\n h = (x @ x.T).abs()\n return h.sinh()", "Work out one of"),
@@ -331,7 +331,7 @@ class Mine(nn.Module):
             "erase",
             "def mine(w, i, j):\n e = torch.empty(w.shape)\n e[:] = w\n"
             " e[[0, 1, 2], i] = 0\n e /= e.sum(-1, True)\n return e",
-            "Try: `e /= e.sum(-1, True)` gives the first NaN: 0 / 0.",
+            "Try: Look at `e /= e.sum(-1, True)`: it gives the first NaN, 0 / 0.",
         ),
         ("softmax", "def mine(s): return torch.tensor([[0 * math.inf] * 6])[0]", "Look for exp"),
         # nor is NaN that does not reach the result
@@ -339,7 +339,7 @@ class Mine(nn.Module):
             "softmax",
             "def mine(s):\n e = (s - 1000).exp() + 0 * (s / 0 - s / 0).nan_to_num()\n"
             " return e / e.sum()",
-            "Try: `e / e.sum()` gives the first NaN: 0 / 0.",
+            "Try: Look at `e / e.sum()`: it gives the first NaN, 0 / 0.",
         ),
         # some bias + weight is 0 on this probe only, so "yours does not change" would mislead
         ("linear", "def mine(x, w, b): return 2 * x @ (w.T + b)", "Work out one of"),

@@ -11,7 +11,7 @@ from .message import number
 from .results import close, near
 from .texts import Fact
 
-DIAGONAL = "find what happens on the diagonal only: is it counted twice, or left out?"
+DIAGONAL = "find what happens only on the diagonal: is it counted twice, or left out?"
 
 
 def relations(evidence):
@@ -126,7 +126,7 @@ def where(evidence, advice):
             yield Fact(fact, advice or by_hand, why)
             return
     if some_right:
-        by_hand = f"find what is different for table {table}: which numbers does it use?"
+        by_hand = f"find what differs in table {table}: which numbers does it use?"
         yield Fact(f"only some numbers are right; the first error is in table {table}.", by_hand)
 
 

@@ -58,8 +58,8 @@ def _to_look_at(evidence, k):
     right = [right_steps(evidence, j) for j in (k, *others)]
     if names := [name for name in right[0] if all(name in steps for steps in right)][-2:]:
         said = " and ".join(f"`{name}`" for name in names)
-        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
-        return f"{said} {are} right so far: the mistake is in what you compute from {them}."
+        are = "is" if len(names) == 1 else "are"
+        return f"check what you compute from {said}, which {are} right so far."
     return whole_argument(evidence, k)
 
 
@@ -69,7 +69,9 @@ def _partly(evidence):
         mistake, (other, *_) = found
         text = evidence.exercise.text_of(mistake)
         error = evidence.mine[other].outcome.error
-        rest = f"it raised {type(error).__name__}." if error else "something else is wrong too."
+        rest = (
+            f"your code raised {type(error).__name__}." if error else "something else is wrong too."
+        )
         rest = f"On {evidence.probes[other].label}, {rest}"
         yield Fact(f"{mistake.name}.", text.advice, f"{text.why} {rest}".strip())
 
@@ -122,7 +124,8 @@ def _numbers(evidence, k):
     got = evidence.mine[k].numbers
     if bad := int((~got.isfinite()).sum()):
         verb = "is" if bad == 1 else "are"
-        many = f"{bad} of {got.numel()} numbers" if got.dim() else "the result"
+        share = f"all {bad}" if 1 < bad == got.numel() else f"{bad} of {got.numel()}"
+        many = f"{share} numbers" if got.dim() else "the result"
         what = f"{many} {verb} {'NaN' if got.isnan().any() else 'infinite'}."
         yield Fact(what, known_advice(what, evidence) or first_nan(evidence, k) or NOT_FINITE)
     if times := factor(evidence.mine, evidence.right):

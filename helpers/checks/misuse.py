@@ -96,7 +96,7 @@ def _of_class(exercise, cls):
     if not issubclass(cls, nn.Module):
         return (
             f"{name}: your class {own} is not an nn.Module.",
-            f"Write class {own}(nn.Module): and call super().__init__() first.",
+            f"Write class {own}(nn.Module) and call super().__init__() first.",
         )
     wanted = _required(exercise.reference)
     init = f"def __init__{exercise.takes.replace('(', '(self, ', 1)}:"
@@ -120,7 +120,7 @@ def _refused(what, fn, wanted, write):
     try:
         takes.bind(*wanted)
     except TypeError:
-        given = "the inputs" if wanted[0] == "self" else f"({', '.join(wanted)})"
+        given = "self and the inputs" if wanted[0] == "self" else f"({', '.join(wanted)})"
         return (
             f"{what} takes ({', '.join(takes.parameters)}).",
             f"It is called with {given}: write {write}",

@@ -79,7 +79,7 @@ def is_bias(x, sizes):
 
 CHANGES = "a call affects other calls"
 LIKE_TRAINING = "the same numbers in training and evaluation"
-GROWS = "more is kept after each call"
+GROWS = "it grows with each call"
 BESIDE = "numbers to train besides the matrices"
 ALIKE = "two modules begin with the same matrices"
 
@@ -340,7 +340,7 @@ KEEPING = {
     "dropout not asked for": cured(NothingDropped),
     "different numbers in training": detected(_differs_in_training),
     "changed by earlier calls": detected(_has(CHANGES)),
-    "keeps more with each call": detected(_has(GROWS)),
+    "grows with each call": detected(_has(GROWS)),
     "more to train than asked for": detected(_more_to_train),
     "the same matrices in every module": detected(
         lambda evidence: bool(evidence.measured(birth, ALIKE))

@@ -95,7 +95,7 @@ def first_nan(evidence, k):
     for place, (part, cause) in islice(first.causes.items(), 5):
         cured = evidence.ask(k, lambda place=place: _NaN(place)).numbers
         if part and cured is not None and cured.isnan().sum() < many:
-            return f"`{shorten(part, 70)}` gives the first NaN{cause and ': '}{cause}."
+            return f"look at `{shorten(part, 70)}`: it gives the first NaN{cause and ', '}{cause}."
     return ""
 
 

@@ -199,7 +199,9 @@ def _built():
             measure=outputs,
             if_right=True,
         ),
-        Probe("a module in training", (inputs, sizes, matrices), measure=training, if_right=True),
+        Probe(
+            "a module in training mode", (inputs, sizes, matrices), measure=training, if_right=True
+        ),
     ]
 
 

@@ -81,7 +81,7 @@ def class_probes():
             if_right=True,
         ),
         Probe(
-            "a module in training",
+            "a module in training mode",
             (drawn(2, 3, 4), _SIZES, matrices),
             measure=_training,
             if_right=True,
@@ -117,7 +117,7 @@ CAUSAL_CLASS = Exercise(
         "mask not registered": detected(
             lambda evidence: bool(evidence.fact("tensors that .to() leaves behind"))
         ),
-        "sequence length fixed": detected(_full_length_works),
+        "fixed sequence length": detected(_full_length_works),
     },
     without={
         "inputs overwritten": "raises what values made from the keys raise",
