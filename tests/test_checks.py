@@ -62,7 +62,7 @@ def test_the_mistake_is_shown_with_both_numbers_and_what_to_try():
         '  On the scores of "journey", from entry [0]:',
         "    yours 0.1618 0.1787 0.1779",
         "    right 0.1385 0.2379 0.2333",
-        "  Try: Apply it once, to the scores.",
+        "  Try: Apply softmax once, to the scores.",
     ]
 
 
@@ -105,7 +105,7 @@ FACTS = [
     ("all_scores", lambda x: x @ x[-1], "you returned only one part (index 5 of dimension 0)"),
     ("softmax", lambda s: torch.sofmax(s), "Perhaps `softmax`"),
     ("uniform_causal", lambda n: torch.ones(16, 16), "Take sizes from the arguments"),
-    ("cache_mask", lambda cached, new: torch.ones(new, cached), "should be 7 (cached + new)"),
+    ("cache_mask", lambda cached, new: torch.ones(new, cached), "should be 7 (`cached + new`)"),
     ("all_scores", lambda x: (x @ x.T)[None, None], "Arrange these numbers in the shape"),
     ("scores", lambda x, i: (x @ x[i])[:, None], "The numbers themselves are right."),
     ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),

@@ -219,7 +219,7 @@ def mine(scores):
         ("scores", LIST.replace("out", "kept"), "    kept = []\n", "", "Write `kept = []` as"),
         ("all_scores", STACK, "torch.stack", "torch.tensor", "torch.tensor does not join"),
         ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "is not called without its ()"),
-        ("scores", LOOP, "range(len(inputs))", "range(6)", "Write inputs.shape[0] instead of 6"),
+        ("scores", LOOP, "range(len(inputs))", "range(6)", "Write `inputs.shape[0]` instead of 6"),
         ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "off by one"),
         ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "has the wrong range"),
         ("scores", LOOP, "inputs, i):", "x, i):", "Write `x` instead of `inputs`"),
@@ -240,7 +240,7 @@ def mine(scores):
         ("SelfAttention", CLASS, "forward", "foward", "forward is named foward"),
         ("SelfAttention", CLASS, "x @ self.", "x @ ", "self. is missing in forward"),
         ("SelfAttention", CLASS, "    self.W", "    W", "self. is missing in __init__"),
-        ("SelfAttention", CLASS, "d(d_in, d_out)", "d(3, 2)", "Write d_out instead of 2 and d_in"),
+        ("SelfAttention", CLASS, "d(d_in, d_out)", "d(3, 2)", "`d_out` instead of 2 and `d_in`"),
     ],
 )
 def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):

@@ -60,7 +60,7 @@ def size_to_look_for(evidence, k):
         )
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
     asked = re.search(r"-> \((.+?),?\)$", evidence.exercise.signature)  # a class says no shape
-    size = f"{right[dim]} ({asked[1].split(', ')[dim]})" if asked else right[dim]
+    size = f"{right[dim]} (`{asked[1].split(', ')[dim]}`)" if asked else right[dim]
     is_now = f"{mine[dim]}{next(_sizes_like(evidence, given, dim), '')}"
     return f"find what sets the size of dimension {dim}. It is {is_now}, but should be {size}."
 

@@ -15,9 +15,7 @@ from .slips import SLIPS, mended
 from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
-NOT_FINITE = (
-    "look for exp of more than 88, log of 0 or less, a division by 0, or an inf or NaN of your own."
-)
+NOT_FINITE = "look for exp of more than 88, log of 0 or less, a division by 0, or an inf or NaN in your code."
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 
@@ -158,7 +156,7 @@ def _weights(evidence, k):
         yield Fact(
             "the future is visible.",
             "set later scores to minus infinity before softmax: their weights are then exactly 0.",
-            f"{on} row {i} gives word {j}, which comes later, a weight of {number(got[i, j])}.",
+            f"{on} row {i} gives a weight of {number(got[i, j])} to word {j}, which comes later.",
         )
 
 
@@ -176,7 +174,7 @@ def _arguments(evidence, k):
     if not evidence.exercise.is_class and (name := evidence.ignored()):
         why = f"The result is the same whatever `{name}` is."
         if reads(evidence.answer, name):
-            advice = f"print each step for two values of {name}: which steps do not change?"
+            advice = f"print each step for two values of `{name}`: which steps do not change?"
             if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", evidence.code):
                 advice = f"the loop overwrites `{name}`: use another name there."
             yield Fact(f"changing `{name}` has no effect.", advice)
@@ -197,5 +195,5 @@ def _rows(evidence, k):
                 if "for " in evidence.code
                 else "check that each number is a blend, with weights from 0 to 1 that sum to 1.",
                 f"On {evidence.probes[k].label}, column {j} of the words runs from "
-                f"{number(low[j])} to {number(high[j])}; yours has {number(got[(*row, j)])}.",
+                f"{number(low[j])} to {number(high[j])}; you have {number(got[(*row, j)])}.",
             )

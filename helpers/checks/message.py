@@ -92,9 +92,9 @@ def failure(evidence, found, fact=None, fixed=()):
         what, advice, why = fact
     partly = ""
     if k > 0 and not exercise.is_class:
-        first = evidence.probes[0].label if evidence.repeats else "the first call"
+        first = f"on {evidence.probes[0].label}" if evidence.repeats else "at first"
         again, label = evidence.is_first_again(k), evidence.probes[k].label
-        partly = f"Right on {first}; wrong {'after other calls' if again else 'on ' + label}."
+        partly = f"Right {first}; wrong {'after other calls' if again else 'on ' + label}."
     sentence, table = _evidence(evidence, k)
     more = len(found) - 1
     others = "one more mistake" if more == 1 else f"{more} more mistakes"

@@ -66,7 +66,7 @@ def tables():
     return [
         Probe("the scores of the sentence", (attention.all_scores(sentence()),)),
         Probe("5 x 5 scores with one 0 and some negative numbers", (mixed_table(),)),
-        Probe("a row of scores near 1000 and one from -9000 to -1000", (numbers("far_rows"),)),
+        Probe("two rows of scores, near 1000 and from -9000 to -1000", (numbers("far_rows"),)),
         *wide(any_size("n", "n")),
     ]
 

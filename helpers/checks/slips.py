@@ -272,7 +272,7 @@ def _written_sizes(tree, evidence):
             said = dict(zip(values, names, strict=True))
             are = "a size is" if len(values) == 1 else "sizes are"
             what = f"{are} hard-coded: {' and '.join(map(str, values))}."
-            advice = " and ".join(f"{name} instead of {value}" for value, name in said.items())
+            advice = " and ".join(f"`{name}` instead of {value}" for value, name in said.items())
             pairs = [(c, _code(said[c.value])) for c in integers if c.value in said]
             yield what, f"write {advice}.", pairs
 

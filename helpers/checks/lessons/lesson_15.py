@@ -27,8 +27,13 @@ def _bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
 def _models():
     """Return probes in which no two sizes have a common factor, except bytes_per_number."""
     return [
-        Probe("7 words, 3 layers, 5 heads of 11, 4 bytes, batch of 13", (7, 3, 5, 11, 4, 13)),
-        Probe("9 words, 5 layers, 1 head of 7, 2 bytes, batch of 1", (9, 5, 1, 7, 2, 1)),
+        Probe(
+            "a cache of 13 texts: 7 words, 3 layers, 5 heads of size 11, 4 bytes",
+            (7, 3, 5, 11, 4, 13),
+        ),
+        Probe(
+            "a cache of 1 text: 9 words, 5 layers, 1 head of size 7, 2 bytes", (9, 5, 1, 7, 2, 1)
+        ),
         *wide(*SIZES, n=200_000),  # more bytes than 32 bits can count
     ]
 
@@ -220,12 +225,12 @@ MASK = Exercise(
     "positions",
     attention.cache_mask,
     lambda: [
-        Probe("4 words in the cache and 3 new ones", (4, 3)),
-        Probe("2 in the cache, 5 new", (2, 5)),
-        Probe("an empty cache, 4 new words", (0, 4)),
-        Probe("6 in the cache, 1 new", (6, 1)),
+        Probe("4 cached and 3 new words", (4, 3)),
+        Probe("2 cached and 5 new words", (2, 5)),
+        Probe("an empty cache and 4 new words", (0, 4)),
+        Probe("6 cached words and 1 new one", (6, 1)),
         *wide("cached", "new"),
-        Probe("6 in the cache, 2 new", (6, 2), measure=_is_of_truths, if_right=True),
+        Probe("6 cached and 2 new words", (6, 2), measure=_is_of_truths, if_right=True),
     ],
     first_is_tensor=False,
     mistakes={
