@@ -15,7 +15,9 @@ from .slips import SLIPS, mended
 from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
-NOT_FINITE = "look for exp of more than 88, log of 0 or less, division by 0, inf or NaN in your code."
+NOT_FINITE = (
+    "look for exp of more than 88, log of 0 or less, division by 0, or inf or NaN in your code."
+)
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 
