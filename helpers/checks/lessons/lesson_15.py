@@ -27,13 +27,8 @@ def _bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
 def _models():
     """Return probes in which no two sizes have a common factor, except bytes_per_number."""
     return [
-        Probe(
-            "a cache of 13 texts: 7 words, 3 layers, 5 heads of size 11, 4 bytes",
-            (7, 3, 5, 11, 4, 13),
-        ),
-        Probe(
-            "a cache of 1 text: 9 words, 5 layers, 1 head of size 7, 2 bytes", (9, 5, 1, 7, 2, 1)
-        ),
+        Probe("13 texts of 7 words, 3 layers, 5 heads of size 11, 4 bytes", (7, 3, 5, 11, 4, 13)),
+        Probe("1 text of 9 words, 5 layers, 1 head of size 7, 2 bytes", (9, 5, 1, 7, 2, 1)),
         *wide(*SIZES, n=200_000),  # more bytes than 32 bits can count
     ]
 
