@@ -106,7 +106,7 @@ FACTS = [
     ("softmax", lambda s: torch.sofmax(s), "Perhaps `softmax`"),
     ("uniform_causal", lambda n: torch.ones(16, 16), "Take sizes from the arguments"),
     ("cache_mask", lambda cached, new: torch.ones(new, cached), "should be 7 (`cached + new`)"),
-    ("all_scores", lambda x: (x @ x.T)[None, None], "Arrange these numbers in the shape"),
+    ("all_scores", lambda x: (x @ x.T)[None, None], "Arrange these numbers in the right shape"),
     ("scores", lambda x, i: (x @ x[i])[:, None], "The numbers themselves are right."),
     ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),
     ("scores", lambda x, i: x @ x[i] / torch.zeros(1), "infinite"),

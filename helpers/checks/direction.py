@@ -49,11 +49,12 @@ def size_to_look_for(evidence, k):
     mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
     pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in given]
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
-        return "arrange these numbers in the shape asked for, for instance with reshape."
+        return "arrange these numbers in the right shape, for instance with reshape."
     if len(mine) != len(right):
-        step = (
-            "should sum over a dimension or pick from it" if len(mine) > len(right) else "loses one"
-        )
+        step = "loses one"
+        if len(mine) > len(right):
+            is_all = mine.numel() == right.numel()
+            step = "should merge two" if is_all else "should sum over a dimension or pick from it"
         asked = f"{len(right)} dimension{'s' * (len(right) != 1)}"
         return (
             f"the answer has {asked}, but your result has {len(mine)}: find the step that {step}."
@@ -121,7 +122,8 @@ def where(evidence, advice):
             good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
             what = "entry" if alike.dim() == 1 else ("row", "column")[dim]
             fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
-            why = f"Right: {_named(what, good)}. Wrong: {_named(what, bad)}."
+            right = f"In table {table}, right" if table else "Right"
+            why = f"{right}: {_named(what, good)}. Wrong: {_named(what, bad)}."
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
             yield Fact(fact, advice or by_hand, why)
             return
@@ -137,4 +139,4 @@ def _named(what, positions):
     run = positions == list(range(positions[0], positions[-1] + 1))
     if run and len(positions) > 2:
         return what + f"{positions[0]} to {positions[-1]}"
-    return what + ", ".join(map(str, positions[:6])) + (", …" if len(positions) > 6 else "")
+    return what + ", ".join(map(str, positions[:6])) + (" and more" if len(positions) > 6 else "")

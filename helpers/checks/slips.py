@@ -309,7 +309,7 @@ def _calls(tree, evidence):
     for old in _all(tree, ast.Attribute):
         if _is_name(old.value, "math", "np", "numpy"):
             new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            yield _for(f"{ast.unparse(old)} does not accept tensors.", old, new)
+            yield _for(f"{ast.unparse(old)} takes one number, not a tensor.", old, new)
         elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
             yield _for("a method is not called without its ().", old, ast.Call(old, [], []))
     for old in (x for x in _all(tree, ast.Call) if x.args):

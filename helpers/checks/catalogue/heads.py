@@ -93,7 +93,7 @@ WRONG_MERGES = {
     "only the largest of the heads": lambda x, b, n: x.amax(1),
     "merged with the heads before the batch": _of_heads_first,
     "heads joined along the words": lambda x, b, n: x.flatten(1, 2),
-    "numbers of the heads interleaved": lambda x, b, n: x.permute(0, 2, 3, 1).reshape(b, n, -1),
+    "heads interleaved": lambda x, b, n: x.permute(0, 2, 3, 1).reshape(b, n, -1),
     "wrong dimensions swapped": _exchanged,
     "not merged": lambda x, b, n: x.transpose(1, 2),
     "batch lost": lambda x, b, n: x.transpose(1, 2).reshape(n, -1),

@@ -40,7 +40,7 @@ def _sentences():
             (some, *second, exact(12, 12).double(), exact(12, step=3).double(), 3),
         ),
         Probe(
-            "2 sentences, one with scores near 1000 and 4000000, 4 heads",
+            "4 heads, 2 sentences, one with scores near 1000 and 4000000",
             (numbers("strong_heads", torch.float64), *_strong_matrices(), 4),
         ),
         # Most sizes are 2, so that answers that raise elsewhere give numbers here.

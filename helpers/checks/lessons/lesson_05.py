@@ -83,7 +83,7 @@ def _wanted():
         Probe("5 x 7 weights with wanted = 4 1 1 0 3", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
         *wide(shares("n", "m", spread=16), places("n", "m")),
         Probe(
-            "weights that are trained",
+            "trainable weights",
             (square.softmax(-1), _at(2, 0, 2, 1)),
             measure=learning,
             if_right=True,

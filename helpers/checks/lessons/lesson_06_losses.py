@@ -43,12 +43,12 @@ ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
 def _texts():
     near_1000 = exact(4, 5, step=3) + 1000
     return [
-        Probe("6 words (6 known), all different", (exact(6, 6), torch.arange(6))),
+        Probe("6 words (vocabulary of 6), all different", (exact(6, 6), torch.arange(6))),
         Probe(
-            "5 words (9 known), one of them twice",
+            "5 words (vocabulary of 9), one of them twice",
             (exact(5, 9, step=4, unit=4, period=17).double(), torch.tensor([3, 7, 0, 7, 2])),
         ),
-        Probe("4 words (5 known), scores near 1000", (near_1000, torch.tensor([2, 0, 3, 1]))),
+        Probe("scores near 1000 (vocabulary of 5)", (near_1000, torch.tensor([2, 0, 3, 1]))),
         *wide(rows_apart("n", "v"), places("n", "v"), n=2),
     ]
 

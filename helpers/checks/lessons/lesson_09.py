@@ -20,7 +20,7 @@ def _sizes():
     return [
         Probe("d_in = 5, d_out = 12, 3 heads, no qkv_bias", (5, 12, 3, False)),
         Probe("d_in = 7, d_out = 44, 4 heads, with qkv_bias", (7, 44, 4, True)),
-        Probe("the same sizes, without qkv_bias", (7, 44, 4, False), if_right=True),
+        Probe("d_in = 7, d_out = 44, 4 heads, no qkv_bias", (7, 44, 4, False), if_right=True),
         *wide("d_in", "d_out", "num_heads", "qkv_bias"),
     ]
 
@@ -64,7 +64,7 @@ COUNTING = Exercise(
         "one bias for three layers": _counted(
             lambda d, out, h, bias: 3 * d * out + bias + out * out + out
         ),
-        "biases as long as the inputs": _counted(
+        "biases sized like the inputs": _counted(
             lambda d, out, h, bias: 3 * (d * out + d * bool(bias)) + out * out + out
         ),
     },

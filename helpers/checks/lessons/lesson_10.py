@@ -121,13 +121,11 @@ def _texts():
         return Probe(label, (scores, words))
 
     return [
-        probe("2 texts of 4 words (5 known)", [[0, 2, 4, 1], [3, 0, 1, 4]], 5),
-        probe("3 texts of 3 words (7 known)", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
+        probe("2 texts of 4 words (vocabulary of 5)", [[0, 2, 4, 1], [3, 0, 1, 4]], 5),
+        probe("3 texts of 3 words (vocabulary of 7)", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
         probe("2 texts, scores near 1000", [[1, 3, 0, 2], [4, 2, 2, 0]], 5, 1000.0),
         *wide(_of_each(rows_apart("n", "v")), _of_each(places("n", "v")), n=2),
-        replace(
-            probe("scores that are trained", [[0, 2, 4, 1]], 5), measure=learning, if_right=True
-        ),
+        replace(probe("trainable scores", [[0, 2, 4, 1]], 5), measure=learning, if_right=True),
     ]
 
 
@@ -219,9 +217,9 @@ LOSS = Exercise(
 
 def _after_texts():
     return [
-        Probe("4 words (5 known), temperature 2", (exact(4, 5, unit=4, period=23), 2.0)),
+        Probe("a vocabulary of 5, temperature 2", (exact(4, 5, unit=4, period=23), 2.0)),
         Probe(
-            "3 words (6 known), temperature 0.25", (exact(3, 6, step=7, period=19).double(), 0.25)
+            "a vocabulary of 6, temperature 0.25", (exact(3, 6, step=7, period=19).double(), 0.25)
         ),
         Probe("scores near 500, temperature 0.5", (exact(3, 5, step=3, period=17) + 500, 0.5)),
         *wide(rows_apart("n", "v"), "temperature"),
@@ -276,7 +274,7 @@ CHANCES = Exercise(
             _last(lambda row, temperature: row / temperature),
             _last(lambda row, temperature: row),
         ),
-        "log of the weights": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
+        "log of the result": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
         "not divided by the sum": _last(
             lambda row, temperature: ((row - row.max()) / temperature).exp()
         ),

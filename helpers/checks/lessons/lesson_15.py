@@ -114,7 +114,7 @@ def _caches():
             _then_new(*scoring([1000.0, -1000.0, 998.5, 999.0])),
         ),
         Probe(
-            "the first word of a text: an empty cache, a score of -1000",
+            "the first word of a text (empty cache, score -1000)",
             _then_new(*scoring([-1000.0])),
         ),
         *wide(matrix("d_k"), _own_key, matrix("d_v"), words("n", "d_k"), matrix("n", "d_v")),
