@@ -317,7 +317,7 @@ class Mine(nn.Module):
         ),
         # a known mistake, and another one where the cache is empty
         ("next_context", CACHE_WRITTEN_OVER, "✘ next_context: last word of the cache replaced."),
-        ("next_context", CACHE_WRITTEN_OVER, "-1000), something else is wrong too."),
+        ("next_context", CACHE_WRITTEN_OVER, "-1000), your code is wrong in another way."),
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",

@@ -69,10 +69,8 @@ def _partly(evidence):
         mistake, (other, *_) = found
         text = evidence.exercise.text_of(mistake)
         error = evidence.mine[other].outcome.error
-        rest = (
-            f"your code raised {type(error).__name__}." if error else "something else is wrong too."
-        )
-        rest = f"On {evidence.probes[other].label}, {rest}"
+        how = f"raises {type(error).__name__}" if error else "is wrong in another way"
+        rest = f"On {evidence.probes[other].label}, your code {how}."
         yield Fact(f"{mistake.name}.", text.advice, f"{text.why} {rest}".strip())
 
 
