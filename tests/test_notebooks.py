@@ -363,8 +363,8 @@ NUMBERS = {
         referred to in training: 1.00 1.00 1.00 1.00 1.00
         never referred to: 0.72 0.78 0.56 0.80 0.59""",
     "12_what_weights_explain": """
-        seed 4, second colour: its row even, right 0.6; enough by itself: True
-        seed 1, pronoun: its row even, right 0.5; enough by itself: True
+        seed 4, second colour: right 0.6 with its row even; this row alone is enough: True
+        seed 1, pronoun: right 0.5 with its row even; this row alone is enough: True
         seed 1, layer 2: noun 0.0, its colour 0.6: 1.0 if it comes first, 0.2 if second
         HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         SoftmaxTwice, 1500 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
