@@ -191,7 +191,7 @@ def _rows(evidence, k):
         for *row, j in ((got < low - 1e-4) | (got > high + 1e-4)).nonzero().tolist():
             yield Fact(
                 "some numbers are outside the range of the inputs.",
-                "start the sum at 0 once, before the loop, and add each word times its weight."
+                "start at 0 before the loop, add each word times its weight, and return after it."
                 if "for " in evidence.code
                 else "check that each number is a blend, with weights from 0 to 1 that sum to 1.",
                 f"On {evidence.probes[k].label}, column {j} of the words runs from "
