@@ -52,7 +52,8 @@ def fault(answer, verdict):
         return "right, and rejected" if answer.right else "wrong, and accepted"
     if told and told not in answer.names:
         return "named wrongly"
-    return "not named" if answer.names and not told else ""
+    is_lost = "it cannot be checked" in verdict.message
+    return "not named" if is_lost or answer.names and not told else ""
 
 
 def followed(answer, verdict):

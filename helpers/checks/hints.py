@@ -137,6 +137,8 @@ def fixed_sizes(evidence):
     sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
     if numbers := sorted(sizes & _written(evidence) - {0, 1}):
         said = " and ".join(map(str, numbers))
+        if len(numbers) > 1:
+            return f"if the {said} in your code are sizes, take them from the arguments."
         return f"if the {said} in your code is a size, take it from the arguments."
     return only_arguments(evidence.answer)
 

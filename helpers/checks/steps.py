@@ -122,11 +122,11 @@ def right_steps(evidence, k):
     attempt(evidence.exercise.reference, probe, call_ours, lambda: ours)
     codes = {code for code in all_codes(evidence.answer) if code.co_name != "__init__"}
     evidence.ask(k, lambda: _variables(codes, mine))
-    given = [x.double() for x in probe.args if torch.is_tensor(x)]
+    given = [x.double().contiguous() for x in probe.args if torch.is_tensor(x)]
     right = [x.double().squeeze() for x in ours.found]
 
     def tells(x):
-        return len(x.unique()) > 2 and not any(torch.isin(x, y).all() for y in given)
+        return len(x.unique()) > 2 and not any(torch.isin(x.contiguous(), y).all() for y in given)
 
     shown = [(k, x.double().squeeze()) for k, x in mine.items() if x.is_floating_point()]
     # Numbers that two variables hold are hardly right for both.

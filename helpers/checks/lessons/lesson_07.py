@@ -137,7 +137,7 @@ def _repair_probes():
     """Return the probes and a sentence without a batch, where the code to repair is right."""
     *probes, last = class_probes()
     inputs, *rest = last.args
-    alone = replace(last, label="one sentence of 9 words, alone", args=(inputs[0], *rest))
+    alone = replace(last, label="one sentence, alone", args=(inputs[0], *rest))
     return [*probes, last, alone]
 
 
