@@ -2,7 +2,7 @@
 // The reader's words enter the page as text only, never as HTML.
 
 const SLOW = 600; // ms without an answer before the page says that Python computes
-const REPEAT = 3000; // ms without an answer before the question is sent again
+const REPEAT = 3000; // ms without an answer before the question is sent again, each time
 const WAIT = 15000; // ms without an answer before it says that none may come
 const NONE = 255; // the index of a cell without a colour
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
@@ -58,7 +58,7 @@ function receive(picture, { panels, ...rest }, buffers) {
 }
 
 // Asks Python: one question at a time is open, and only the newest values wait meanwhile. It is sent
-// twice if need be: when a connection comes back, a message or its answer can be lost.
+// again until it is answered: when a connection comes back, messages and answers can be lost.
 function makeTalk(model, { computing, overdue, lost }) {
   const me = Math.random().toString(36).slice(2); // two views of a widget may ask at once
   let turn = 0, asked = "", waiting = {}, slow = null, again = null, late = null;
@@ -74,12 +74,13 @@ function makeTalk(model, { computing, overdue, lost }) {
     const message = { changes: waiting, turn: asked };
     waiting = {};
     slow = setTimeout(() => computing(true), SLOW);
-    again = setTimeout(() => send(message), REPEAT);
+    again = setInterval(() => send(message), REPEAT);
     late = setTimeout(() => { stop(); overdue(); }, WAIT);
     send(message);
   }
   function stop() {
-    [slow, again, late].forEach(clearTimeout);
+    clearInterval(again);
+    [slow, late].forEach(clearTimeout);
     late = null;
     computing(false);
   }
