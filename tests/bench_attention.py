@@ -125,24 +125,24 @@ def measure_peaks():
 
 
 def write(path, about, rows):
-    version, machine = torch.__version__.partition("+")[0], platform.machine()
+    known = dict(version=torch.__version__.partition("+")[0], machine=platform.machine())
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(about.format(version=version, machine=machine))
+        file.write(about.format(**known, heads=cost.HEADS, dim=cost.HEAD_DIM))
         csv.writer(file, lineterminator="\n").writerows(rows)
     print(path.read_text(encoding="utf-8"))
 
 
 TIMES = """\
 # Time and memory of attention, measured by python tests/bench_attention.py on one
-# thread of a processor of the kind {machine}, with PyTorch {version}: 4 heads of
-# 32 numbers, causal, forward. On another computer the times differ.
+# thread of a processor of the kind {machine}, with PyTorch {version}: {heads} heads of
+# {dim} numbers, causal, forward. On another computer the times differ.
 # task: attention of n words at once, or writing n words one by one.  way: how.
 # n: words.  ms: the shortest of several times, in milliseconds.  mib: memory taken
 # at the peak, in MiB, where measured; 0.1 stands for less, too.
 """
 PEAKS = """\
 # Memory of attention, measured by python tests/bench_attention.py memory, with
-# PyTorch {version} on a processor of the kind {machine}: heads of 32 numbers,
+# PyTorch {version} on a processor of the kind {machine}: heads of {dim} numbers,
 # causal, forward. On another computer it may differ.
 # call: naive attention, or how PyTorch's function was called.  heads: how many.
 # n: words.  mib: memory taken at the peak, in MiB; 0.1 stands for less, too.

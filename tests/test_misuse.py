@@ -300,11 +300,7 @@ class Mine(nn.Module):
         ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing `k` has no effect."),
         ("scores", "def mine(x, k): return (x @ x[k]).sinh() + x[k] @ x[k]", "Work out one of"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
-        (
-            "scores",
-            "def mine(x, k): return x.T @ query[:2]",
-            "shape (2,); `query` is from",
-        ),
+        ("scores", "def mine(x, k): return x.T @ query[:2]", "shape (2,); `query` is from"),
         ("scores", "def mine(x, k): return (x or k) + x", "Write | instead of or"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
         ("scores", "def mine(x, k): return x[len(x)]", "the largest allowed is 5"),
@@ -347,11 +343,7 @@ class Mine(nn.Module):
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
         # an experiment for the student: a part that should matter, one that should not, a law
         ("block", ALONE, "Set `x[0, 0]` to 2: row 1 of table [0] of your result should change"),
-        (
-            "exchange",
-            EXCHANGED,
-            "Set `w[0, 1]` to 2: row 4 of table [0] of your result should",
-        ),
+        ("exchange", EXCHANGED, "to 2: row 4 of table [0] of your result should stay the same"),
         (
             "cache_bytes",
             "def mine(n, k, h, d, s, b): return 2 * n * k * h * d * s // b",
