@@ -38,6 +38,9 @@ def test_a_page_that_missed_an_answer_can_ask_for_the_picture_and_nothing_is_com
     for question in [{"whole": 1}, {"changes": {"x": 3}, "turn": shown["turn"]}]:
         assert ask(widget, question)["picture"] == shown
     assert computed == [2, 3], "the start, and the change"
+    newer = change(widget, x=4)  # in another view; the first one asks again
+    again = ask(widget, {"changes": {"x": 3}, "turn": shown["turn"]})["picture"]
+    assert again == newer | {"turn": shown["turn"]} and computed == [2, 3, 4]
 
 
 def test_of_the_largest_picture_a_byte_for_each_cell_travels():

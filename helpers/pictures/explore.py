@@ -84,6 +84,7 @@ class Explore(anywidget.AnyWidget):
         self._views, self._panels, self._most = [], [], {}
         self._values = {name: c.spec["value"] for name, c in self._controls.items()}
         self._sent = self.compute({}) | {"turn": ""}
+        self._answered = [""]  # the last turns of all views: a question may come twice
         colours, white_from = palette()
         super().__init__(
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
@@ -175,8 +176,9 @@ class Explore(anywidget.AnyWidget):
                 number, text = self.explanation(content["cell"])
                 self.send({"cell": content["cell"], "number": number, "text": text})
                 return
-            if content.get("turn") not in (None, self._sent["turn"]):  # else it missed the picture
-                self._sent = self.compute(content["changes"]) | {"turn": content["turn"]}
+            turn = content.get("turn", self._sent["turn"])  # none: the page missed the picture
+            sent = self._sent if turn in self._answered else self.compute(content["changes"])
+            self._sent, self._answered = sent | {"turn": turn}, [*self._answered, turn][-9:]
             panels = [panel | {"colours": None} for panel in self._sent["panels"]]
             colours = [panel["colours"] for panel in self._sent["panels"]]  # separately, as bytes
             self.send({"picture": self._sent | {"panels": panels}}, colours)

@@ -90,12 +90,10 @@ def yours(mine, course):
         if result is None:
             run.whose = f"the course's {course.__name__}, until you have written {name}"
             return wanted
-        got, asked = as_array(result, name), as_array(wanted)
-        if got.shape != asked.shape:
-            raise InputError(
-                f"{name} returned shape {got.shape}, not {asked.shape}: see its check."
-            )
-        run.whose, alike = f"your {name}", partial(np.allclose, asked, rtol=0.01, atol=1e-3)
+        got, ours = as_array(result, name), as_array(wanted)
+        if got.shape != ours.shape:
+            raise InputError(f"{name} returned shape {got.shape}, not {ours.shape}: see its check.")
+        run.whose, alike = f"your {name}", partial(np.allclose, ours, rtol=0.01, atol=1e-3)
         if not alike(got) and alike(as_array(course(*args, **options))):  # not drawn at random
             run.whose += ", whose numbers are wrong here: see its check"
         if not torch.is_tensor(wanted):
