@@ -52,7 +52,7 @@ def _another(x):
 
 @dataclass(frozen=True)
 class Probe:
-    """Arguments to call an answer with, such as Probe("6 words", (inputs,)).
+    """Arguments to call an answer with, such as Probe("a sentence of 6 words", (inputs,)).
 
     label: what they are, to follow "on" in a sentence.
     may_fail: a right answer may divide 0 by 0 here, so that rows of NaN are no mistake.
@@ -78,11 +78,12 @@ class Probe:
     def backwards(self):
         """Return the probe with its tensors reversed in all dimensions."""
         args = (x.flip(tuple(range(x.dim()))) if torch.is_tensor(x) else x for x in self.args)
-        return replace(self, label=f"{self.label}, reversed", args=tuple(args), if_right=True)
+        label = f"{self.label} in reverse order"
+        return replace(self, label=label, args=tuple(args), if_right=True)
 
     def again(self):
         later = returned_later if self.measure is returned else self.measure
-        label = f"{self.label}, after other calls"
+        label = f"{self.label} after other calls"
         return replace(self, label=label, measure=later, if_right=True)
 
     def single(self):
@@ -257,9 +258,7 @@ def everywhere(exercise):
         table[IN_PLACE] = detected(lambda evidence: any(r.changed for r in evidence.mine))
     if exercise.kind != "positions":  # among whole numbers there is no NaN
         # NaN has many causes; if zeros cure it, this is the one.
-        table["added to what torch.empty gives"] = detected(
-            lambda evidence: evidence.cured_by_zeros
-        )
+        table["added to uninitialised memory"] = detected(lambda evidence: evidence.cured_by_zeros)
     return mistakes_in(table)
 
 

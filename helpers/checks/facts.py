@@ -148,7 +148,7 @@ def _weights(evidence, k):
             "check that you divide each row by its own sum, and change nothing after that."
             if got[tuple(row)].any()
             else "find out why this row is all 0: not filled, all exp 0, or divided by infinity?",
-            f"{on} {which} to {number(sums[tuple(row)])} instead of 1"
+            f"{on} {which} to {number(sums[tuple(row)])}, not 1"
             + (", but every column sums to 1." if columns else "."),
         )
     if is_table and not evidence.right[k].numbers.triu(1).any() and got.triu(1).any():
@@ -156,7 +156,7 @@ def _weights(evidence, k):
         yield Fact(
             "the future is visible.",
             "set later scores to minus infinity before softmax: their weights are then exactly 0.",
-            f"{on} row {i} gives a weight of {number(got[i, j])} to word {j}, which comes later.",
+            f"{on} row {i} gives the later word {j} a weight of {number(got[i, j])}.",
         )
 
 
@@ -195,5 +195,5 @@ def _rows(evidence, k):
                 if "for " in evidence.code
                 else "check that each number is a blend, with weights from 0 to 1 that sum to 1.",
                 f"On {evidence.probes[k].label}, column {j} of the words runs from "
-                f"{number(low[j])} to {number(high[j])}; you have {number(got[(*row, j)])}.",
+                f"{number(low[j])} to {number(high[j])}, but you have {number(got[(*row, j)])}.",
             )

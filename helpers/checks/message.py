@@ -92,9 +92,9 @@ def failure(evidence, found, fact=None, fixed=()):
         what, advice, why = fact
     partly = ""
     if k > 0 and not exercise.is_class:
-        first = f"on {evidence.probes[0].label}" if evidence.repeats else "at first"
-        again, label = evidence.is_first_again(k), evidence.probes[k].label
-        partly = f"Right {first}; wrong {'after other calls' if again else 'on ' + label}."
+        partly = "Right on the first call; wrong later."
+        if evidence.repeats or evidence.is_first_again(k):
+            partly = f"Right on {evidence.probes[0].label}; wrong on {evidence.probes[k].label}."
     sentence, table = _evidence(evidence, k)
     more = len(found) - 1
     others = "one more mistake" if more == 1 else f"{more} more mistakes"
@@ -121,7 +121,7 @@ def _evidence(evidence, k):
     """Return (a sentence or "", a Table or None) that show what is wrong on probe k."""
     label, mine, right = evidence.probes[k].label, evidence.mine[k], evidence.right[k]
     if not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
-        label = f"{evidence.probes[0].label}, called again"
+        label = f"{evidence.probes[0].label} when called again"
         mine, right = evidence.again[0], evidence.right[0]
     said, numbers = difference(label, mine, right)
     if not mine.changed:
@@ -175,11 +175,12 @@ def _shown(value):
 def _argument(label, probe, changed):
     """Return what became of the first argument changed in place, in the form of difference()."""
     k, after = next(iter(changed.items()))
-    before, your = probe.args[k], f"On {label}, the input"
+    before = probe.args[k]
     if before.shape != after.shape:
-        return f"{your} had shape {_shape(before)}, then {_shape(after)}.", None
+        return f"On {label}, the input had shape {_shape(before)}, then {_shape(after)}.", None
     at, after, before = _beside(after, before)
-    return "", Table(f"{your}{at}:", (("before", *before), ("after", *after)))
+    rows = ("before", *before), ("after", *after)
+    return "", Table(f"Your change to the input, on {label}{at}:", rows)
 
 
 def _beside(got, want):

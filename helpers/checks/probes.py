@@ -35,7 +35,7 @@ def of_inputs(*last):
     """Return probes for a function of inputs."""
     return [
         Probe("the sentence", (sentence(),)),
-        Probe("5 words with negative numbers", (mixed(),)),
+        Probe("a sentence with negative numbers (n = 5)", (mixed(),)),
         *last,
         *wide(words("n", "d")),
     ]
@@ -44,9 +44,9 @@ def of_inputs(*last):
 def of_query(*last, large="large", least=1):
     """Return probes for a function of inputs and i: a word in the middle, the first, the last."""
     return [
-        Probe("the sentence, i = 1", (sentence(), 1)),
-        Probe("5 words with negative numbers, i = 0", (mixed(), 0)),
-        Probe("4 words with scores near 1000 and -1000, i = 3", (numbers(large), 3)),
+        Probe("the sentence (i = 1)", (sentence(), 1)),
+        Probe("a sentence with negative numbers (n = 5, i = 0)", (mixed(), 0)),
+        Probe("a sentence with scores near ±1000 (n = 4, i = 3)", (numbers(large), 3)),
         *last,
         *wide(words("n", "d"), "i", n=least),
     ]
@@ -55,7 +55,7 @@ def of_query(*last, large="large", least=1):
 def rows():
     return [
         Probe('the scores of "journey"', (attention.scores(sentence(), 1),)),
-        Probe("scores with one 0 and some negative numbers", (mixed_table()[0],)),
+        Probe("scores with a 0 and negative numbers", (mixed_table()[0],)),
         Probe("scores near 1000", (numbers("far_rows")[1],)),
         Probe("scores from -9000 to -1000", (numbers("low"),)),
         *wide(any_size("n")),
@@ -65,8 +65,8 @@ def rows():
 def tables():
     return [
         Probe("the scores of the sentence", (attention.all_scores(sentence()),)),
-        Probe("5 x 5 scores with one 0 and some negative numbers", (mixed_table(),)),
-        Probe("two rows of scores, near 1000 and from -9000 to -1000", (numbers("far_rows"),)),
+        Probe("5 x 5 scores with a 0 and negative numbers", (mixed_table(),)),
+        Probe("two rows of scores (near 1000, and from -9000 to -1000)", (numbers("far_rows"),)),
         *wide(any_size("n", "n")),
     ]
 
@@ -74,11 +74,11 @@ def tables():
 def rows_with_temperature():
     of_words, some, large, low, *_ = (probe.args[0] for probe in rows())
     return [
-        Probe('the scores of "journey", temperature 2', (of_words, 2.0)),
-        Probe("scores with one 0 and some negative numbers, temperature 1", (some, 1.0)),
-        Probe("scores near 50, temperature 0.05", (large / 20, 0.05)),
+        Probe('the scores of "journey" (temperature 2)', (of_words, 2.0)),
+        Probe("scores with a 0 and negative numbers (temperature 1)", (some, 1.0)),
+        Probe("scores near 50 (temperature 0.05)", (large / 20, 0.05)),
         # A temperature so near 1 that the maximum of the undivided scores works here too.
-        Probe("scores from -9600 to -1000, temperature 1.0625", (1.0625 * low, 1.0625)),
+        Probe("scores from -9600 to -1000 (temperature 1.0625)", (1.0625 * low, 1.0625)),
         *wide(any_size("n"), "temperature"),
     ]
 
@@ -123,7 +123,7 @@ def wide(*args, **least):
         steps, used = count(3, 2), _Used(sizes)
         made = tuple(x(used, next(steps)) if callable(x) else used[x] for x in args)
         sizes = ", ".join(f"{name} = {used[name]}" for name in used.names if name != "far")
-        yield Probe(f"data with {sizes}", made, if_right=True)
+        yield Probe(f"other data ({sizes})", made, if_right=True)
 
 
 class _Used(dict):

@@ -55,7 +55,7 @@ WRONG_SPLITS = {
     "wrong dimensions swapped": lambda x, num_heads: _cut(x, num_heads).transpose(2, 3),
     "heads before the batch": lambda x, num_heads: _cut(x, num_heads).permute(2, 0, 1, 3),
     "batch lost": lambda x, num_heads: _split(x, num_heads)[0],
-    "every head gets all numbers": (
+    "each head gets all the numbers": (
         lambda x, num_heads: x[:, None].expand(-1, num_heads, -1, -1),
         _one_head,
     ),

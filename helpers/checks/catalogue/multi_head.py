@@ -33,19 +33,19 @@ def _sentences():
     some[1, 2] = 0  # scores of exactly 0
     return [
         Probe(
-            "the sentence, 2 heads", (sentence()[None], *first, exact(4, 4), exact(4, step=3), 2)
+            "the sentence (2 heads)", (sentence()[None], *first, exact(4, 4), exact(4, step=3), 2)
         ),
         Probe(
-            "2 sentences of 5 words, 3 heads",
+            "2 sentences of 5 words (3 heads)",
             (some, *second, exact(12, 12).double(), exact(12, step=3).double(), 3),
         ),
         Probe(
-            "4 heads, 2 sentences, one with scores near 1000 and 4000000",
+            "2 sentences, one with scores near 1000 and 4000000 (4 heads)",
             (numbers("strong_heads", torch.float64), *_strong_matrices(), 4),
         ),
         # Most sizes are 2, so that answers that raise elsewhere give numbers here.
         Probe(
-            "2 sentences of 2 words, 2 heads of 2 numbers",
+            "2 sentences of 2 words (2 heads of size 2)",
             (
                 exact(2, 2, 4, step=3, unit=4),
                 *(exact(4, 4, step=step) for step in (7, 5, 3)),

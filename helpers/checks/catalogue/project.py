@@ -58,7 +58,7 @@ PROJECT = Stage(
         "values used as keys": roles("qvv"),
         "queries used as values": roles("qkq"),
         "keys used as values": roles("qkk"),
-        "matrices used with .T": _turned,
+        "matrices transposed": _turned,
         "queries not projected": roles("xkv"),
         "words blended, not values": roles("qkx"),
         "nothing projected": roles("xxx"),

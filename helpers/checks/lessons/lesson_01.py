@@ -35,7 +35,7 @@ ALL_SCORES = Exercise(
     "all_scores(inputs) -> (n, n)",
     "scores",
     attention.all_scores,
-    lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (numbers("square"),))),
+    lambda: of_inputs(Probe("a sentence with scores near ±1000 (n = 4)", (numbers("square"),))),
     Pipeline("inputs", "scores", project=every_word, score=SCORE, scale=unscaled),
     variants={
         "score": {**IN_SCORE, "columns compared instead of words": between_coordinates},

@@ -42,7 +42,7 @@ CONTEXT = Exercise(
     "context",
     attention.context_vector,
     # Words of more numbers than the sentence has words: six zeros to add to are too few here.
-    lambda: of_query(Probe("3 words of 7 numbers, i = 1", (exact(3, 7), 1))),
+    lambda: of_query(Probe("a sentence of 3 words (d = 7, i = 1)", (exact(3, 7), 1))),
     CONTEXT_PIPELINE,
     variants={
         **OF_ONE_WORD,
@@ -59,7 +59,7 @@ SELF = Exercise(
     "self_attention(inputs) -> (n, d)",
     "context",
     attention.self_attention,
-    lambda: of_inputs(Probe("4 words with scores near 1000 and -1000", (numbers("large"),))),
+    lambda: of_inputs(Probe("a sentence with scores near ±1000 (n = 4)", (numbers("large"),))),
     Pipeline(
         "inputs",
         "contexts",
@@ -108,6 +108,10 @@ def _only(place):
     return hidden
 
 
+def _moved_up(inputs, i):
+    return soft(torch.cat((inputs[:i], inputs[i + 1 :])) @ inputs[i]) @ inputs[:-1]
+
+
 def _blanked(inputs, i):
     others = inputs.clone()
     others[i] = 0
@@ -121,7 +125,7 @@ OTHERS = Exercise(
     "context",
     attention.context_of_others,
     lambda: of_query(
-        Probe("4 words with scores near -4000000, i = 2", (numbers("far"), 2)), least=2
+        Probe("a sentence with scores near -4000000 (n = 4, i = 2)", (numbers("far"), 2)), least=2
     ),
     OTHERS_PIPELINE,
     variants={
@@ -131,13 +135,14 @@ OTHERS = Exercise(
                 hide(lambda s: s.scores == s.scores.amax(-1, keepdim=True)),
                 hide(_only(lambda s: s.i + 1)),
                 hide(_only(lambda s: s.i - 1)),
-                hide(_only(lambda s: 0)),
-                hide(_only(lambda s: 1)),
+                *(hide(_only(lambda s, k=k: k)) for k in (0, 1)),
             ),
+            "equal words hidden too": hide(lambda s: (s.inputs == s.inputs[s.i]).all(-1)),
             "only the word itself left": hide(lambda s: ~_itself(s)),
         },
     },
-    mistakes={**IN_ONE_CONTEXT, "the word blanked, not hidden": _blanked},
+    mistakes=IN_ONE_CONTEXT
+    | {"the word blanked, not hidden": _blanked, "weights on the wrong words": _moved_up},
     # Minus infinity among the scores makes all numbers NaN, infinite or 0.
     without={
         "maximum never below 0": "gives NaN",

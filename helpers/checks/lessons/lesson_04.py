@@ -17,12 +17,12 @@ from ..results import is_one_row
 def _queries_and_keys():
     W_query, W_key, _ = seeded()
     return [
-        Probe("queries and keys of the sentence", (sentence() @ W_query, sentence() @ W_key)),
+        Probe("the queries and keys of the sentence", (sentence() @ W_query, sentence() @ W_key)),
         Probe(
-            "4 queries and 5 keys of 3 numbers",
+            "4 queries and 5 keys of size 3",
             (exact(4, 3, step=5).double() * 4, exact(5, 3, step=7).double() * 4),
         ),
-        Probe("3 queries and 4 keys of 4 numbers", (exact(3, 4, step=3), exact(4, 4, step=7))),
+        Probe("3 queries and 4 keys of size 4", (exact(3, 4, step=3), exact(4, 4, step=7))),
         *wide(words("n", "d_k"), matrix("m", "d_k")),
     ]
 
@@ -96,10 +96,10 @@ def _inputs_and_matrices():
     return [
         Probe("the sentence", (sentence(), *seeded())),
         Probe(
-            "5 words, d_in = 4, d_k = 3, d_out = 6",
+            "a sentence of 5 words (d_in = 4, d_k = 3, d_out = 6)",
             (some, *(exact(m, n, step=step).double() for m, n, step in sizes)),
         ),
-        Probe("4 words with scores near 1000, all matrices 16 x 16", _strong()),
+        Probe("a sentence with scores near 1000 (n = 4, matrices 16 x 16)", _strong()),
         *wide(
             words("n", "d_in"),
             *(matrix("d_in", "d_k") for _ in range(2)),

@@ -31,16 +31,13 @@ def _linear(inputs, weight, bias):
 
 def _layers():
     return [
+        Probe("the sentence (d_in = 3, d_out = 2)", (sentence(), exact(2, 3), exact(2, step=7))),
         Probe(
-            "the sentence, d_in = 3, d_out = 2",
-            (sentence(), exact(2, 3, step=5), exact(2, step=7)),
-        ),
-        Probe(
-            "4 words, d_in = 3, d_out = 3",
+            "a sentence of 4 words (d_in = 3, d_out = 3)",
             (exact(4, 3, step=3), exact(3, 3, step=7), exact(3, step=5)),
         ),
         Probe(
-            "5 words, d_in = 2, d_out = 4",
+            "a sentence of 5 words (d_in = 2, d_out = 4)",
             (exact(5, 2, step=7).double(), exact(4, 2).double(), exact(4, step=3).double()),
         ),
         *wide(words("n", "d_in"), matrix("d_out", "d_in"), matrix("d_out")),
@@ -76,11 +73,11 @@ def _wanted():
     square, oblong = exact(4, 4, step=3), exact(5, 7, step=7).double()
     return [
         Probe(
-            "the weights of the sentence with wanted = 4 4 4 2 0 1",
+            "the weights of the sentence (wanted = 4 4 4 2 0 1)",
             (attention.attention_weights(attention.all_scores(sentence())), _at(4, 4, 4, 2, 0, 1)),
         ),
-        Probe("4 x 4 weights with wanted = 2 0 2 1", (square.softmax(-1), _at(2, 0, 2, 1))),
-        Probe("5 x 7 weights with wanted = 4 1 1 0 3", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
+        Probe("4 x 4 weights (wanted = 2 0 2 1)", (square.softmax(-1), _at(2, 0, 2, 1))),
+        Probe("5 x 7 weights (wanted = 4 1 1 0 3)", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
         *wide(shares("n", "m", spread=16), places("n", "m")),
         Probe(
             "trainable weights",
@@ -186,15 +183,13 @@ def _built():
     outputs = outputs_like(attention.SelfAttention)
     return [
         Probe("a module with d_in = 4, d_out = 5", (inputs, sizes, matrices), measure=keeping),
-        Probe("7 words, d_in = 4, d_out = 5", (strong, sizes, matrices), measure=outputs),
+        Probe("a sentence of 7 words", (strong, sizes, matrices), measure=outputs),
         Probe(
-            "the sentence, after torch.manual_seed(123)",
-            (sentence(), (3, 2), 123),
-            measure=drawn_after,
+            "the sentence after manual_seed(123)", (sentence(), (3, 2), 123), measure=drawn_after
         ),
-        Probe("one word", (inputs[:1], sizes, matrices), measure=outputs, if_right=True),
+        Probe("a single word", (inputs[:1], sizes, matrices), measure=outputs, if_right=True),
         Probe(
-            "40 words, d_in = 5, d_out = 3",
+            "a sentence of 40 words (d_in = 5, d_out = 3)",
             (exact(40, 5), (5, 3), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
             measure=outputs,
             if_right=True,
@@ -229,6 +224,6 @@ SELF_CLASS = Exercise(
         "inputs overwritten": "raises what values made from the keys raise",
         "values made from the keys": "raises what inputs written over raise",
     },
-    names={"matrices used with .T": "d_in and d_out swapped"},
+    names={"matrices transposed": "d_in and d_out swapped"},
     formula_args=formula_args,
 )

@@ -34,14 +34,14 @@ def _tables():
     mixed = numbers("causal_mixed", torch.float64)
     return [
         ("the scores of the sentence", sentence() @ W_query @ (sentence() @ W_key).T, 2),
-        ("5 x 5 scores with one 0 and some negative numbers, d_k = 3", mixed, 3),
-        ("4 x 4 scores near 1000 and -1000, d_k = 4", numbers("causal_large"), 4),
-        ("4 x 4 scores, one of them -4000000, d_k = 4", numbers("causal_low"), 4),
+        ("5 x 5 scores with a 0 and negative numbers", mixed, 3),
+        ("4 x 4 scores near ±1000", numbers("causal_large"), 4),
+        ("4 x 4 scores with one of -4000000", numbers("causal_low"), 4),
     ]
 
 
 def _scores():
-    probes = [Probe(where, tuple(args)) for where, *args in _tables()]
+    probes = [Probe(f"{where} (d_k = {d_k})", (scores, d_k)) for where, scores, d_k in _tables()]
     return [*probes, *wide(any_size("n", "n"), "d_k")]
 
 
@@ -97,14 +97,13 @@ def _from_the_end(scores, d_k, window):
 
 
 def _windows():
-    (first, *one), (second, *two), (third, *three), (fourth, *four) = _tables()
+    windows = (2, 3, 4, 1)  # of 4, the last word sees all
     return [
-        Probe(f"{first}, window = 2", (*one, 2)),
-        Probe(f"{second}, window = 3", (*two, 3)),
-        Probe(f"{third}, window = 4", (*three, 4)),  # the last word sees all
-        Probe(f"{fourth}, window = 1", (*four, 1)),
+        Probe(f"{where} (d_k = {d_k}, window = {window})", (scores, d_k, window))
+        for (where, scores, d_k), window in zip(_tables(), windows, strict=True)
+    ] + [
         *wide(any_size("n", "n"), "d_k", "window"),
-        Probe("a score of 1000 too far back, window = 2", (_far_back(), 4, 2), if_right=True),
+        Probe("a score of 1000 too far back (window = 2)", (_far_back(), 4, 2), if_right=True),
     ]
 
 
@@ -124,8 +123,8 @@ WINDOW = Exercise(
                 hide(_too_old),
                 _hidden(lambda s, w: past(s, -w) | future(s, w)),
             ),
-            "window one too wide": _hidden(lambda s, w: future(s) | past(s, -w - 1)),
-            "window one too narrow": _hidden(lambda s, w: future(s) | past(s, -w + 1)),
+            "window too wide by 1": _hidden(lambda s, w: future(s) | past(s, -w - 1)),
+            "window too narrow by 1": _hidden(lambda s, w: future(s) | past(s, -w + 1)),
             "the past hidden instead": _hidden(lambda s, w: past(s, -1) | future(s, w)),
             "mask after softmax": later(hidden=_too_old, before=hide(the_future)),
             "blocks instead of a window": (

@@ -43,9 +43,9 @@ ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
 def _texts():
     near_1000 = exact(4, 5, step=3) + 1000
     return [
-        Probe("6 words (vocabulary of 6), all different", (exact(6, 6), torch.arange(6))),
+        Probe("a text of 6 different words (vocabulary of 6)", (exact(6, 6), torch.arange(6))),
         Probe(
-            "5 words (vocabulary of 9), one of them twice",
+            "a text of 5 words, one of them twice (vocabulary of 9)",
             (exact(5, 9, step=4, unit=4, period=17).double(), torch.tensor([3, 7, 0, 7, 2])),
         ),
         Probe("scores near 1000 (vocabulary of 5)", (near_1000, torch.tensor([2, 0, 3, 1]))),
@@ -77,7 +77,7 @@ LOSSES = Exercise(
         ),
         "no logarithm": (_told(lambda chances: chances), _told(lambda chances: -chances)),
         "no minus sign": _told(torch.log),
-        "wrong base of the logarithm": (
+        "wrong logarithm base": (
             _told(lambda chances: -chances.log2()),
             _told(lambda chances: -chances.log10()),
         ),

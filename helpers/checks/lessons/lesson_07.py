@@ -69,13 +69,13 @@ def class_probes():
             measure=outputs,
         ),
         Probe(
-            "a batch of one word",
+            "a batch with a single word",
             (short[1:2, 2:], _SIZES, matrices),
             measure=outputs,
             if_right=True,
         ),
         Probe(
-            "a batch of 3 sentences of 9 words, d_in = 5, d_out = 3, context_length = 11",
+            "a batch of 3 sentences of 9 words (d_in = 5, d_out = 3, context_length = 11)",
             (exact(3, 9, 5), (5, 3, 11), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
             measure=outputs,
             if_right=True,
@@ -124,7 +124,7 @@ CAUSAL_CLASS = Exercise(
         "values made from the keys": "raises what inputs written over raise",
     },
     names={
-        "matrices used with .T": "d_in and d_out swapped",
+        "matrices transposed": "d_in and d_out swapped",
         "scores instead of weights": "not normalised",
         "not divided by the sum": "not normalised",
         "softmax over the wrong axis": "softmax over columns",
@@ -137,7 +137,7 @@ def _repair_probes():
     """Return the probes and a sentence without a batch, where the code to repair is right."""
     *probes, last = class_probes()
     inputs, *rest = last.args
-    alone = replace(last, label="one sentence, alone", args=(inputs[0], *rest))
+    alone = replace(last, label="one sentence without a batch", args=(inputs[0], *rest))
     return [*probes, last, alone]
 
 

@@ -83,14 +83,14 @@ def _dropping():
     weights = _many_weights()
     return [
         Probe(
-            "40 x 100 weights, p = 0.2, in training",
+            "40 x 100 weights (p = 0.2, in training)",
             (weights, 0.2, True),
             measure=partial(dropping, calls=2),
         ),
-        Probe("40 x 100 weights, p = 0.6, in training", (weights, 0.6, True), measure=dropping),
-        Probe("40 x 100 weights, p = 0.6, in evaluation", (weights, 0.6, False), measure=dropping),
+        Probe("40 x 100 weights (p = 0.6, in training)", (weights, 0.6, True), measure=dropping),
+        Probe("40 x 100 weights (p = 0.6, in evaluation)", (weights, 0.6, False), measure=dropping),
         Probe(
-            "4 x 30 x 50 weights, p = 0.3, in training",
+            "4 x 30 x 50 weights (p = 0.3, in training)",
             (weights.reshape(-1)[:1000].repeat(6).reshape(4, 30, 50), 0.3, True),
             measure=dropping,
             if_right=True,

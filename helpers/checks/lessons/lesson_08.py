@@ -19,9 +19,9 @@ SPLITTING = Exercise(
     "scores",
     attention.split_heads,
     lambda: [
-        Probe("1 text of 6 words of 4 numbers, 2 heads", (_different(1, 6, 4), 2)),
-        Probe("2 texts of 5 words of 12 numbers, 3 heads", (_different(2, 5, 12).double(), 3)),
-        Probe("a batch of 3, 4 words of 6 numbers, 2 heads", (_different(3, 4, 6), 2)),
+        Probe("1 text of 6 words (d_out = 4, 2 heads)", (_different(1, 6, 4), 2)),
+        Probe("2 texts of 5 words (d_out = 12, 3 heads)", (_different(2, 5, 12).double(), 3)),
+        Probe("3 texts of 4 words (d_out = 6, 2 heads)", (_different(3, 4, 6), 2)),
         *wide(words("b", "n", "d_out"), "num_heads"),
     ],
     mistakes=WRONG_SPLITS,
@@ -31,9 +31,9 @@ MERGING = Exercise(
     "scores",
     attention.merge_heads,
     lambda: [
-        Probe("1 text of 6 words, 2 heads of 2 numbers", (_different(1, 2, 6, 2),)),
-        Probe("2 texts of 5 words, 3 heads of 4 numbers", (_different(2, 3, 5, 4).double(),)),
-        Probe("a batch of 3, 2 heads, 4 words of 3 numbers", (_different(3, 2, 4, 3),)),
+        Probe("1 text of 6 words (2 heads of size 2)", (_different(1, 2, 6, 2),)),
+        Probe("2 texts of 5 words (3 heads of size 4)", (_different(2, 3, 5, 4).double(),)),
+        Probe("3 texts of 4 words (2 heads of size 3)", (_different(3, 2, 4, 3),)),
         *wide(words("b", "num_heads", "n", "head_dim")),
     ],
     mistakes={

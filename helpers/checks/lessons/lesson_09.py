@@ -18,9 +18,9 @@ def _parameters(d_in, d_out, num_heads, qkv_bias):
 def _sizes():
     """Return probes in which no product of some sizes equals a product of others."""
     return [
-        Probe("d_in = 5, d_out = 12, 3 heads, no qkv_bias", (5, 12, 3, False)),
-        Probe("d_in = 7, d_out = 44, 4 heads, with qkv_bias", (7, 44, 4, True)),
-        Probe("d_in = 7, d_out = 44, 4 heads, no qkv_bias", (7, 44, 4, False), if_right=True),
+        Probe("sizes d_in = 5, d_out = 12, 3 heads, no qkv_bias", (5, 12, 3, False)),
+        Probe("sizes d_in = 7, d_out = 44, 4 heads, with qkv_bias", (7, 44, 4, True)),
+        Probe("sizes d_in = 7, d_out = 44, 4 heads, no qkv_bias", (7, 44, 4, False), if_right=True),
         *wide("d_in", "d_out", "num_heads", "qkv_bias"),
     ]
 
@@ -81,10 +81,10 @@ def _outputs():
         return exact(d_out, d_out, step=step, unit=16, period=211) + 7
 
     return [
-        Probe("4 x 4 numbers, head 1 of 2", (full(4, 5), 1, 2)),
-        Probe("12 x 12 numbers, head 2 of 4", (full(12, 7).double(), 2, 4)),
-        Probe("6 x 6 numbers, head 0 of 3", (full(6, 3), 0, 3)),
-        Probe("6 x 6 numbers, head 1 of 2", (full(6, 5), 1, 2)),
+        Probe("a 4 x 4 matrix (head 1 of 2)", (full(4, 5), 1, 2)),
+        Probe("a 12 x 12 matrix (head 2 of 4)", (full(12, 7).double(), 2, 4)),
+        Probe("a 6 x 6 matrix (head 0 of 3)", (full(6, 3), 0, 3)),
+        Probe("a 6 x 6 matrix (head 1 of 2)", (full(6, 5), 1, 2)),
         *wide(matrix("d_out", "d_out"), "head", "num_heads"),
     ]
 

@@ -123,7 +123,7 @@ def _texts():
     return [
         probe("2 texts of 4 words (vocabulary of 5)", [[0, 2, 4, 1], [3, 0, 1, 4]], 5),
         probe("3 texts of 3 words (vocabulary of 7)", [[6, 0, 2], [1, 1, 5], [3, 6, 4]], 7),
-        probe("2 texts, scores near 1000", [[1, 3, 0, 2], [4, 2, 2, 0]], 5, 1000.0),
+        probe("2 texts with scores near 1000", [[1, 3, 0, 2], [4, 2, 2, 0]], 5, 1000.0),
         *wide(_of_each(rows_apart("n", "v")), _of_each(places("n", "v")), n=2),
         replace(probe("trainable scores", [[0, 2, 4, 1]], 5), measure=learning, if_right=True),
     ]
@@ -217,11 +217,11 @@ LOSS = Exercise(
 
 def _after_texts():
     return [
-        Probe("a vocabulary of 5, temperature 2", (exact(4, 5, unit=4, period=23), 2.0)),
+        Probe("a vocabulary of 5 (temperature 2)", (exact(4, 5, unit=4, period=23), 2.0)),
         Probe(
-            "a vocabulary of 6, temperature 0.25", (exact(3, 6, step=7, period=19).double(), 0.25)
+            "a vocabulary of 6 (temperature 0.25)", (exact(3, 6, step=7, period=19).double(), 0.25)
         ),
-        Probe("scores near 500, temperature 0.5", (exact(3, 5, step=3, period=17) + 500, 0.5)),
+        Probe("scores near 500 (temperature 0.5)", (exact(3, 5, step=3, period=17) + 500, 0.5)),
         *wide(rows_apart("n", "v"), "temperature"),
     ]
 

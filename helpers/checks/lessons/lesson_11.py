@@ -21,7 +21,7 @@ def _batch(n, dtype=torch.float32, **positions):
     """Return a Probe of weights (b, n, n) and these positions of words in the b sentences."""
     b = len(next(iter(positions.values())))
     weights = torch.rand(b, n, n, generator=torch.Generator().manual_seed(b), dtype=dtype)
-    said = ", ".join(f"{name} {' '.join(map(str, at))}" for name, at in positions.items())
+    said = ", ".join(f"{name} = {[*at]}" for name, at in positions.items())
     return Probe(
         f"{b} {'sentence' if b == 1 else 'sentences'} of {n} words ({said})",
         (divided(weights), *map(torch.tensor, positions.values())),

@@ -36,7 +36,7 @@ UNIFORM = Exercise(
     "uniform_causal(n) -> (n, n)",
     "weights",
     attention.uniform_causal,
-    lambda: [Probe("6 words", (6,)), Probe("9 words", (9,)), Probe("1 word", (1,)), *wide("n")],
+    lambda: [*(Probe(f"a table with n = {n}", (n,)) for n in (6, 9, 1)), *wide("n")],
     first_is_tensor=False,
     mistakes={
         "result of masked_fill not used": cured(FillsInPlace, _fill_dropped),

@@ -37,11 +37,11 @@ def _growing():
 
 def _texts_in_blocks():
     return [
-        Probe('the query of "step" in blocks of 4', (*_step(), 4)),
-        Probe("11 words in blocks of 4", (*_far_below(), 4)),
-        Probe("5 words in blocks of 2, scores from -9000 to 9000", (*_growing(), 2)),
+        Probe('the query of "step" (blocks of 4)', (*_step(), 4)),
+        Probe("11 words (blocks of 4)", (*_far_below(), 4)),
+        Probe("5 words with scores from -9000 to 9000 (blocks of 2)", (*_growing(), 2)),
         Probe(
-            "4 words in one block, scores near -1000",
+            "4 words with scores near -1000 (one block)",
             (*scoring([-1000.0, -998.5, -1001.0, -999.0]), 9),
         ),
         *wide(matrix("d_k"), words("n", "d_k"), matrix("n", "d_v"), "block_size"),

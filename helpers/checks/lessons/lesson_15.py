@@ -27,8 +27,8 @@ def _bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
 def _models():
     """Return probes in which no two sizes have a common factor, except bytes_per_number."""
     return [
-        Probe("13 texts of 7 words, 3 layers, 5 heads of size 11, 4 bytes", (7, 3, 5, 11, 4, 13)),
-        Probe("1 text of 9 words, 5 layers, 1 head of size 7, 2 bytes", (9, 5, 1, 7, 2, 1)),
+        Probe("13 texts of 7 words (3 layers, 5 heads of size 11, 4 bytes)", (7, 3, 5, 11, 4, 13)),
+        Probe("1 text of 9 words (5 layers, 1 head of size 7, 2 bytes)", (9, 5, 1, 7, 2, 1)),
         *wide(*SIZES, n=200_000),  # more bytes than 32 bits can count
     ]
 
@@ -107,10 +107,10 @@ def _own_key(sizes, step):
 
 def _caches():
     return [
-        Probe('"step", with the 5 words before it', _new_word()),
-        Probe("a cache of 40 words, keys of 3 numbers, values of 5", _wide_values()),
+        Probe('"step" with the 5 words before it', _new_word()),
+        Probe("a cache of 40 words (keys of size 3, values of size 5)", _wide_values()),
         Probe(
-            "a cache of 3 words with scores near 1000 and -1000",
+            "a cache of 3 words with scores near ±1000",
             _then_new(*scoring([1000.0, -1000.0, 998.5, 999.0])),
         ),
         Probe(
