@@ -365,7 +365,7 @@ NUMBERS = {
     "12_what_weights_explain": """
         seed 4, second colour: right 0.6 with its row even; this row alone is enough: True
         seed 1, pronoun: right 0.5 with its row even; this row alone is enough: True
-        seed 1, layer 2: noun 0.0, its colour 0.6: 1.0 if it comes first, 0.2 if second
+        seed 4, layer 2: noun 0.0, its colour 1.0
         HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         SoftmaxTwice, 1500 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         layers: 1, right 0.3|layers: 2, right 1.0

@@ -328,12 +328,12 @@ def _decide(rows, content):
     out["interval"] = [round(x, 4) for x in _interval(out["read"], n)]
     out["rival"] = rival = _strongest([row["rivals"] for row in tried])
     read, partly, lost = (_clear(out[what], n) for what in ("read", "partly", "lost"))
-    moves = f"the answer moves towards the {content}"
+    moves = f"the answer follows the {content}"
     if read is False and partly:
         why = f"it moves the answer {out['moved']:.0%} of the way: is it one of several readers?"
         return out | dict(outcome=UNDECIDED, why=why)
     if read is False:
-        return out | dict(outcome=UNREAD, why=f"the answer does not move towards the {content}.")
+        return out | dict(outcome=UNREAD, why=f"the answer does not follow the {content}.")
     for what, clear in (("read", read), ("lost", lost)):
         if clear is None:
             why = f"read{', and needed' * (what == 'lost')} in {out[what]} of {n} sentences; "
