@@ -100,8 +100,7 @@ def browser(tmp_path_factory):
 
         page.on("pageerror", lambda e: report(str(e), e.stack or ""))
         page.on(
-            "console",
-            lambda m: report(m.text, m.location["url"]) if m.type == "error" else None,
+            "console", lambda m: report(m.text, m.location["url"]) if m.type == "error" else None
         )
         page.on("request", lambda r: errors.append(f"fetched {r.url}") if outside(r.url) else None)
         folder = tmp_path_factory.mktemp("lab")

@@ -262,12 +262,24 @@ def test_of_what_is_not_kept_only_what_matters_is_told(exercise, code, advice):
     assert advice in said.advice.lower()
 
 
+ONE_PARAMETER = """class My(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W = torch.nn.Parameter(torch.rand(3, d_in, d_out))
+
+    def forward(self, inputs):
+        q, k, v = inputs @ self.W
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+"""
+
+
 @pytest.mark.parametrize(
     "exercise, code, beside",
     [
         ("softmax", "def my(s): return torch.softmax(s, 0)", "can you write it without torch"),
         ("softmax_with_temperature", "def my(s, t): return torch.softmax(s / t, 0)", ""),
         ("split_heads", "def my(x, h): return split_heads(x, h)", "But split_heads does the work"),
+        ("SelfAttention", ONE_PARAMETER, "asks for three parameters"),
     ],
 )
 def test_what_does_the_work_in_place_of_the_reader_is_named_beside_the_tick(exercise, code, beside):

@@ -260,11 +260,7 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
     box = page.locator(".live").nth(1)
     key, plane = box.locator("svg .drags"), box.locator("svg").first
     key.scroll_into_view_if_needed()
-    for (x, y), best in [
-        ((0, 1.5), "6 of 6 words"),
-        ((0, -1), ""),
-        ((-1, 1.75), "5 of 6 words"),
-    ]:
+    for (x, y), best in [((0, 1.5), "6 of 6 words"), ((0, -1), ""), ((-1, 1.75), "5 of 6 words")]:
         at, head = plane.bounding_box(), key.bounding_box()
         page.mouse.move(head["x"] + head["width"] / 2, head["y"] + head["height"] / 2)
         page.mouse.down()

@@ -186,11 +186,7 @@ def test_a_notebook_gets_one_output_with_words_html_and_facts(shell):
     assert output.data == {
         "text/plain": tried.message,
         "text/html": verdict.as_html(tried.said, False),
-        verdict.MIME: {
-            "exercise": "softmax",
-            "passed": False,
-            "mistakes": ["softmax twice"],
-        },
+        verdict.MIME: {"exercise": "softmax", "passed": False, "mistakes": ["softmax twice"]},
     }
     assert captured.stdout == ""
     for args in ((right, "softmax"), ([1],), (None,), ("sofmax", right)):  # bad use can be saved

@@ -19,16 +19,7 @@ from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, same, was_stopped
 from .slips import NOT_KEPT, SLIPS, mended
 from .unnamed import fingerprint, named
-from .verdict import (
-    Verdict,
-    met_before,
-    not_written,
-    refusal,
-    remember,
-    right,
-    show,
-    told_before,
-)
+from .verdict import Verdict, met_before, not_written, refusal, remember, right, show, told_before
 
 
 def check(name, fn=None):

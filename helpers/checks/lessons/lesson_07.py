@@ -9,14 +9,7 @@ from ..catalogue.softmax import over
 from ..catalogue.whole import CAUSAL_ATTENTION
 from ..counterfactual import TurnsTheLastTwo
 from ..exercise import Exercise, Probe, cured, detected
-from ..modules import (
-    KEEPING,
-    build,
-    formula_args,
-    keeping,
-    outputs_like,
-    training,
-)
+from ..modules import KEEPING, build, formula_args, keeping, outputs_like, training
 from ..probes import exact
 
 

@@ -40,9 +40,7 @@ MERGING = Exercise(
         name: lambda x, merge=merge: merge(x, len(x), x.shape[2])
         for name, merge in WRONG_MERGES.items()
     }
-    | {
-        "n and num_heads swapped": lambda x: x.transpose(1, 2).reshape(len(x), x.shape[1], -1),
-    },
+    | {"n and num_heads swapped": lambda x: x.transpose(1, 2).reshape(len(x), x.shape[1], -1)},
 )
 
 # --- heads_to_repair ---

@@ -64,6 +64,9 @@ COUNTING = Exercise(
         "one bias for three layers": _counted(
             lambda d, out, h, bias: 3 * d * out + bias + out * out + out
         ),
+        "one number for each bias": _counted(
+            lambda d, out, h, bias: 3 * (d * out + bool(bias)) + out * out + 1
+        ),
         "biases sized like the inputs": _counted(
             lambda d, out, h, bias: 3 * (d * out + d * bool(bias)) + out * out + out
         ),

@@ -84,6 +84,7 @@ BLOCK = Exercise(
         "norm after adding": _wrong(lambda x, norm, part: norm(x + part(x))),
         "norm after a part, not before": _wrong(lambda x, norm, part: x + norm(part(x))),
         "norm forgotten": _wrong(lambda x, norm, part: x + part(x)),
+        "added before the call": _wrong(lambda x, norm, part: part(norm(x) + x)),
         "network sees the block's input": lambda x, norm_1, attend, norm_2, feed: (
             x + attend(norm_1(x)) + feed(norm_2(x))
         ),

@@ -229,7 +229,7 @@ MERGE = Exercise(
     attention.merge_blocks,
     _several_blocks,
     mistakes={
-        "old blocks not rescaled": _merged(_ones),
+        "old blocks not rescaled": (_merged(_ones), _merged(_running)),
         "only the sum rescaled": (_merged(_small, _ones), _merged(_small, _running)),
         "only the blend rescaled": (_merged(_ones, _small), _merged(_running, _small)),
         "rescaled the wrong way round": _merged(lambda maxima: (maxima.max() - maxima).exp()),
