@@ -101,7 +101,7 @@ def last_is_0(x, i):
 FACTS = [
     ("linear", lambda x, w, b: x @ w.T + 2 * b, "every row is off by the same amounts"),
     ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
-    ("scores", last_is_0, "Right: entries 0 to 4. Wrong: entry 5."),
+    ("scores", last_is_0, "Entries 0 to 4 are right; entry 5 is wrong."),
     ("all_scores", lambda x: x @ x[-1], "you returned only one part (index 5 of dimension 0)"),
     ("softmax", lambda s: torch.sofmax(s), "Perhaps `softmax`"),
     ("uniform_causal", lambda n: torch.ones(16, 16), "Take sizes from the arguments"),

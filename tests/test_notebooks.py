@@ -363,8 +363,8 @@ NUMBERS = {
         referred to in training: 1.00 1.00 1.00 1.00 1.00
         never referred to: 0.72 0.78 0.56 0.80 0.59""",
     "12_what_weights_explain": """
-        seed 4, second colour: right 0.6 with its row even; this row alone is enough: True
-        seed 1, pronoun: right 0.5 with its row even; this row alone is enough: True
+        seed 4, second colour: right 0.6 with its row even, 1.0 with all other rows even
+        seed 1, pronoun: right 0.5 with its row even, 1.0 with all other rows even
         seed 4, layer 2: noun 0.0, its colour 1.0
         HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         SoftmaxTwice, 1500 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0

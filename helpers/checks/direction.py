@@ -122,8 +122,8 @@ def where(evidence, advice):
             good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
             what = "entry" if alike.dim() == 1 else ("row", "column")[dim]
             fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
-            right = f"In table {table}, right" if table else "Right"
-            why = f"{right}: {_named(what, good)}. Wrong: {_named(what, bad)}."
+            said = f"{_named(what, good)} right; {_named(what, bad)} wrong."
+            why = f"In table {table}, {said}" if table else said[0].upper() + said[1:]
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
             yield Fact(fact, advice or by_hand, why)
             return
@@ -133,10 +133,11 @@ def where(evidence, advice):
 
 
 def _named(what, positions):
-    """Return positions as text, such as "row 3", "rows 0, 1, 5" or "rows 0 to 7"."""
+    """Return positions and a verb, such as "row 3 is", "rows 0, 1, 5 are" or "rows 0 to 7 are"."""
+    if len(positions) == 1:
+        return f"{what} {positions[0]} is"
     many = "entries" if what == "entry" else f"{what}s"
-    what = f"{many if len(positions) > 1 else what} "
-    run = positions == list(range(positions[0], positions[-1] + 1))
-    if run and len(positions) > 2:
-        return what + f"{positions[0]} to {positions[-1]}"
-    return what + ", ".join(map(str, positions[:6])) + (" and more" if len(positions) > 6 else "")
+    if len(positions) > 2 and positions == list(range(positions[0], positions[-1] + 1)):
+        return f"{many} {positions[0]} to {positions[-1]} are"
+    more = " and more" if len(positions) > 6 else ""
+    return f"{many} {', '.join(map(str, positions[:6]))}{more} are"

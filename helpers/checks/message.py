@@ -163,7 +163,8 @@ def _observed(mine, right):
         if name not in right:
             yield f"{name}:", f"yours {_shown(value)}"
         elif not same_fact(value, right[name]):
-            yield f"{name}:", f"yours {_shown(value)},", f"right {_shown(right[name])}"
+            should = "should be" if isinstance(value, bool) else "right"
+            yield f"{name}:", f"yours {_shown(value)},", f"{should} {_shown(right[name])}"
 
 
 def _shown(value):

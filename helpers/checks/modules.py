@@ -77,10 +77,10 @@ def is_bias(x, sizes):
 
 # --- measuring: see exercise.Probe ---
 
-CHANGES = "a call affects other calls"
+CHANGES = "one call affects another"
 LIKE_TRAINING = "the same numbers in training and evaluation"
 GROWS = "it grows with each call"
-BESIDE = "numbers to train besides the matrices"
+BESIDE = "trainable numbers outside the matrices"
 ALIKE = "two modules begin with the same matrices"
 
 

@@ -73,11 +73,11 @@ def _wanted():
     square, oblong = exact(4, 4, step=3), exact(5, 7, step=7).double()
     return [
         Probe(
-            "the weights of the sentence (wanted = 4 4 4 2 0 1)",
+            "the weights of the sentence (wanted = [4, 4, 4, 2, 0, 1])",
             (attention.attention_weights(attention.all_scores(sentence())), _at(4, 4, 4, 2, 0, 1)),
         ),
-        Probe("4 x 4 weights (wanted = 2 0 2 1)", (square.softmax(-1), _at(2, 0, 2, 1))),
-        Probe("5 x 7 weights (wanted = 4 1 1 0 3)", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
+        Probe("4 x 4 weights (wanted = [2, 0, 2, 1])", (square.softmax(-1), _at(2, 0, 2, 1))),
+        Probe("5 x 7 weights (wanted = [4, 1, 1, 0, 3])", (oblong.softmax(-1), _at(4, 1, 1, 0, 3))),
         *wide(shares("n", "m", spread=16), places("n", "m")),
         Probe(
             "trainable weights",

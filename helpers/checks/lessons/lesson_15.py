@@ -248,7 +248,7 @@ MASK = Exercise(
             lambda cached, new: torch.ones(new, cached + new).triu(cached),
         ),
         "the cache hidden": _blocks(torch.zeros, _past),
-        "the cache left out": lambda cached, new: _past(new, new),
+        "cache left out": lambda cached, new: _past(new, new),
         "the new words left out": _blocks(torch.ones, torch.zeros),
         "earlier new words hidden": _blocks(torch.ones, torch.eye),
         "the cache after the new words": lambda cached, new: torch.cat(
