@@ -135,7 +135,7 @@ def test_more_than_one_mistake_is_told_one_at_a_time_with_the_number_of_the_othe
         return message.failure(seen, declared[:count]).text()
 
     assert "more mistake" not in told(1)
-    assert "one more mistake;" in told(2) and "2 more mistakes;" in told(3)
+    assert "another mistake;" in told(2) and "2 more mistakes;" in told(3)
     assert told(3).startswith(f"✘ softmax: {first.name}.")
     assert second.name not in told(3)
 

@@ -97,7 +97,7 @@ def failure(evidence, found, fact=None, fixed=()):
             partly = f"Right on {evidence.probes[0].label}; wrong on {evidence.probes[k].label}."
     sentence, table = _evidence(evidence, k)
     more = len(found) - 1
-    others = "one more mistake" if more == 1 else f"{more} more mistakes"
+    others = "another mistake" if more == 1 else f"{more} more mistakes"
     printed = clean(evidence.mine[0].outcome.printed).splitlines()
     printed = [line for line in printed if line.strip()]
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"

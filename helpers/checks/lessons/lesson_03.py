@@ -142,7 +142,7 @@ OTHERS = Exercise(
         },
     },
     mistakes=IN_ONE_CONTEXT
-    | {"the word blanked, not hidden": _blanked, "weights on the wrong words": _moved_up},
+    | {"word blanked, not hidden": _blanked, "weights on the wrong words": _moved_up},
     # Minus infinity among the scores makes all numbers NaN, infinite or 0.
     without={
         "maximum never below 0": "gives NaN",

@@ -275,7 +275,7 @@ CHANCES = Exercise(
             _last(lambda row, temperature: row / temperature),
             _last(lambda row, temperature: row),
         ),
-        "log of the result": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
+        "logarithm returned": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
         "not divided by the sum": _last(
             lambda row, temperature: ((row - row.max()) / temperature).exp()
         ),

@@ -69,7 +69,7 @@ INTERCHANGE = Exercise(
         "all contexts from the other sentence": lambda w, v, o, q, k: w @ o,
         "added, not swapped": _row(lambda w, v, o, q, k: w[q, k] * o[k]),
         "removed, not swapped": _row(lambda w, v, o, q, k: -w[q, k] * v[k]),
-        "the row overwritten": explained(
+        "row overwritten": explained(
             _overwritten(lambda w, o, q, k: w[q, k] * o[k]),
             _overwritten(lambda w, o, q, k: o[k]),
             why="The query no longer gets anything from the other words.",
