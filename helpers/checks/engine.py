@@ -76,7 +76,7 @@ def _beside(evidence):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
     if exercise.is_class and "requires_grad=False" in evidence.code:
         return "But what is never trained should be a buffer: use register_buffer."
-    if exercise.is_class and re.search(r"rand\(\s*3\s*,", evidence.code):
+    if exercise.name == "SelfAttention" and re.search(r"rand\(\s*3\s*,", evidence.code):
         return "But the exercise asks for three parameters, not for one with all three matrices."
     forward = re.search(r"(?s)def forward\(.*?(?=\n *def |$)", evidence.code)
     if exercise.is_class and forward and re.search(r"torch\.(ones|full)\(", forward[0]):

@@ -119,7 +119,5 @@ MULTI_HEAD = Exercise(
             }
         },
     },
-    names={
-        "softmax over the wrong axis": "softmax over the queries",
-    },
+    names={"softmax over the wrong axis": "softmax over the queries"},
 )
