@@ -92,10 +92,9 @@ class Explore(anywidget.AnyWidget):
             palette=[colours, white_from],
             help=HELP if _is_first() else "",
         )
-        # ipykernel 7.4 sends the first message of a page to the shell that opened the comm. That
-        # is the main one, where it waits for a running cell; without this id the page's shell
-        # gets the message.
-        vars(self.comm).pop("_reply_subshell_id", None)
+        # ipykernel 7.4 sends what a page says to the shell that Python last spoke from: the main
+        # one, where it waits for a running cell, or one that is gone after a reconnection.
+        self.comm._reply_subshell_for = lambda data, of_the_page: of_the_page
         self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)
 
