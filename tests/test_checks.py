@@ -114,7 +114,7 @@ FACTS = [
     ("scores", lambda x, i: x[:6, :3] @ x[i, :3], "Right on the sentence"),
     ("scores", lambda x, i: (x @ x[i]).sum(), "it returned a single number"),
     ("scores", lambda x, i: (x @ x[i])[0].item(), "Return all the parts, not only this one."),
-    ("scores", lambda x, i: [x[j] @ x[i] for j in range(6)], "in your code is a size"),
+    ("scores", lambda x, i: [x[j] @ x[i] for j in range(6)], "Look for 6 in your code: take"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600, not 1"),
     ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "changing `s` has no effect."),
     ("softmax", lambda s: [].append(s), "✘ softmax: it returned None (is `return` missing?)."),

@@ -60,7 +60,7 @@ def test_it_says_what_it_shows_and_takes_scores_of_your_own():
     view = Shadow(INPUTS, TOKENS, query=1, key=4, scores=attention.cosine_scores(INPUTS, 1))
     assert view.text().splitlines()[1:3] == [
         "journey  0.78     1.00    1.00  0.98  0.71  0.91",
-        "one on journey: shadow 0.58 × 1.22, the length of journey, is 0.71",
+        "one on journey: shadow 0.58 × length of journey 1.22 = 0.71",
     ]
     assert view.caption.endswith("Its score is 0.71. The best match for journey is journey itself.")
     assert view.explain(0, 0) == "", "what a function of one's own does is not known"

@@ -173,7 +173,7 @@ def test_yours_answers_as_soon_as_it_is_written_and_says_where_it_is_wrong():
     run, x, accepted = yours(my_half, half), torch.tensor([2.0, 4]), torch.tensor([1.0, 2])
     # a check also accepts a list and other precisions; the picture needs what the course returns
     answers = [None, accepted, list(accepted), accepted.double(), *[accepted] * 3]
-    for whose in ["the course's half, until you have written my_half", *["your my_half"] * 3]:
+    for whose in ["the course's half (until you write my_half)", *["your my_half"] * 3]:
         assert torch.equal(run(x), accepted) and run.whose == whose
     run(x + 1)
     assert run.whose == "your my_half, whose numbers are wrong here: see its check"

@@ -51,7 +51,7 @@ def size_to_look_for(evidence, k):
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
         return "arrange these numbers in the right shape, for instance with reshape."
     if len(mine) != len(right):
-        step = "loses one"
+        step = "loses one, or where one is missing from the start"
         if len(mine) > len(right):
             is_all = mine.numel() == right.numel()
             step = "should merge two" if is_all else "should sum over a dimension or pick from it"

@@ -58,8 +58,8 @@ def _to_look_at(evidence, k):
     right = [right_steps(evidence, j) for j in (k, *others)]
     if names := [name for name in right[0] if all(name in steps for steps in right)][-2:]:
         said = " and ".join(f"`{name}`" for name in names)
-        are = "is" if len(names) == 1 else "are"
-        return f"check what you compute from {said}, which {are} right so far."
+        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+        return f"{said} {are} right so far: check how you use {them}, and what you use with {them}."
     return whole_argument(evidence, k)
 
 

@@ -62,8 +62,6 @@ def _meant(error, evidence):
     if isinstance(error, AttributeError):
         own = isinstance(error.obj, torch.nn.Module)
         return f"set self.{name} in __init__, or define it as a method." if own else ""
-    if name in ("self", "inf"):
-        return ""
     if not evidence.exercise.is_class:
         return f"`{name}` is not defined: compute it from the arguments, {evidence.exercise.takes}."
     if any(name in code.co_varnames for code in all_codes(evidence.answer)):
@@ -137,9 +135,7 @@ def fixed_sizes(evidence):
     sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
     if numbers := sorted(sizes & _written(evidence) - {0, 1}):
         said = " and ".join(map(str, numbers))
-        if len(numbers) > 1:
-            return f"if the {said} in your code are sizes, take them from the arguments."
-        return f"if the {said} in your code is a size, take it from the arguments."
+        return f"look for {said} in your code: take sizes from the arguments."
     return only_arguments(evidence.answer)
 
 

@@ -120,7 +120,8 @@ def failure(evidence, found, fact=None, fixed=()):
 def _evidence(evidence, k):
     """Return (a sentence or "", a Table or None) that show what is wrong on probe k."""
     label, mine, right = evidence.probes[k].label, evidence.mine[k], evidence.right[k]
-    if not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
+    first_is_right = 0 not in evidence.wrong
+    if first_is_right and not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
         label = f"{evidence.probes[0].label} when called again"
         mine, right = evidence.again[0], evidence.right[0]
     said, numbers = difference(label, mine, right)
@@ -151,7 +152,8 @@ def difference(label, mine, right):
         return "", Table(f"On {label}{at}:", (("yours", *got), ("right", *want)))
     if got.dim() == 0:
         return f"On {label}, it returned a single number; the right shape is {_shape(want)}.", None
-    text = f"On {label}, the shape is {_shape(got)} but should be {_shape(want)}."
+    of = " of your list" * isinstance(mine.outcome.value, list)
+    text = f"On {label}, the shape{of} is {_shape(got)} but should be {_shape(want)}."
     if got.numel() == want.numel() and close(got.flatten(), want.flatten()):
         text += " The numbers themselves are right."
     return text, None

@@ -66,7 +66,7 @@ def tables():
     return [
         Probe("the scores of the sentence", (attention.all_scores(sentence()),)),
         Probe("5 x 5 scores with a 0 and negative numbers", (mixed_table(),)),
-        Probe("two rows of scores (near 1000, and from -9000 to -1000)", (numbers("far_rows"),)),
+        Probe("4 rows of scores (from -9000 to 1001)", (numbers("far_rows"),)),
         *wide(any_size("n", "n")),
     ]
 

@@ -217,7 +217,7 @@ class Copying(Task):
     def sentences(self, draws, count, content=contents[0]):
         """Return strings that end with a repeated letter, with a letter before its copy and one
         in between. The other content is a different letter after the copy, or instead of the
-        copy, so that an earlier copy counts."""
+        copy, so that an earlier copy counts. The letter before the last one differs, too."""
         found = []
         while len(found) < count:
             for words in self.draw(draws)[0]:
@@ -226,6 +226,7 @@ class Copying(Task):
                 changed = after - (content == "other copy")
                 other = words.clone()
                 other[changed] = torch.randint(16, (1,), generator=draws)
+                other[end - 1] = next(k for k in range(16) if k not in words[end - 1 :])
                 back = int(look_back(other)[-1])
                 if 2 <= after < end - 1 and back > 0 and words[end] not in (
                     words[after], other[changed],

@@ -88,7 +88,7 @@ def yours(mine, course):
     def run(*args, **options):
         result, wanted = mine(*args, **options), course(*args, **options)
         if result is None:
-            run.whose = f"the course's {course.__name__}, until you have written {name}"
+            run.whose = f"the course's {course.__name__} (until you write {name})"
             return wanted
         got, ours = as_array(result, name), as_array(wanted)
         if got.shape != ours.shape:

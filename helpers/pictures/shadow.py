@@ -188,9 +188,9 @@ class Shadow(View):
     def numbers(self):
         """Return the lines of numbers as text: the scores, and the two arrows."""
         along, length = self.shadows[self.key], self.lengths[self.query]
-        numbers = " × ".join(map(self.number, (along, length)))
-        line = f"{self._key} on {self._asks}: shadow {numbers}, the length of {self._asks}"
-        return [*super().numbers(), f"{line}, is {self.number(along * length)}"]
+        shadow, long, score = map(self.number, (along, length, along * length))
+        line = f"shadow {shadow} × length of {self._asks} {long} = {score}"
+        return [*super().numbers(), f"{self._key} on {self._asks}: {line}"]
 
     def alt(self):
         """Describe the picture in words for people who cannot see it."""

@@ -164,9 +164,9 @@ def _here(k, i, j):
     return k, i, j
 
 
-def _softmax_of_the_row(weights, queries, keys):
+def _softmax_of_the_row(weights, queries, keys, new=0.0):
     changed, k = weights.clone(), _sentences(weights)
-    changed[k, queries, keys] = 0
+    changed[k, queries, keys] = new
     changed[k, queries] = changed[k, queries].softmax(-1)
     return changed
 
@@ -199,6 +199,7 @@ ERASE = Exercise(
         "not divided by the sum": _erased(_here, lambda changed: changed),
         "softmax twice": (
             _softmax_of_the_row,
+            lambda *args: _softmax_of_the_row(*args, -torch.inf),
             _erased(_here, soft),
             _erased(_here, soft, -torch.inf),
         ),

@@ -73,7 +73,7 @@ INTERCHANGE = Exercise(
             _overwritten(lambda w, o, q, k: w[q, k] * o[k]),
             _overwritten(lambda w, o, q, k: o[k]),
             why="The query no longer gets anything from the other words.",
-            advice="What does the query get from the key now? What should it get instead?",
+            advice="Change only what comes from `key`: which line loses the rest of the row?",
             source="contexts[query] = ... instead of +=",
         ),
         "the weight left out": _row(lambda w, v, o, q, k: o[k] - v[k]),
