@@ -204,6 +204,7 @@ def test_two_views_of_a_widget_show_the_same_and_no_answer_moves_a_control_in_a_
 
 def test_words_of_the_reader_are_text_and_stay_inside_the_page(page, shared):
     view, caption = shared(HOSTILE), caption_of(shared(HOSTILE))
+    wider = "e => e.scrollWidth - e.clientWidth"
     for number, kind in enumerate(EVIL):
         slider_of(view).press("ArrowRight" if number else "Home")
         page.wait_for_function(ENDS, arg=[caption.element_handle(), kind])
@@ -213,8 +214,7 @@ def test_words_of_the_reader_are_text_and_stay_inside_the_page(page, shared):
         view.locator("td").first.hover()
         said = view.locator(".cell").element_handle()
         page.wait_for_function(ENDS, arg=[said, f" = {kind}"])
-        wider = view.evaluate("e => e.scrollWidth - e.clientWidth")
-        assert wider <= 1, f"{kind[:20]} makes the view wider"
+        assert view.evaluate(wider) <= 1, f"{kind[:20]} makes the view wider"
     assert view.locator("option").all_text_contents() == [t for e in EVIL for t in [e, *EVIL]]
     assert " ".join(EVIL[:3]) in view.locator("pre").text_content()
     view.locator("input[type=checkbox]").check()
