@@ -223,7 +223,7 @@ class Card:
 
 ROWS = (
     "mean weight", "sentences answered as claimed", "read: the answer moves in",
-    "  of all such sentences (95 %)", "needed: without it, lost in", "  only if a rival goes too",
+    "  of all such sentences (95%)", "needed: without it, lost in", "  only if a rival goes too",
 )  # fmt: skip
 
 
