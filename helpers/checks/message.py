@@ -91,7 +91,7 @@ def failure(evidence, found, fact=None, fixed=()):
     else:
         what, advice, why = fact
     partly = ""
-    if k > 0 and not exercise.is_class:
+    if evidence.probes[k].measure is evidence.probes[0].measure and k > 0 and not exercise.is_class:
         partly = "Right on the first call; wrong later."
         if evidence.repeats or evidence.is_first_again(k):
             partly = f"Right on {evidence.probes[0].label}; wrong on {evidence.probes[k].label}."

@@ -12,6 +12,7 @@ from ..results import is_one_row
 IN_SCORE = {
     "cosine instead of dot product": cosine,
     "distance instead of similarity": lambda s: (s.queries[:, None] - s.keys).norm(dim=-1),
+    "sums multiplied": lambda s: s.queries.sum(-1)[:, None] * s.keys.sum(-1),
 }
 IN_SCALE = {
     "scaled too early": by(lambda s: s.d_k**0.5),
@@ -94,10 +95,9 @@ COSINE = Exercise(
                     by(lambda s: s.keys.sum(-1) * s.queries.sum()),
                     by(lambda s: s.keys.abs().sum(-1) * s.queries.abs().sum()),
                 ),
-                "square root taken twice": by(lambda s: (_lengths(s) * _length(s)) ** 0.5),
                 "divided by the words' squared lengths": by(lambda s: _lengths(s) ** 2),
-                "dot products scaled to length 1": by(lambda s: s.scores.norm()),
                 "cosine distance": lambda s: 1 - s.scores / (_lengths(s) * _length(s)),
+                "dot products scaled to length 1": by(lambda s: s.scores.norm()),
             },
         ),
     ),

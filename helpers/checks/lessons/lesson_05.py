@@ -54,7 +54,6 @@ LINEAR = Exercise(
         "weight not transposed": lambda x, weight, bias: x @ weight + bias,
         "bias not added": lambda x, weight, bias: x @ weight.T,
         "weight not transposed, no bias": lambda x, weight, bias: x @ weight,
-        "bias subtracted": lambda x, weight, bias: x @ weight.T - bias,
         "multiplied by the bias": lambda x, weight, bias: x @ weight.T * bias,
         "a row for each output": lambda x, weight, bias: _linear(x, weight, bias).T,
     },

@@ -4,7 +4,7 @@ import torch
 
 from ... import attention
 from ..catalogue.softmax import divided
-from ..counterfactual import FillsInPlace, ZeroTimesInfinityIsZero, low_is_lowest, plus_is_minus
+from ..counterfactual import FillsInPlace, ZeroTimesInfinityIsZero, low_is_lowest
 from ..exercise import Exercise, Probe, cured
 from ..probes import places, wide
 
@@ -45,6 +45,7 @@ UNIFORM = Exercise(
         "not divided": _looks,
         "diagonal masked too": (
             lambda n: divided(_looks(n, -1)),
+            lambda n: torch.cat([_looks(n)[:1], divided(_looks(n, -1))[1:]]),
             _by(lambda i, n: i + 1, diagonal=-1),
         ),
         "next word not hidden": lambda n: divided(_looks(n, 1)),
@@ -58,7 +59,6 @@ UNIFORM = Exercise(
             ZeroTimesInfinityIsZero,
             lambda n: (torch.ones(n, n).triu(1) * -torch.inf).softmax(-1),
         ),
-        "plus infinity": cured(plus_is_minus, lambda n: _scores(n, torch.inf).softmax(-1)),
         "the fill value is too high": cured(low_is_lowest, lambda n: _scores(n, -5).softmax(-1)),
         "fractions cut off": lambda n: attention.uniform_causal(n).floor(),
     },

@@ -182,6 +182,7 @@ NEXT = Exercise(
         "new value added with weight 1": lambda q, k, v, K, V: (
             attention.attend_in_blocks(q, K, V, 1) + v if len(K) else v
         ),
+        "own score not scaled": lambda q, k, *v: attention.next_context(q, k * len(k) ** 0.5, *v),
         "joined along the wrong dimension": lambda q, k, v, K, V: torch.cat([K, k[None]], dim=-1),
         "key not turned into a row": (
             lambda q, k, v, K, V: torch.cat([K, k]),
