@@ -302,6 +302,7 @@ class Mine(nn.Module):
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
         ("scores", "def mine(x, k): return x.T @ query[:2]", "shape (2,); `query` is from"),
         ("scores", "def mine(x, k): return (x or k) + x", "Write | instead of or"),
+        ("scores", "def mine(x, k): return x @ x[k] + x[:, 0] - x[0, 0] + 3e-5", "the numbers"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
         ("scores", "def mine(x, k): return x[len(x)]", "the largest allowed is 5"),
         ("next_chances", "def mine(s, t): return s[:, -1, :]", "Use fewer indices"),
