@@ -103,7 +103,7 @@ class Arcs(View):
         is_most = (weights == weights[most]).sum() == 1  # with even weights no word stands out
         for i, row in enumerate(() if self.below is None else self.below):
             for j, weight in enumerate(row):
-                role, faint = ("key", 1) if i == most else ("rest", 0.4)
+                role, faint = ("key", 1) if i == most and is_most else ("rest", 0.4)
                 _arc(sketch, at[i], at[j], weight, role, under, -low, faint)
         for j, weight in enumerate(weights):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
