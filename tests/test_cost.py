@@ -167,7 +167,7 @@ def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_facto
     for step in range(2, 7):
         for block in (1, 2):
             backwards = in_blocks(step, block, True)
-            assert "count × 1.00" in backwards.caption and backwards.reached
+            assert "blocks: × 1.00" in backwards.caption and backwards.reached
             assert not in_blocks(step, block).reached
         assert "counts 1.00 times" not in in_blocks(2, 2).caption
 
