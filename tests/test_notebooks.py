@@ -363,9 +363,9 @@ NUMBERS = {
         referred to in training: 1.00 1.00 1.00 1.00 1.00
         never referred to: 0.72 0.78 0.56 0.80 0.59""",
     "12_what_weights_explain": """
-        seed 4, second colour: right 0.6 with its row even, 1.0 with all other rows even
-        seed 1, pronoun: right 0.5 with its row even, 1.0 with all other rows even
-        seed 4, layer 2: noun 0.0, its colour 1.0
+        seed 4 needed enough first colour False False second colour True True
+        seed 1 needed enough first colour False False second colour False False pronoun True
+        seed 4: noun 0.0, its colour 1.0|seed 1: noun 0.0, its colour 0.6
         HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         SoftmaxTwice, 1500 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         layers: 1, right 0.3|layers: 2, right 1.0
