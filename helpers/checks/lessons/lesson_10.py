@@ -82,7 +82,10 @@ BLOCK = Exercise(
         "words lost at the network": _halves((_kept, _lost)),
         "normed words kept": _wrong(lambda x, norm, part: norm(x) + part(norm(x))),
         "norm after adding": _wrong(lambda x, norm, part: norm(x + part(x))),
-        "norm after a part, not before": _wrong(lambda x, norm, part: x + norm(part(x))),
+        "norm after a part, not before": (
+            *_wrong(lambda x, norm, part: x + norm(part(x))),
+            _of_parts(lambda a, attend, b, feed: (a, lambda x: b(attend(x)), lambda x: x, feed)),
+        ),
         "norm forgotten": _wrong(lambda x, norm, part: x + part(x)),
         "added before the call": _wrong(lambda x, norm, part: part(norm(x) + x)),
         "network sees the block's input": lambda x, norm_1, attend, norm_2, feed: (

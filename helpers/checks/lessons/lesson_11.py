@@ -148,7 +148,7 @@ EXCHANGE = Exercise(
 )
 
 
-def _erased(at, then=divided, new=0.0):
+def _erased(at=lambda *here: here, then=divided, new=0.0):
     """Return an answer that writes a new number at this place. at: takes the indices of the
     sentences, the queries and the keys, (b,) each, returns an index.  then: takes all weights."""
 
@@ -158,10 +158,6 @@ def _erased(at, then=divided, new=0.0):
         return then(changed)
 
     return code
-
-
-def _here(k, i, j):
-    return k, i, j
 
 
 def _softmax_of_the_row(weights, queries, keys, new=0.0):
@@ -196,12 +192,12 @@ ERASE = Exercise(
         *wide(shares("b", "n", "n"), *(places("b", "n") for _ in range(2)), n=3),
     ],
     mistakes={
-        "not divided by the sum": _erased(_here, lambda changed: changed),
+        "not divided by the sum": _erased(then=lambda changed: changed),
         "softmax twice": (
             _softmax_of_the_row,
             lambda *args: _softmax_of_the_row(*args, -torch.inf),
-            _erased(_here, soft),
-            _erased(_here, soft, -torch.inf),
+            _erased(then=soft),
+            _erased(then=soft, new=-torch.inf),
         ),
         "shared out equally": (_shared(0), _shared(1)),
         "erased in every row": _erased(lambda k, i, j: (k, ALL, j)),
@@ -209,7 +205,7 @@ ERASE = Exercise(
         "query and key swapped": _erased(lambda k, i, j: (k, j, i)),
         "always the last row": _erased(lambda k, i, j: (k, -1, j)),
         "divided by the sum of the whole matrix": _erased(
-            _here, lambda changed: divided(changed, dim=(1, 2))
+            then=lambda changed: divided(changed, dim=(1, 2))
         ),
         "only the row of the query": lambda weights, i, j: attention.erase(weights, i, j)[
             _sentences(weights), i
