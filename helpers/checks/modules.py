@@ -94,7 +94,8 @@ def keeping(cls, inputs, sizes, matrices):
         "matrices as plain tensors": [*_plain(module), *module.named_buffers()],
         "matrices in a Python list": _listed(module),
     }
-    return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
+    apart = {what: {x.data_ptr() for _, x in blocks(named, sizes)} for what, named in kept.items()}
+    return Observed({what: len(places) for what, places in apart.items()})
 
 
 def _outputs(module, inputs, seed=0):

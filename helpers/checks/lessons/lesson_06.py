@@ -36,7 +36,7 @@ def _tables():
         ("the scores of the sentence", sentence() @ W_query @ (sentence() @ W_key).T, 2),
         ("5 x 5 scores with a 0 and negative numbers", mixed, 3),
         ("4 x 4 scores near ±1000", numbers("causal_large"), 4),
-        ("4 x 4 scores with one of -4000000", numbers("causal_low"), 4),
+        ("4 x 4 scores with one of -4000000", numbers("causal_low"), 1024),
     ]
 
 
