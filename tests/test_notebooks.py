@@ -368,7 +368,7 @@ NUMBERS = {
         seed 4: noun 0.0, its colour 1.0|seed 1: noun 0.0, its colour 0.6
         HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         SoftmaxTwice, 1500 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
-        layers: 1, steps: 800 ■■■■■■■■■■■■■■■■■■■■ right 0.3|layers: 2, steps: 400 ■■■■■■■■■■■■■■■■■■■■ right 1.0
+        right 0.3 layers: 2, steps: 400 ■■■■■■■■■■■■■■■■■■■■ right 1.0
         layer 1 even: right 0.3 layer 2 even: right 0.3""",
 }
 
