@@ -145,7 +145,7 @@ def _weights(evidence, k):
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
-            "take the sum of each row after every other change, and divide the row by it."
+            "as the last step, divide all numbers of a row by the same number: the sum of that row."
             if got[tuple(row)].any()
             else "find out why this row is all 0: not filled, all exp 0, or divided by infinity?",
             f"{on} {which} to {number(sums[tuple(row)])}, not 1"
