@@ -187,10 +187,8 @@ def mine(inputs):
     return torch.stack([inputs @ x for x in inputs])
 """
 PLAIN = "def mine(x, w, b): return x @ w.T + b"
-SUM = """
-def mine(inputs, i):
-    return (inputs * inputs[i]).sum(dim=1)
-"""
+SUM = "def mine(inputs, i): return (inputs * inputs[i]).sum(dim=1)"
+HEAD = "def mine(W, h, n): W, s = W.clone(), len(W) // n; W[h * s:(h + 1) * s] = 0; return W"
 UNIT = """
 def mine(inputs, i):
     unit = inputs / inputs.norm(dim=1, keepdim=True)
@@ -228,6 +226,8 @@ def mine(scores):
         ("scores", LOOP, "(inputs))\n ", "(inputs), dtype=int)\n ", "`dtype=int` should go"),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LIST, "stack(out)", "stack(x)", "`x` is the wrong variable here."),
+        ("without_head", HEAD, "+ 1) * s", "+ 1) * s - 1", "off by one."),
+        ("causal_weights", MASKED, "scores.mask", "later.mask", "`later` is the wrong variable"),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
         ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` instead of `math.exp`"),
         ("softmax", ROWS, ".sum(dim=-1, keepdim=True)", ".sum", "Write `exps.sum()` instead of"),

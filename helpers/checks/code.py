@@ -113,10 +113,11 @@ def part_at(code, position):
 
 
 def fits(pattern, part, holds):
-    """Does part match the pattern? A single capital matches any expression, which holds keeps."""
+    """Does part match the pattern? A single capital matches any expression, which holds keeps; the
+    same capital again matches only the same expression."""
     if isinstance(pattern, ast.Name) and len(pattern.id) == 1 and pattern.id.isupper():
-        holds[pattern.id] = part
-        return isinstance(part, ast.expr)
+        held = holds.setdefault(pattern.id, part)
+        return isinstance(part, ast.expr) and ast.dump(held) == ast.dump(part)
     if type(pattern) is not type(part):
         return False
     if isinstance(pattern, list):
@@ -124,5 +125,5 @@ def fits(pattern, part, holds):
         return len(pattern) == len(part) and all(fits(*pair, holds) for pair in pairs)
     if not isinstance(pattern, ast.AST):
         return pattern == part
-    fields = set(pattern._fields) - {"ctx", "type_comment"}
+    fields = [f for f in pattern._fields if f not in ("ctx", "type_comment")]
     return all(fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)

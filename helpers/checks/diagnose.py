@@ -116,19 +116,17 @@ def _together(evidence):
     and what remains; () if nothing explains the results."""
     found = _Case(evidence).wrong_stages()
     shown = [
-        _in_world(evidence, *pair)
-        for pair in _worlds(evidence.exercise)
-        if _matters(evidence, pair[0])
+        _in_world(evidence, *pair) for pair in _worlds(evidence) if _matters(evidence, pair[0])
     ]
     # An experiment can separate mistakes that numbers cannot, so it wins if sizes are equal.
     return min(filter(None, [*shown, found]), key=len, default=())
 
 
-def _worlds(exercise):
-    """Return pairs of a world and the first mistake that does no harm in it."""
+def _worlds(evidence):
+    """Return pairs of a world and the first mistake that does no harm in it and may be made."""
     first = {}
-    for mistake in exercise.all_mistakes:
-        if mistake.counterfactual:
+    for mistake in evidence.exercise.all_mistakes:
+        if mistake.counterfactual and not evidence.contradicts(mistake):
             first.setdefault(mistake.counterfactual, mistake)
     return first.items()
 

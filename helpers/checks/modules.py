@@ -30,8 +30,8 @@ def build(cls, sizes, seed=0):
 
 
 def blocks(named, sizes):
-    """Return the matrices among these named tensors as (name, memory (d_in, d_out)): a Parameter
-    as it is, the weight of an nn.Linear transposed, a tensor of three as three."""
+    """Return the matrices among these named tensors, once each, as (name, memory (d_in, d_out)): a
+    Parameter as it is, the weight of an nn.Linear transposed, a tensor of three as three."""
     d_in, d_out = sizes[:2]
     found = []
     for name, x in named:
@@ -42,7 +42,7 @@ def blocks(named, sizes):
             x = x if x.shape[0] == d_in else x.T
             if x.shape[0] == d_in and x.shape[1] % d_out == 0:
                 found += [(name, part) for part in x.split(d_out, dim=1)]
-    return found
+    return [*{memory.data_ptr(): (name, memory) for name, memory in found}.values()]
 
 
 def role(name):
@@ -94,8 +94,7 @@ def keeping(cls, inputs, sizes, matrices):
         "matrices as plain tensors": [*_plain(module), *module.named_buffers()],
         "matrices in a Python list": _listed(module),
     }
-    apart = {what: {x.data_ptr() for _, x in blocks(named, sizes)} for what, named in kept.items()}
-    return Observed({what: len(places) for what, places in apart.items()})
+    return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
 
 
 def _outputs(module, inputs, seed=0):

@@ -334,7 +334,7 @@ def _another_index(tree, evidence):
 
 def _another_name(tree, evidence):
     names = _variables(tree)
-    for old in _all(tree, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
+    for old in _all(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
         parts = (x for x in ast.iter_child_nodes(old) if _is_name(x, *names))
         for part, name in product(parts, names):
             if name != part.id:

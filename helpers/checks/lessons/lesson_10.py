@@ -84,7 +84,9 @@ BLOCK = Exercise(
         "norm after adding": _wrong(lambda x, norm, part: norm(x + part(x))),
         "norm after a part, not before": (
             *_wrong(lambda x, norm, part: x + norm(part(x))),
-            _of_parts(lambda a, attend, b, feed: (a, lambda x: b(attend(x)), lambda x: x, feed)),
+            _of_parts(
+                lambda n1, attend, n2, feed: (n1, lambda x: n2(attend(x)), lambda x: x, feed)
+            ),
         ),
         "norm forgotten": _wrong(lambda x, norm, part: x + part(x)),
         "added before the call": _wrong(lambda x, norm, part: part(norm(x) + x)),
