@@ -369,7 +369,7 @@ NUMBERS = {
         HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         SoftmaxTwice, 1500 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
         right 0.3 layers: 2, steps: 400 ■■■■■■■■■■■■■■■■■■■■ right 1.0
-        layer 1 even: right 0.3 layer 2 even: right 0.3""",
+        layer 1 even: right 0.3 layer 2 even: right 0.3|right 0.3 layers: 1, steps: 800""",
 }
 
 
