@@ -94,6 +94,7 @@ def test_whatever_it_does_the_check_ends_with_a_verdict(code, words, monkeypatch
     verdict = check("softmax", function(code))
     assert (verdict.passed, verdict.mistakes) == (False, ())
     assert words in " ".join(verdict.message.split())
+    monkeypatch.setattr(guard, "SECONDS", 10)  # on a busy machine half a second may be too short
     assert check("softmax", right).passed
 
 
