@@ -182,10 +182,7 @@ def mine(inputs, i):
         out.append(x @ inputs[i])
     return torch.stack(out)
 """
-STACK = """
-def mine(inputs):
-    return torch.stack([inputs @ x for x in inputs])
-"""
+STACK = "def mine(inputs): return torch.stack([inputs @ x for x in inputs])"
 PLAIN = "def mine(x, w, b): return x @ w.T + b"
 SUM = "def mine(inputs, i): return (inputs * inputs[i]).sum(dim=1)"
 HEAD = "def mine(W, h, n): W, s = W.clone(), len(W) // n; W[h * s:(h + 1) * s] = 0; return W"

@@ -113,8 +113,7 @@ def part_at(code, position):
 
 
 def fits(pattern, part, holds):
-    """Does part match the pattern? A single capital matches any expression, which holds keeps; the
-    same capital again matches only the same expression."""
+    """Does part match the pattern? A single capital stands for one expression, kept in holds."""
     if isinstance(pattern, ast.Name) and len(pattern.id) == 1 and pattern.id.isupper():
         held = holds.setdefault(pattern.id, part)
         return isinstance(part, ast.expr) and ast.dump(held) == ast.dump(part)

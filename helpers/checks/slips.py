@@ -335,7 +335,8 @@ def _another_index(tree, evidence):
 def _another_name(tree, evidence):
     names = _variables(tree)
     for old in _all(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
-        parts = (x for x in ast.iter_child_nodes(old) if _is_name(x, *names))
+        grows = getattr(old, "attr", "") in ("append", "extend", "insert")  # a loop may never end
+        parts = (x for x in ast.iter_child_nodes(old) if _is_name(x, *names) and not grows)
         for part, name in product(parts, names):
             if name != part.id:
                 what = f"`{part.id}` is the wrong variable here."
