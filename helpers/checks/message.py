@@ -122,7 +122,7 @@ def _evidence(evidence, k):
     label, mine, right = evidence.probes[k].label, evidence.mine[k], evidence.right[k]
     first_is_right = 0 not in evidence.wrong
     if first_is_right and not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
-        label = f"{evidence.probes[0].label} when called again"
+        label = f"a second call with {evidence.probes[0].label}"
         mine, right = evidence.again[0], evidence.right[0]
     said, numbers = difference(label, mine, right)
     if not mine.changed:
