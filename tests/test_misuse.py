@@ -315,7 +315,7 @@ class Mine(nn.Module):
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "`e` is right so far: check how you use it",
+            "`e` is right: check how you use it",
         ),
         # h is right only where no score is negative
         ("all_scores", "def mine(x):\n h = (x @ x.T).abs()\n return h.sinh()", "Work out one of"),

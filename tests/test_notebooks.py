@@ -215,7 +215,7 @@ def test_the_last_cell_lists_all_exercises_of_the_lesson_in_their_order(path):
 @each_lesson
 def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
     text = "\n".join(cell.source for cell in markdown_cells(path))
-    stated = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
+    stated = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises?)?\.", text)
     lesson, practice = (int(minutes or 0) for minutes in stated.groups())
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     assert f"(notebooks/{path.name}) | {lesson + practice} |" in readme

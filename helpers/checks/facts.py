@@ -59,7 +59,7 @@ def _to_look_at(evidence, k):
     if names := [name for name in right[0] if all(name in steps for steps in right)][-2:]:
         said = " and ".join(f"`{name}`" for name in names)
         are, them = ("is", "it") if len(names) == 1 else ("are", "them")
-        return f"{said} {are} right so far: check how you use {them}, and what you use with {them}."
+        return f"{said} {are} right: check how you use {them}, and what you combine {them} with."
     return whole_argument(evidence, k)
 
 

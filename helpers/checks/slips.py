@@ -171,7 +171,7 @@ def _kept_between_calls(tree, evidence):
             name, value = new.args.args.pop().arg, new.args.defaults.pop()
             start = ast.Assign([ast.Name(name, ast.Store())], value)
             new.body.insert(0, start)
-            what = f"`{name}` is created once, by `def`, and kept from call to call."
+            what = f"`{name}` is created once, when `def` runs, and kept from call to call."
             yield what, advice.format(_said(start)), [(function, new)]
         for name in dict.fromkeys(node.id for node in _all(function, ast.Name)):
             value = space.get(name)

@@ -96,7 +96,7 @@ class Lesson:
     def minutes(self):
         """The minutes of the lesson, including its exercises."""
         text = "\n".join(cell.source for cell in self.notebook.cells)
-        found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises)?\.", text)
+        found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises?)?\.", text)
         return sum(int(part or 0) for part in found.groups()) if found else 0
 
     def run(self):
