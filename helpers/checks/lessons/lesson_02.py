@@ -89,7 +89,7 @@ TEMPERATURE = Exercise(
         scale=Stage(
             by(lambda s: s.temperature),
             {
-                "multiplied by the temperature": lambda s: s.scores * s.temperature,
+                "temperature the wrong way round": lambda s: s.scores * s.temperature,
                 "temperature ignored": unscaled,
                 "divided by the square root of the temperature": by(lambda s: s.temperature**0.5),
                 "temperature applied twice": by(lambda s: s.temperature**2),

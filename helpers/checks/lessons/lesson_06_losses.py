@@ -1,40 +1,58 @@
 """Lesson 06: the loss of word i, which predicts word i + 1."""
 
+from functools import partial
+
 import torch
 
 from ... import attention
-from ..catalogue.softmax import naive, soft
+from ..catalogue.softmax import divided, naive, soft
 from ..exercise import Exercise, Probe
 from ..probes import exact, places, rows_apart, wide
 
-# --- parts of wrong answers ---
-
-
-def _losses(chances):
-    return -chances.log()
-
-
-def _told(what, chances_of=soft):
-    """Return an answer: what() of the chances of the words that come next."""
-
-    def code(scores, words):
-        chances = chances_of(scores)[:-1]
-        return what(chances[range(len(chances)), words[1:]])
-
-    return code
-
-
-def _at(rows, words_of, what=_losses):
-    """Return an answer for different rows (a slice), each with the word that words_of picks."""
-
-    def code(scores, words):
-        chances, chosen = soft(scores)[rows], words_of(words)
-        return what(chances[range(len(chosen)), chosen])
-
-    return code
-
+# --- wrong losses, of one text or many ---
 
 ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
+
+
+def paired(row=BUT_LAST, word=BUT_FIRST, then=torch.mean, chances_of=soft, loss=lambda x: -x.log()):
+    """Return an answer. row, word: slices of positions to pair.  then: takes the losses (..., n).
+    chances_of: takes all scores.  loss: takes the chances of the words."""
+
+    def code(scores, words):
+        chances = chances_of(scores)[..., row, :]
+        return then(loss(chances.gather(-1, words[..., word, None])[..., 0]))
+
+    return code
+
+
+def wrong_losses(then):
+    """Return the mistakes in what then() makes of the losses."""
+    made = partial(paired, then=then)
+    return {
+        "each word predicts itself": (
+            made(ALL, ALL),
+            made(BUT_LAST, BUT_LAST),
+            made(BUT_FIRST, BUT_FIRST),
+        ),
+        "each word predicts the one before it": made(BUT_FIRST, BUT_LAST),
+        "the last word predicts the first": lambda scores, words: made(ALL, ALL)(
+            scores, words.roll(-1, -1)
+        ),
+        "no logarithm": (made(loss=lambda x: x), made(loss=torch.neg)),
+        "no minus sign": made(loss=torch.log),
+        "wrong logarithm base": (made(loss=lambda x: -x.log2()), made(loss=lambda x: -x.log10())),
+        "scores used as probabilities": tuple(
+            made(chances_of=lambda x: x, loss=loss)
+            for loss in (lambda x: -x.log(), lambda x: x, torch.neg)
+        ),
+        "softmax over the wrong axis": (
+            made(chances_of=lambda x: soft(x, dim=-2)),
+            made(chances_of=lambda x: soft(x, dim=0)),
+            made(ALL, chances_of=lambda x: soft(x[..., :-1, :], dim=-2)),
+        ),
+        "softmax twice": made(chances_of=lambda x: soft(soft(x))),
+        "exp overflows": made(chances_of=lambda x: divided(naive(x))),
+    }
 
 
 # --- next_word_losses ---
@@ -59,41 +77,15 @@ LOSSES = Exercise(
     attention.next_word_losses,
     _texts,
     mistakes={
-        "each word predicts itself": (
-            _at(BUT_LAST, lambda words: words[:-1]),
-            _at(BUT_FIRST, lambda words: words[1:]),
-        ),
-        "each word predicts the one before it": _at(BUT_FIRST, lambda words: words[:-1]),
-        "the last word predicts the first": _at(ALL, lambda words: words.roll(-1)),
-        "every row with every next word": lambda scores, words: _losses(
-            soft(scores)[:-1, words[1:]]
-        ),
+        **wrong_losses(then=lambda losses: losses),
+        "every row with every next word": lambda scores, words: -soft(scores)[:-1, words[1:]].log(),
         "diagonal instead of the words": (
-            lambda scores, words: _losses(soft(scores).diagonal(1)),
-            lambda scores, words: _losses(soft(scores).diagonal(1)[: len(words) - 1]),
+            lambda scores, words: -soft(scores).diagonal(1).log(),
+            lambda scores, words: -soft(scores).diagonal(1)[: len(words) - 1].log(),
         ),
-        "only words of the text are possible": lambda scores, words: _losses(
-            soft(scores[:-1, words[1:]]).diagonal()
+        "only words of the text are possible": lambda scores, words: (
+            -soft(scores[:-1, words[1:]]).diagonal().log()
         ),
-        "no logarithm": (_told(lambda chances: chances), _told(lambda chances: -chances)),
-        "no minus sign": _told(torch.log),
-        "wrong logarithm base": (
-            _told(lambda chances: -chances.log2()),
-            _told(lambda chances: -chances.log10()),
-        ),
-        "one loss for all words": (
-            _told(lambda chances: _losses(chances).mean()),
-            _told(lambda chances: _losses(chances).sum()),
-        ),
-        "scores used as probabilities": (
-            _told(_losses, lambda scores: scores),
-            _told(lambda scores: scores, lambda scores: scores),
-            _told(lambda scores: -scores, lambda scores: scores),
-        ),
-        "softmax over the wrong axis": _told(_losses, lambda scores: soft(scores, dim=0)),
-        "softmax twice": _told(_losses, lambda scores: soft(soft(scores))),
-        "exp overflows": _told(
-            _losses, lambda scores: naive(scores) / naive(scores).sum(-1, keepdim=True)
-        ),
+        "one loss for all words": (paired(), paired(then=torch.sum)),
     },
 )

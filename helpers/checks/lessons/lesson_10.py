@@ -10,6 +10,7 @@ from ..catalogue.softmax import naive, soft
 from ..exercise import Exercise, Probe
 from ..modules import CUT_OFF, learning
 from ..probes import exact, matrix, places, rows_apart, wide
+from .lesson_06_losses import ALL, paired, wrong_losses
 
 # --- block ---
 
@@ -140,24 +141,6 @@ def _of_each(one):
     return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
 
 
-def _losses(scores, words, chances_of=soft):
-    """Return the losses (b, n) of words (b, n) that are aligned with their scores (b, n, v)."""
-    return -chances_of(scores).gather(-1, words[..., None])[..., 0].log()
-
-
-ALL, BUT_LAST, BUT_FIRST = slice(None), slice(None, -1), slice(1, None)
-
-
-def _paired(row=BUT_LAST, word=BUT_FIRST, then=torch.mean):
-    """Return an answer. row, word: slices of positions to pair.  then: takes their losses."""
-    return lambda scores, words: then(_losses(scores[:, row], words[:, word]))
-
-
-def _by(chances_of):
-    """Return an answer whose chances are made in this way."""
-    return lambda scores, words: _losses(scores[:, :-1], words[:, 1:], chances_of).mean()
-
-
 def _unshaped(scores, words):
     b, n, v = scores.shape
     return F.cross_entropy(scores[:, :-1].reshape(b, v, n - 1), words[:, 1:])
@@ -170,51 +153,28 @@ LOSS = Exercise(
     _texts,
     mistakes={
         **CUT_OFF,
-        "each word predicts itself": (
-            _paired(ALL, ALL),
-            _paired(BUT_LAST, BUT_LAST),
-            _paired(BUT_FIRST, BUT_FIRST),
-        ),
-        "each word predicts the one before it": _paired(BUT_FIRST, BUT_LAST),
-        "the last word predicts the first": lambda scores, words: _losses(
-            scores, words.roll(-1, dims=1)
-        ).mean(),
+        **wrong_losses(then=torch.mean),
         "shifted into the next text": lambda scores, words: F.cross_entropy(
             scores.flatten(0, 1)[:-1], words.flatten()[1:]
         ),
-        "shifted from text to text": lambda scores, words: _losses(scores[:-1], words[1:]).mean(),
+        "shifted from text to text": lambda scores, words: paired(ALL, ALL)(scores[:-1], words[1:]),
         "every pair in every text": lambda scores, words: (
             -scores[:, :-1].log_softmax(-1)[:, :, words[:, 1:]].mean()
         ),
-        "one loss for each word": (_paired(then=lambda x: x), _paired(then=torch.flatten)),
-        "one loss for each text": _paired(then=lambda x: x.mean(dim=1)),
+        "one loss for each word": (paired(then=lambda x: x), paired(then=torch.flatten)),
+        "one loss for each text": paired(then=lambda x: x.mean(dim=1)),
         "losses added up": (
-            _paired(then=torch.sum),
-            _paired(then=lambda x: x.sum(dim=1).mean()),
-            _paired(then=lambda x: x.sum(dim=0).mean()),
+            paired(then=torch.sum),
+            paired(then=lambda x: x.sum(dim=1).mean()),
+            paired(then=lambda x: x.sum(dim=0).mean()),
         ),
-        "divided by the number of words": _paired(
+        "divided by the number of words": paired(
             then=lambda x: x.sum() / len(x) / (x.shape[1] + 1)
         ),
-        "only the last prediction": _paired(then=lambda x: x[:, -1].mean()),
-        "only the first text": _paired(then=lambda x: x[0].mean()),
+        "only the last prediction": paired(then=lambda x: x[:, -1].mean()),
+        "only the first text": paired(then=lambda x: x[0].mean()),
         "reshaped instead of transposed": _unshaped,
-        "no minus sign": _paired(then=lambda x: -x.mean()),
-        "no logarithm": (
-            _paired(then=lambda x: (-x).exp().mean()),
-            _paired(then=lambda x: -(-x).exp().mean()),
-        ),
-        "averaged before the logarithm": _paired(then=lambda x: -(-x).exp().mean().log()),
-        "scores used as probabilities": (
-            _by(lambda scores: scores),
-            lambda scores, words: -scores[:, :-1].gather(-1, words[:, 1:, None]).mean(),
-        ),
-        "softmax over the wrong axis": (
-            _by(lambda scores: soft(scores, dim=1)),
-            _by(lambda scores: soft(scores, dim=0)),
-        ),
-        "softmax twice": _by(lambda scores: soft(soft(scores))),
-        "exp overflows": _by(lambda s: naive(s) / naive(s).sum(-1, keepdim=True)),
+        "averaged before the logarithm": paired(loss=lambda x: -x.mean().log()),
     },
 )
 
@@ -263,7 +223,7 @@ CHANCES = Exercise(
             _last(lambda row, temperature: row.argmax()),
             _last(lambda row, temperature: (row == row.max()).to(row.dtype)),
         ),
-        "multiplied by the temperature": _last(lambda row, temperature: soft(row * temperature)),
+        "temperature the wrong way round": _last(lambda row, temperature: soft(row * temperature)),
         "temperature ignored": _last(lambda row, temperature: soft(row)),
         "divided after softmax": _last(lambda row, temperature: soft(row) / temperature),
         "divided by the square root of the temperature": _last(
