@@ -266,11 +266,11 @@ ONE_PARAMETER = """class My(torch.nn.Module):
     def __init__(self, d_in, d_out):
         super().__init__()
         self.W = torch.nn.Parameter(torch.rand(3, d_in, d_out))
-
     def forward(self, inputs):
         q, k, v = inputs @ self.W
         return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
 """
+LOOP = "def my(x): return torch.vmap(lambda w: (x @ w).softmax(0) @ x)(x)"
 
 
 @pytest.mark.parametrize(
@@ -280,6 +280,7 @@ ONE_PARAMETER = """class My(torch.nn.Module):
         ("softmax_with_temperature", "def my(s, t): return torch.softmax(s / t, 0)", ""),
         ("split_heads", "def my(x, h): return split_heads(x, h)", "But split_heads does the work"),
         ("SelfAttention", ONE_PARAMETER, "asks for three parameters"),
+        ("self_attention", LOOP, "asks for no loop"),
     ],
 )
 def test_what_does_the_work_in_place_of_the_reader_is_named_beside_the_tick(exercise, code, beside):

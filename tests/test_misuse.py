@@ -162,7 +162,6 @@ class Mine(nn.Module):
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
         self.W_key = nn.Parameter(torch.rand(d_in, d_out))
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
-
     def forward(self, x):
         q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
         return torch.softmax(q @ k.T / k.shape[1] ** 0.5, dim=-1) @ v
@@ -210,7 +209,7 @@ def mine(scores):
         ("scores", LOOP, "    return", "        return", "Write `return out` after the loop"),
         ("scores", LOOP, "return out", "print(out)", "End with `return out`"),
         ("scores", LOOP, "return out", "out", "nothing is returned"),
-        ("scores", LIST, "):\n    out = []", ", out=[]):", "once, by `def`"),
+        ("scores", LIST, "):\n    out = []", ", out=[]):", "once, when `def` runs"),
         ("scores", LIST.replace("out", "kept"), "    kept = []\n", "", "Write `kept = []` as"),
         ("all_scores", STACK, "torch.stack", "torch.tensor", "torch.tensor does not join"),
         ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "is not called without its ()"),
@@ -269,7 +268,6 @@ class Mine(nn.Module):
     def __init__(self, d_in, d_out, length):
         super().__init__()
         self.three = nn.ModuleList(nn.Linear(d_in, d_out) for _ in "qkv")
-
     def forward(self, x):
         shape, (x, *rest) = x.shape, x
         for more in rest:
@@ -281,11 +279,9 @@ TWO_ROWS = """
 class Mine(nn.Module):
     def __init__(self, d_in, d_out):
         super().__init__()
-        for name in ("W_query", "W_key", "W_value"):
-            self.register_parameter(name, nn.Parameter(torch.rand(d_in, d_out)))
-
+        self.three = nn.ParameterList(torch.rand(d_in, d_out) for _ in "qkv")
     def forward(self, x):
-        return (x @ self.W_value)[:2]
+        return (x @ self.three[2])[:2]
 """
 
 
@@ -302,6 +298,9 @@ class Mine(nn.Module):
         ("scores", "def mine(x, k): return x @ x[k] + x[:, 0] - x[0, 0] + 3e-5", "the numbers"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
         ("scores", "def mine(x, k): return x[len(x)]", "the largest allowed is 5"),
+        ("scores", "def mine(x, k): return x @ x[k - 1] * 2", "Two small changes fix your code"),
+        ("scores", "def mine(x, k): return x.flip(0) @ x[[k]].T", "Dimension 1 of size 1 is left"),
+        ("repair_weights", "def mine(s):\n e = s.exp()\n return 6 * e / e.sum()", "by its OWN sum"),
         ("next_chances", "def mine(s, t): return s[:, -1, :]", "Use fewer indices"),
         ("SelfAttention", TWO_ROWS, "size of dimension 0. It is 2, but should be 7."),
         (

@@ -126,3 +126,38 @@ def fits(pattern, part, holds):
         return pattern == part
     fields = [f for f in pattern._fields if f not in ("ctx", "type_comment")]
     return all(fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
+
+
+# --- parts of a syntax tree ---
+
+
+def nodes(tree, *kinds):
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def functions_in(tree):
+    """Yield all functions, each with the names of its arguments except self."""
+    for function in nodes(tree, ast.FunctionDef):
+        yield function, [arg.arg for arg in function.args.args if arg.arg != "self"]
+
+
+def arguments_in(tree):
+    return list(chain.from_iterable(names for _, names in functions_in(tree)))
+
+
+def blocks(tree):
+    """Yield all lists of statements."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse"):
+            if isinstance(getattr(node, name, None), list):
+                yield getattr(node, name)
+
+
+def loops(tree):
+    """Yield (list of statements, position, loop) for each `for` loop."""
+    for body in blocks(tree):
+        yield from ((body, k, x) for k, x in enumerate(body) if isinstance(x, ast.For))
+
+
+def is_name(node, *names):
+    return isinstance(node, ast.Name) and node.id in names

@@ -27,10 +27,6 @@ def relations(evidence):
 def of_shapes(mine, right):
     """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does."""
     mine, right = mine.double(), right.double()
-    for dim in range(mine.dim()):
-        if mine.shape[dim] == 1 and close(mine.squeeze(dim), right):
-            advice = f"drop that dimension: use an index instead of a slice, or .squeeze({dim})."
-            yield Fact(f"one dimension too many: dimension {dim} has size 1.", advice)
     for dim in range(right.dim()):
         for j in range(right.shape[dim]):
             if right.shape[dim] > 1 and close(mine.squeeze(), right.select(dim, j).squeeze()):
@@ -50,6 +46,9 @@ def size_to_look_for(evidence, k):
     pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in given]
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
         return "arrange these numbers in the right shape, for instance with reshape."
+    if left := [d for d in range(len(mine)) if mine[d] == 1 and mine[:d] + mine[d + 1 :] == right]:
+        drop = f"use an index instead of a slice, leave out keepdim, or add .squeeze({left[0]})."
+        return f"dimension {left[0]} of size 1 is left over: {drop}"
     if len(mine) != len(right):
         step = "loses one, or where one is missing from the start"
         if len(mine) > len(right):

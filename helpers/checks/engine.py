@@ -74,6 +74,8 @@ def _beside(evidence):
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
+    if exercise.name == "self_attention" and re.search(r"\bfor .+ in\b|vmap\(", evidence.code):
+        return "But the exercise asks for no loop: one matrix product can give all the scores."
     if exercise.is_class and "requires_grad=False" in evidence.code:
         return "But what is never trained should be a buffer: use register_buffer."
     if exercise.name == "SelfAttention" and re.search(r"rand\(\s*3\s*,", evidence.code):

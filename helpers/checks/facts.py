@@ -143,11 +143,15 @@ def _weights(evidence, k):
         row = (off == off.max()).nonzero()[0].tolist()
         which = f"row {row[0] if is_table else row} sums" if row else "the weights sum"
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
+        advice = "as the last step, divide all numbers of a row by their sum."
+        if re.search(r"softmax\(|/ *\w+\.sum\(", evidence.code):
+            advice = "look where your code divides by a sum, as softmax does: is each row divided "
+            advice += "by its OWN sum, and what becomes of it afterwards?"
+        if not got[tuple(row)].any():
+            advice = "find out why these are all 0: not filled, all exp 0, or divided by infinity?"
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
-            "as the last step, divide all numbers of a row by the same number: the sum of that row."
-            if got[tuple(row)].any()
-            else "find out why this row is all 0: not filled, all exp 0, or divided by infinity?",
+            advice,
             f"{on} {which} to {number(sums[tuple(row)])}, not 1"
             + (", but every column sums to 1." if columns else "."),
         )

@@ -12,28 +12,40 @@ from itertools import chain, combinations, islice, product
 
 import torch
 
-from .code import data_from_above, fits, own_functions
+from .code import (
+    arguments_in,
+    blocks,
+    data_from_above,
+    fits,
+    functions_in,
+    is_name,
+    loops,
+    nodes,
+    own_functions,
+)
 from .texts import Fact, contents
 
 MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor time
 
 
 def mended(evidence, slips):
-    """Return [Fact] on a small change, by one of these slips, that makes all right; or []."""
+    """Return [Fact] on a small change, by one of these slips, that makes all right, alone or
+    together with a second one; or []."""
     tree = None if evidence.mine[-1].stopped else evidence.tree
-    if tree is None or _all(tree, ast.While):
+    if tree is None or nodes(tree, ast.While):
         return []  # a changed `while` may never end
-    changes = chain.from_iterable(slip(tree, evidence) for slip in slips)
     found = []
 
     def look():
         end = time.thread_time() + SECONDS
-        for what, advice, pairs in islice(changes, MOST):
-            if evidence.right_with(_changed(tree, pairs)):
+        for (what, advice, pairs), more in _tries(tree, evidence, slips):
+            if evidence.right_with(_changed(tree, _inside(pairs, more) + _inside(more, pairs))):
                 old, why = pairs[0][0], "One small change fixes your code."
+                if more:
+                    why = "Two small changes fix your code; this is the first."
                 single = len(pairs) == 1 and advice.startswith("write `")
                 if single and evidence.code.count(ast.unparse(old)) > 1:
-                    line = [x for x in _all(tree, ast.stmt) if old in ast.walk(x)][-1]
+                    line = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
                     what, advice, _ = _for(what, line, _changed(line, pairs))
                 # If the unchanged code is right here, what its cells left behind is the cause.
                 found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
@@ -45,14 +57,29 @@ def mended(evidence, slips):
     return found
 
 
+def _tries(tree, evidence, slips):
+    """Yield (change, the pairs of a second one or []): one change alone, then two at once."""
+    tried = []
+    for change in islice(chain.from_iterable(slip(tree, evidence) for slip in slips), MOST):
+        tried.append(change[2])
+        yield change, []
+    firsts = chain.from_iterable(slip(tree, evidence) for slip in COMMON)
+    firsts = (x for x in firsts if not x[0].startswith(("cat", "stack")))  # rarely what was meant
+    yield from islice(product(firsts, tried), MOST)
+
+
 def _changed(tree, pairs):
+    return ast.fix_missing_locations(_copied(tree, pairs))
+
+
+def _copied(part, pairs):
     """Return a copy with new parts instead of old ones, by giving them to deepcopy as its memo."""
-    changed = copy.deepcopy(tree, {id(old): new for old, new in pairs})
-    return ast.fix_missing_locations(changed)
+    return copy.deepcopy(part, {id(old): new for old, new in pairs})
 
 
-def _all(tree, *kinds):
-    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+def _inside(pairs, more):
+    """Return pairs, with the other changes made in what they put in."""
+    return [(old, _copied(new, more)) for old, new in pairs]
 
 
 def _said(node):
@@ -74,34 +101,6 @@ def _name(text):
     return ast.Name(text, ast.Load())
 
 
-def _functions(tree):
-    """Yield all functions, each with the names of its arguments except self."""
-    for function in _all(tree, ast.FunctionDef):
-        yield function, [arg.arg for arg in function.args.args if arg.arg != "self"]
-
-
-def _arguments(tree):
-    return list(chain.from_iterable(names for _, names in _functions(tree)))
-
-
-def _lists(tree):
-    """Yield all lists of statements."""
-    for node in ast.walk(tree):
-        for name in ("body", "orelse"):
-            if isinstance(getattr(node, name, None), list):
-                yield getattr(node, name)
-
-
-def _loops(tree):
-    """Yield (list of statements, position, loop) for each `for` loop."""
-    for body in _lists(tree):
-        yield from ((body, k, x) for k, x in enumerate(body) if isinstance(x, ast.For))
-
-
-def _is_name(node, *names):
-    return isinstance(node, ast.Name) and node.id in names
-
-
 # --- the catalogue: each yields (what is wrong, what to try, pairs of an old and a new part) ---
 
 
@@ -116,11 +115,11 @@ def _in_the_table(*kinds):
                 continue
             for line in entry["write"]:
                 pattern, new = map(_code, line.split("  ->  "))
-                inside = _all(tree, ast.For) if entry.get("in_loops") else [tree]
+                inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
                 for old in dict.fromkeys(chain.from_iterable(map(ast.walk, inside))):
                     holds = {}
                     if fits(pattern, old, holds):
-                        pairs = [(n, holds.get(n.id, n)) for n in _all(new, ast.Name)]
+                        pairs = [(n, holds.get(n.id, n)) for n in nodes(new, ast.Name)]
                         made = _changed(new, pairs)
                         if hasattr(old, "ctx") and hasattr(made, "ctx"):
                             made.ctx = old.ctx  # where it is written to
@@ -130,15 +129,15 @@ def _in_the_table(*kinds):
 
 
 def _power(tree, evidence):
-    if _all(tree, ast.BitXor):
+    if nodes(tree, ast.BitXor):
         # As text, because ** binds tighter than ^.
         new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
         yield "^ is not a power in Python.", "write ** instead of ^.", [(tree, new)]
 
 
 def _return_in_a_loop(tree, evidence):
-    for body, k, loop in _loops(tree):
-        for inner in _lists(loop):
+    for body, k, loop in loops(tree):
+        for inner in blocks(loop):
             for end in (x for x in inner if isinstance(x, ast.Return)):
                 rest = [x for x in inner if x is not end] or [ast.Pass()]
                 new = [*body[:k], _changed(loop, [(inner, rest)]), end, *body[k + 1 :]]
@@ -147,9 +146,9 @@ def _return_in_a_loop(tree, evidence):
 
 
 def _start_on_the_wrong_side_of_the_loop(tree, evidence):
-    for body, k, loop in _loops(tree):
+    for body, k, loop in loops(tree):
         for start in (x for x in body[:k] if isinstance(x, ast.Assign)):
-            for within in _all(loop, ast.For):
+            for within in nodes(loop, ast.For):
                 inside = _changed(loop, [(within.body, [start, *within.body])])
                 new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
                 at = _said(within).replace(" …", "")
@@ -165,7 +164,7 @@ def _start_on_the_wrong_side_of_the_loop(tree, evidence):
 def _kept_between_calls(tree, evidence):
     space = own_functions(evidence.answer)[0].__globals__
     advice = "write {} as the first line of the function."
-    for function, _ in _functions(tree):
+    for function, _ in functions_in(tree):
         if function.args.defaults and not isinstance(function.args.defaults[-1], ast.Constant):
             new = copy.deepcopy(function)
             name, value = new.args.args.pop().arg, new.args.defaults.pop()
@@ -173,7 +172,7 @@ def _kept_between_calls(tree, evidence):
             new.body.insert(0, start)
             what = f"`{name}` is created once, when `def` runs, and kept from call to call."
             yield what, advice.format(_said(start)), [(function, new)]
-        for name in dict.fromkeys(node.id for node in _all(function, ast.Name)):
+        for name in dict.fromkeys(node.id for node in nodes(function, ast.Name)):
             value = space.get(name)
             zeros = f"torch.zeros({tuple(value.shape)})" if torch.is_tensor(value) else ""
             if zeros or type(value) in (list, dict, set, int, float):
@@ -184,11 +183,11 @@ def _kept_between_calls(tree, evidence):
 
 
 def _no_return(tree, evidence):
-    for function, _ in _functions(tree):
-        if function.name != "__init__" and not _all(function, ast.Return):
+    for function, _ in functions_in(tree):
+        if function.name != "__init__" and not nodes(function, ast.Return):
             last, body = function.body[-1], function.body
-            shown = _all(last, ast.expr)[:4] if isinstance(last, ast.Expr) else []
-            named = [n.id for n in _all(function, ast.Name) if isinstance(n.ctx, ast.Store)]
+            shown = nodes(last, ast.expr)[:4] if isinstance(last, ast.Expr) else []
+            named = [n.id for n in nodes(function, ast.Name) if isinstance(n.ctx, ast.Store)]
             for value in [*shown, *map(_name, dict.fromkeys(reversed(named)))]:
                 new = ast.Return(value)
                 yield "nothing is returned.", f"end with {_said(new)}.", [(body, [*body, new])]
@@ -196,31 +195,31 @@ def _no_return(tree, evidence):
 
 def _not_kept(tree, evidence):
     what, variables = "a result is not kept.", _variables(tree)
-    for old in _all(tree, ast.Expr):
-        for part in _all(old.value, ast.Name, ast.Subscript):
-            if _is_name((_all(part, ast.Name) or [None])[0], *variables):
+    for old in nodes(tree, ast.Expr):
+        for part in nodes(old.value, ast.Name, ast.Subscript):
+            if is_name((nodes(part, ast.Name) or [None])[0], *variables):
                 new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
                 yield what, f"keep the result: write {_said(new)}.", [(old, new)]
-    for _, _, loop in _loops(tree):
-        for name in (n.id for n in _all(loop.target, ast.Name)):
-            for old in (x for x in _all(loop, ast.Assign) if _is_name(x.targets[0], name)):
+    for _, _, loop in loops(tree):
+        for name in (n.id for n in nodes(loop.target, ast.Name)):
+            for old in (x for x in nodes(loop, ast.Assign) if is_name(x.targets[0], name)):
                 advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
                 yield what, advice, [(old.targets[0], _code(f"{name}[:] = 0").targets[0])]
 
 
 def _variables(tree):
-    stored = (n.id for n in _all(tree, ast.Name) if isinstance(n.ctx, ast.Store))
-    return dict.fromkeys([*_arguments(tree), *stored])
+    stored = (n.id for n in nodes(tree, ast.Name) if isinstance(n.ctx, ast.Store))
+    return dict.fromkeys([*arguments_in(tree), *stored])
 
 
 def _without_self(tree, evidence):
-    selves = {n.attr for n in _all(tree, ast.Attribute) if _is_name(n.value, "self")}
-    methods = [f for f in _functions(tree) if evidence.exercise.is_class]
-    starts = [n for f, _ in methods if f.name == "__init__" for n in _all(f, ast.Name)]
+    selves = {n.attr for n in nodes(tree, ast.Attribute) if is_name(n.value, "self")}
+    methods = [f for f in functions_in(tree) if evidence.exercise.is_class]
+    starts = [n for f, _ in methods if f.name == "__init__" for n in nodes(f, ast.Name)]
     own = selves | {n.id for n in starts if isinstance(n.ctx, ast.Store)}
     groups = []
     for method, args in methods:
-        if names := [n for n in _all(method, ast.Name) if n.id in own.difference(args)]:
+        if names := [n for n in nodes(method, ast.Name) if n.id in own.difference(args)]:
             pairs = [(n, ast.Attribute(_name("self"), n.id, n.ctx)) for n in names]
             groups.append((method.name, list(dict.fromkeys(n.id for n in names)), pairs))
     groups += [(a[0], a[1], a[2] + b[2]) for a, b in combinations(groups, 2)]
@@ -248,20 +247,20 @@ def _wrong_name(tree, evidence):
 
 
 def _names_from_above(tree, evidence):
-    for (function, args), name in product(_functions(tree), data_from_above(evidence.answer)):
+    for (function, args), name in product(functions_in(tree), data_from_above(evidence.answer)):
         for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
-            pairs = [(n, _code(value)) for n in _all(function, ast.Name) if n.id == name]
+            pairs = [(n, _code(value)) for n in nodes(function, ast.Name) if n.id == name]
             what = f"`{name}` is a name from a cell above, not one of the arguments."
             yield what, f"write `{value}` instead of `{name}`.", pairs
 
 
 def _written_sizes(tree, evidence):
-    integers = [c for c in _all(tree, ast.Constant) if type(c.value) is int and c.value > 1]
+    integers = [c for c in nodes(tree, ast.Constant) if type(c.value) is int and c.value > 1]
     options = {}
     if evidence.exercise.is_class:
-        made_with = next((args for f, args in _functions(tree) if f.name == "__init__"), [])
+        made_with = next((args for f, args in functions_in(tree) if f.name == "__init__"), [])
         options = {c.value: made_with for c in integers}
-    for name, x in zip(_arguments(tree), evidence.probes[0].args, strict=False):
+    for name, x in zip(arguments_in(tree), evidence.probes[0].args, strict=False):
         sizes = enumerate(x.shape if torch.is_tensor(x) else ())
         for size, said in (*((s, f"{name}.shape[{d}]") for d, s in sizes), (x, name)):
             if type(size) in (int, float) and not evidence.exercise.is_class:
@@ -278,13 +277,13 @@ def _written_sizes(tree, evidence):
 
 
 def _exchanged(tree, evidence):
-    for call in _all(tree, ast.Call):
+    for call in nodes(tree, ast.Call):
         for a, b in zip(call.args, call.args[1:], strict=False):
             yield _for("two arguments are swapped.", call, _changed(call, [(a, b), (b, a)]))
 
 
 def _dimensions(tree, evidence):
-    for old in _all(tree, ast.Call):
+    for old in nodes(tree, ast.Call):
         name = getattr(old.func, "attr", "")
         if name in "softmax log_softmax sum mean max amax norm cumsum argmax stack cat".split():
             args = [x for x in old.args if not ast.unparse(x).lstrip("-").isdigit()]
@@ -305,14 +304,14 @@ def _dimensions(tree, evidence):
 
 
 def _calls(tree, evidence):
-    called = {id(call.func) for call in _all(tree, ast.Call)}
-    for old in _all(tree, ast.Attribute):
-        if _is_name(old.value, "math", "np", "numpy"):
+    called = {id(call.func) for call in nodes(tree, ast.Call)}
+    for old in nodes(tree, ast.Attribute):
+        if is_name(old.value, "math", "np", "numpy"):
             new = ast.Attribute(_name("torch"), old.attr, ast.Load())
             yield _for(f"{ast.unparse(old)} takes one number, not a tensor.", old, new)
         elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
             yield _for("a method is not called without its ().", old, ast.Call(old, [], []))
-    for old in (x for x in _all(tree, ast.Call) if x.args):
+    for old in (x for x in nodes(tree, ast.Call) if x.args):
         name = ast.unparse(old.func)
         if name.startswith("torch."):
             new = ast.Call(_code("torch.as_tensor"), old.args[:1], [])
@@ -320,23 +319,23 @@ def _calls(tree, evidence):
 
 
 def _another_index(tree, evidence):
-    counted = [n.id for loop in _all(tree, ast.For) for n in _all(loop.target, ast.Name)]
-    names = dict.fromkeys([*counted, *_arguments(tree)])
-    for old in _all(tree, ast.Subscript):
-        for index, name in product(_all(old.slice, ast.Name), names):
+    counted = [n.id for loop in nodes(tree, ast.For) for n in nodes(loop.target, ast.Name)]
+    names = dict.fromkeys([*counted, *arguments_in(tree)])
+    for old in nodes(tree, ast.Subscript):
+        for index, name in product(nodes(old.slice, ast.Name), names):
             if name != index.id:
                 new = _changed(old, [(index, _name(name))])
                 yield _for(f"`{index.id}` is the wrong index here.", old, new)
-    for old, name in product(_all(tree, ast.Call), _arguments(tree)):
-        if _is_name(old.func, "range"):
+    for old, name in product(nodes(tree, ast.Call), arguments_in(tree)):
+        if is_name(old.func, "range"):
             yield _for("the loop has the wrong range.", old, _code(f"range(len({name}))"))
 
 
 def _another_name(tree, evidence):
     names = _variables(tree)
-    for old in _all(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
+    for old in nodes(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
         grows = getattr(old, "attr", "") in ("append", "extend", "insert")  # a loop may never end
-        parts = (x for x in ast.iter_child_nodes(old) if _is_name(x, *names) and not grows)
+        parts = (x for x in ast.iter_child_nodes(old) if is_name(x, *names) and not grows)
         for part, name in product(parts, names):
             if name != part.id:
                 what = f"`{part.id}` is the wrong variable here."
@@ -344,7 +343,7 @@ def _another_name(tree, evidence):
 
 
 def _too_much(tree, evidence):
-    for body in _lists(tree):
+    for body in blocks(tree):
         for k, old in enumerate(body):
             if isinstance(old, ast.Expr | ast.Assign | ast.AugAssign | ast.If):
                 new = [*body[:k], *body[k + 1 :]] or [ast.Pass()]
@@ -353,12 +352,12 @@ def _too_much(tree, evidence):
                 new = [*body[:k], *old.body, *body[k + 1 :]]
                 advice = f"remove `if {ast.unparse(old.test)}:`, but not the lines under it."
                 yield f"{_said(old)} should go.", advice, [(body, new)]
-    for old in _all(tree, ast.Call):
+    for old in nodes(tree, ast.Call):
         for part in [*old.keywords, *old.args[1:]]:
             args, keywords = ([x for x in y if x is not part] for y in (old.args, old.keywords))
             yield _for(f"{_said(part)} should go.", old, ast.Call(old.func, args, keywords))
-    conditions = [node for test in _all(tree, ast.If) for node in ast.walk(test.test)]
-    for old in _all(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
+    conditions = [node for test in nodes(tree, ast.If) for node in ast.walk(test.test)]
+    for old in nodes(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
         for new in () if old in conditions else _parts(old):
             rest = _said(_changed(old, [(new, _name("…"))]))
             yield _for(f"{rest} should go.", old, new)
@@ -370,12 +369,13 @@ def _parts(node, depth=2):
     for part in ast.iter_child_nodes(node) if depth and not makes else ():
         if isinstance(part, ast.expr):
             if part is not getattr(node, "func", None) and getattr(part, "attr", "") != "shape":
-                if not _is_name(part, "torch", "F", "math", "np", "nn"):
+                if not is_name(part, "torch", "F", "math", "np", "nn"):
                     yield part
             yield from _parts(part, depth - 1)
 
 
 NOT_KEPT = (_not_kept,)
+COMMON = _dimensions, _in_the_table("first", "counts", "signs"), _return_in_a_loop, _another_index
 SLIPS = (
     _wrong_name,
     _without_self,

@@ -118,6 +118,13 @@ def _blanked(inputs, i):
     return soft(others @ inputs[i]) @ others
 
 
+def _shared_out(inputs, i):
+    weights = soft(inputs @ inputs[i])
+    weights = weights + weights[i] / (len(weights) - 1)
+    weights[i] = 0
+    return weights @ inputs
+
+
 OTHERS_PIPELINE = CONTEXT_PIPELINE.replace({"mask": MASK}, hidden=_itself)
 
 OTHERS = Exercise(
@@ -143,7 +150,11 @@ OTHERS = Exercise(
         },
     },
     mistakes=IN_ONE_CONTEXT
-    | {"word blanked, not hidden": _blanked, "weights on the wrong words": _moved_up},
+    | {
+        "word blanked, not hidden": _blanked,
+        "weights on the wrong words": _moved_up,
+        "shared out equally": _shared_out,
+    },
     # Minus infinity among the scores makes all numbers NaN, infinite or 0.
     without={
         "maximum never below 0": "gives NaN",

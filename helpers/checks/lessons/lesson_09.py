@@ -54,8 +54,9 @@ COUNTING = Exercise(
         "qkv_bias used for out_proj": _counted(
             lambda d, out, h, bias: 3 * (d * out + bias) + out * out + bias
         ),
-        "d_in used for out_proj": _counted(
-            lambda d, out, h, bias: 3 * (d * out + bias) + d * out + out
+        "d_in used for out_proj": (
+            _counted(lambda d, out, h, bias: 3 * (d * out + bias) + d * out + out),
+            _counted(lambda d, out, h, bias: 4 * (d * out + bias)),
         ),
         "qkv_bias ignored": (
             _counted(lambda d, out, h, bias: 3 * d * out + out * out + out),

@@ -6,11 +6,11 @@ import torch
 from torch.nn import functional as F
 
 from ... import attention
+from ..catalogue.losses import ALL, paired, wrong_losses
 from ..catalogue.softmax import naive, soft
 from ..exercise import Exercise, Probe
 from ..modules import CUT_OFF, learning
 from ..probes import exact, matrix, places, rows_apart, wide
-from .lesson_06_losses import ALL, paired, wrong_losses
 
 # --- block ---
 

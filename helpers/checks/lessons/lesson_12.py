@@ -21,9 +21,9 @@ def _by(count, diagonal=0):
     return lambda n: _looks(n, diagonal) / count(torch.arange(n)[:, None], n)
 
 
-def _scores(n, hidden=-torch.inf):
-    """Return equal scores, (n, n), with this number for later words."""
-    return torch.zeros(n, n).masked_fill(_looks(n) == 0, hidden)
+def _scores(n, hidden, diagonal=0):
+    """Return equal scores, (n, n), with this number above the diagonal."""
+    return torch.zeros(n, n).masked_fill(_looks(n, diagonal) == 0, hidden)
 
 
 def _fill_dropped(n):
@@ -46,6 +46,7 @@ UNIFORM = Exercise(
         "diagonal masked too": (
             lambda n: divided(_looks(n, -1)),
             lambda n: torch.cat([_looks(n)[:1], divided(_looks(n, -1))[1:]]),
+            lambda n: _scores(n, -1e9, -1).softmax(-1),
             _by(lambda i, n: i + 1, diagonal=-1),
         ),
         "next word not hidden": lambda n: divided(_looks(n, 1)),

@@ -30,17 +30,6 @@ def _row(new):
     return code
 
 
-def _overwritten(new):
-    """Return an answer that replaces the query's row of the contexts by new()."""
-
-    def code(weights, values, others, query, key):
-        contexts = weights @ values
-        contexts[query] = new(weights, others, query, key)
-        return contexts
-
-    return code
-
-
 def _at(change):
     """Return the right answer at different positions. change: takes query and key, returns both."""
     return lambda w, v, o, query, key: attention.interchange(w, v, o, *change(query, key))
@@ -70,8 +59,8 @@ INTERCHANGE = Exercise(
         "added, not swapped": _row(lambda w, v, o, q, k: w[q, k] * o[k]),
         "removed, not swapped": _row(lambda w, v, o, q, k: -w[q, k] * v[k]),
         "row overwritten": explained(
-            _overwritten(lambda w, o, q, k: w[q, k] * o[k]),
-            _overwritten(lambda w, o, q, k: o[k]),
+            _row(lambda w, v, o, q, k: w[q, k] * o[k] - w[q] @ v),
+            _row(lambda w, v, o, q, k: o[k] - w[q] @ v),
             why="The query no longer gets anything from the other words.",
             advice="Change only what comes from `key`: which line loses the rest of the row?",
             source="contexts[query] = ... instead of +=",

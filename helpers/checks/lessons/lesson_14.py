@@ -209,6 +209,10 @@ def _small(maxima):
     return (maxima - maxima.max()).exp()
 
 
+def _large(maxima):
+    return (maxima.max() - maxima).exp()
+
+
 def _running(maxima):
     """Return what a loop multiplies each block by when it comes, and never again."""
     return (maxima - maxima.cummax(0).values).exp()
@@ -232,7 +236,7 @@ MERGE = Exercise(
         "old blocks not rescaled": (_merged(_ones), _merged(_running)),
         "only the sum rescaled": (_merged(_small, _ones), _merged(_small, _running)),
         "only the blend rescaled": (_merged(_ones, _small), _merged(_running, _small)),
-        "rescaled the wrong way round": _merged(lambda maxima: (maxima.max() - maxima).exp()),
+        "rescaled the wrong way round": (_merged(_large), _merged(_ones, _large)),
         "blocks with a smaller maximum not rescaled": _merged(
             lambda maxima: (maxima.cummax(0).values - maxima.max()).exp()
         ),
