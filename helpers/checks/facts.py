@@ -11,13 +11,11 @@ from .experiments import one_part, whole_argument
 from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .message import number
 from .results import factor, same_fact
-from .slips import SLIPS, mended
+from .slips import COMMON, SLIPS, mended
 from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
-NOT_FINITE = (
-    "look for exp of more than 88, log of 0 or less, division by 0, or inf or NaN in your code."
-)
+NOT_FINITE = "look for exp of more than 88, log of 0 or less, division by 0, or inf in your code."
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 
@@ -27,7 +25,7 @@ def fact_of(evidence):
     k = evidence.wrong[0]
     looks = _calls, _numbers, _weights, _arguments, _rows
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
-    if found := mended(evidence, SLIPS):
+    if found := mended(evidence, SLIPS, COMMON):
         return found[0]
     return next(chain(_partly(evidence), seen_so, _last(evidence, k)))
 
@@ -144,7 +142,7 @@ def _weights(evidence, k):
         which = f"row {row[0] if is_table else row} sums" if row else "the weights sum"
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         advice = "as the last step, divide all numbers of a row by their sum."
-        if re.search(r"softmax\(|/ *\w+\.sum\(", evidence.code):
+        if re.search(r"\bsoftmax\(|/ *\w+\.sum\(", evidence.code):
             advice = "look where your code divides by a sum, as softmax does: is each row divided "
             advice += "by its OWN sum, and what becomes of it afterwards?"
         if not got[tuple(row)].any():

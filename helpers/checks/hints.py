@@ -9,7 +9,6 @@ from contextlib import suppress
 
 import torch
 
-from ..errors import InputError
 from .code import all_codes, data_from_above, part_at
 from .texts import contents
 
@@ -29,8 +28,7 @@ def after_error(error, evidence):
     if "shapes cannot be multiplied" in text and (names := data_from_above(evidence.answer)):
         missing = "is self. missing? " if evidence.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
-    failed = RuntimeError, ValueError, InputError
-    if type(error) in failed and (found := _shapes(error, evidence)):
+    if isinstance(error, RuntimeError | ValueError) and (found := _shapes(error, evidence)):
         above = [n for n in data_from_above(evidence.answer) if re.search(rf"\b{n}\b", found)]
         found += f"; `{above[0]}` is from a cell above" if above else ""
         return f"check the shapes in that line: {found}."

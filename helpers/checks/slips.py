@@ -28,9 +28,9 @@ from .texts import Fact, contents
 MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor time
 
 
-def mended(evidence, slips):
-    """Return [Fact] on a small change, by one of these slips, that makes all right, alone or
-    together with a second one; or []."""
+def mended(evidence, slips, firsts=()):
+    """Return [Fact] on a small change, by one of these slips, that makes all right; or by one of
+    firsts, together with a second change; or []."""
     tree = None if evidence.mine[-1].stopped else evidence.tree
     if tree is None or nodes(tree, ast.While):
         return []  # a changed `while` may never end
@@ -38,7 +38,7 @@ def mended(evidence, slips):
 
     def look():
         end = time.thread_time() + SECONDS
-        for (what, advice, pairs), more in _tries(tree, evidence, slips):
+        for (what, advice, pairs), more in _tries(tree, evidence, slips, firsts):
             if evidence.right_with(_changed(tree, _inside(pairs, more) + _inside(more, pairs))):
                 old, why = pairs[0][0], "One small change fixes your code."
                 if more:
@@ -57,15 +57,15 @@ def mended(evidence, slips):
     return found
 
 
-def _tries(tree, evidence, slips):
+def _tries(tree, evidence, slips, firsts):
     """Yield (change, the pairs of a second one or []): one change alone, then two at once."""
     tried = []
     for change in islice(chain.from_iterable(slip(tree, evidence) for slip in slips), MOST):
         tried.append(change[2])
         yield change, []
-    firsts = chain.from_iterable(slip(tree, evidence) for slip in COMMON)
-    firsts = (x for x in firsts if not x[0].startswith(("cat", "stack")))  # rarely what was meant
-    yield from islice(product(firsts, tried), MOST)
+    begun = chain.from_iterable(slip(tree, evidence) for slip in firsts)
+    begun = (x for x in begun if not x[0].startswith(("cat", "stack")))  # rarely what was meant
+    yield from islice(product(begun, tried), MOST)
 
 
 def _changed(tree, pairs):

@@ -57,6 +57,7 @@ COUNTING = Exercise(
         "d_in used for out_proj": (
             _counted(lambda d, out, h, bias: 3 * (d * out + bias) + d * out + out),
             _counted(lambda d, out, h, bias: 4 * (d * out + bias)),
+            _counted(lambda d, out, h, bias: 4 * d * out + d + d * 3 * bool(bias)),
         ),
         "qkv_bias ignored": (
             _counted(lambda d, out, h, bias: 3 * d * out + out * out + out),

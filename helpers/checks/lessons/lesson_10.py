@@ -67,6 +67,10 @@ def _lost(x, norm, part):
     return part(norm(x))
 
 
+def _normed_after(x, norm, part):
+    return norm(x + part(x))
+
+
 def _of_parts(order):
     """Return the right block with different parts. order: takes the four, returns four."""
     return lambda x, *parts: attention.block(x, *order(*parts))
@@ -82,7 +86,7 @@ BLOCK = Exercise(
         "words lost at attention": _halves((_lost, _kept)),
         "words lost at the network": _halves((_kept, _lost)),
         "normed words kept": _wrong(lambda x, norm, part: norm(x) + part(norm(x))),
-        "norm after adding": _wrong(lambda x, norm, part: norm(x + part(x))),
+        "norm after adding": _wrong(_normed_after),
         "norm after a part, not before": (
             *_wrong(lambda x, norm, part: x + norm(part(x))),
             _of_parts(
@@ -98,7 +102,7 @@ BLOCK = Exercise(
             lambda x, norm_1, attend, norm_2, feed, first=first: (
                 x + feed(norm_2(first(x, norm_1, attend)))
             )
-            for first in (_lost, _kept)
+            for first in (_lost, _kept, _normed_after)
         ),
         "one norm for both parts": (
             _of_parts(lambda norm_1, attend, norm_2, feed: (norm_1, attend, norm_1, feed)),

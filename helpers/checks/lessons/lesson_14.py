@@ -63,10 +63,6 @@ def _grown(old, new):
     return (new - old).exp()
 
 
-def _gone(old, new):
-    return 0.0
-
-
 def _from_0(old, new):
     """The old maximum is still 0."""
     return (-new).exp()
@@ -141,6 +137,9 @@ BLOCKS = Exercise(
                 lambda place, n, size: place >= max(n - n % size, min(n, size))
             ),
             "only the first block": _hide_places(lambda place, n, size: place >= size),
+            "only the last block counts": _hide_places(
+                lambda place, n, size: place < (n - 1) // size * size
+            ),
         },
         "normalise": {
             "old blocks not rescaled": _in_blocks(_kept, _kept),
@@ -157,7 +156,6 @@ BLOCKS = Exercise(
                 _each_alone(lambda block, count, n: block.shape[-1] / n),
             ),
             "divided after every block": _in_blocks(divided_at_once=True),
-            "only the last block counts": _in_blocks(_gone, _gone, top=lambda old, new: new),
             "maximum never updated": _in_blocks(
                 _from_0, _from_0, top=lambda old, new: new.clamp(min=0)
             ),

@@ -145,10 +145,6 @@ def _past_only(query, keys, values):
     return query, keys, 0 * values
 
 
-def _again(rows):
-    return torch.cat([rows, rows[-1:]])
-
-
 IN_CACHE = Stage(
     _taking(),
     {
@@ -156,7 +152,9 @@ IN_CACHE = Stage(
         "only the new word": _taking(lambda q, k, v: (q, k[-1:], v[-1:])),
         "last word of the cache replaced": _taking(lambda q, k, v: (q, _cut(k, -2), _cut(v, -2))),
         "oldest word dropped": _taking(lambda q, k, v: (q, _cut(k, 0), _cut(v, 0))),
-        "new word added twice": _taking(lambda q, k, v: (q, _again(k), _again(v))),
+        "new word added twice": _taking(
+            lambda q, k, v: (q, torch.cat([k, k[-1:]]), torch.cat([v, v[-1:]]))
+        ),
         "keys and values in different orders": (
             _taking(lambda q, k, v: (q, k, v.roll(1, 0))),
             _taking(lambda q, k, v: (q, k.roll(1, 0), v)),
