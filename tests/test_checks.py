@@ -231,6 +231,13 @@ def said_to(exercise, *codes):
     return [check(exercise, Answer(exercise, None, "", (), before, c).run()).said for c in codes]
 
 
+def test_what_a_function_from_another_cell_changes_is_put_back():
+    above = "import torch\nlog = []\ndef helper(x):\n    log.append(1)\n    return x.softmax(0)"
+    code = "def my(x, i):\n    return helper(x @ x[i]) @ x + 1"
+    answer = Answer("context_vector", False, "", (), above, code).run()
+    assert not check("context_vector", answer) and answer.__globals__["log"] == []
+
+
 def test_when_a_mistake_comes_again_the_advice_is_the_line_to_write():
     first = "def my(scores):\n    return torch.softmax(scores, dim=0)"
     other = "def my(scores):\n    w = torch.softmax(scores, dim=0)\n    return w"

@@ -30,22 +30,29 @@ def unwrapped(function):
         return function
 
 
+def known_functions(answer):
+    """Return own_functions(), and the functions from other cells that they name."""
+    found = own_functions(answer)
+    for function in found:  # the list grows on the way
+        named = filter(inspect.isfunction, variables_of(function))
+        found += [f for f in named if f not in found and not _is_in_a_file(f)]
+    return found
+
+
+def _is_in_a_file(function):
+    return os.path.exists(function.__code__.co_filename)
+
+
 def code_of(answer):
-    """Return the source of an answer, and of the functions from other cells that it names; "" if
-    some cannot be read. See Evidence.code. Code in files is left out: it is not the student's."""
-    todo, read, texts = own_functions(answer), set(), []
-    while todo:
-        function = todo.pop()
-        code = function.__code__
-        if code in read or os.path.exists(code.co_filename):
-            continue
-        read.add(code)
-        try:
-            texts.append(ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(code)))))
-        except (OSError, SyntaxError, ValueError):
-            return ""  # a part of it would prove nothing
-        todo += filter(inspect.isfunction, variables_of(function))
-    return "\n".join(texts)
+    """Return the source of known_functions(); "" if some cannot be read. See Evidence.code. Code in
+    files is left out: it is not the student's."""
+    found = [f for f in known_functions(answer) if not _is_in_a_file(f)]
+    codes = dict.fromkeys(f.__code__ for f in found)
+    try:
+        parts = [ast.parse(textwrap.dedent(inspect.getsource(code))) for code in codes]
+    except (OSError, SyntaxError, ValueError):
+        return ""  # a part of it would prove nothing
+    return "\n".join(map(ast.unparse, parts))
 
 
 def codes_of(function):
@@ -67,8 +74,8 @@ def all_codes(answer):
 
 
 def named_by(answer):
-    """Return, for each function of an answer, its global variables (a dict) and the names in it."""
-    return [(function.__globals__, names_in(function)) for function in own_functions(answer)]
+    """Return, for each of known_functions(), its global variables (a dict) and the names in it."""
+    return [(function.__globals__, names_in(function)) for function in known_functions(answer)]
 
 
 def variables_of(function):

@@ -11,7 +11,7 @@ from functools import cached_property
 import torch
 
 from .code import code_of, own_functions
-from .counterfactual import EmptyIsZero
+from .counterfactual import EmptyIsZero, NoEndlessLists
 from .exercise import returned
 from .results import (
     Result,
@@ -125,18 +125,19 @@ class Evidence:
 
     def right_with(self, tree):
         """Is everything right, on further probes too, with this tree instead of evidence.tree?"""
-        made = []
+        made, world = [], NoEndlessLists if "tensor(" in self.code else None
 
         def answer(*args):
             if not made:
                 space = dict(own_functions(self.answer)[0].__globals__)
                 space["_bases"] = getattr(self.answer, "__bases__", ())
-                exec(compile(tree, "<changed>", "exec"), space)
+                exec(compile(ast.fix_missing_locations(tree), "<changed>", "exec"), space)
                 made.append(space[self.answer.__name__])
             return made[0](*args)
 
         if not all(
-            self.is_right(k, attempt(answer, self.probes[k], self.call)) for k in self.wrong_first
+            self.is_right(k, attempt(answer, self.probes[k], self.call, world))
+            for k in self.wrong_first
         ):
             return False
         # Also test on probes that did not select this code: the rest, then backwards and again.

@@ -68,18 +68,14 @@ def _tries(tree, evidence, slips, firsts):
     yield from islice(product(begun, tried), MOST)
 
 
-def _changed(tree, pairs):
-    return ast.fix_missing_locations(_copied(tree, pairs))
-
-
-def _copied(part, pairs):
+def _changed(part, pairs):
     """Return a copy with new parts instead of old ones, by giving them to deepcopy as its memo."""
     return copy.deepcopy(part, {id(old): new for old, new in pairs})
 
 
 def _inside(pairs, more):
     """Return pairs, with the other changes made in what they put in."""
-    return [(old, _copied(new, more)) for old, new in pairs]
+    return [(old, _changed(new, more)) for old, new in pairs]
 
 
 def _said(node):
@@ -332,12 +328,14 @@ def _another_index(tree, evidence):
 
 
 def _another_name(tree, evidence):
-    names = _variables(tree)
+    names, grow = _variables(tree), ("append", "extend", "insert")
+    growing = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in grow}
+    over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
     for old in nodes(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
-        grows = getattr(old, "attr", "") in ("append", "extend", "insert")  # a loop may never end
-        parts = (x for x in ast.iter_child_nodes(old) if is_name(x, *names) and not grows)
+        parts = [x for x in ast.iter_child_nodes(old) if is_name(x, *names)]
         for part, name in product(parts, names):
-            if name != part.id:
+            endless = getattr(old, "attr", "") in grow or (old in over and name in growing)
+            if name != part.id and not endless:
                 what = f"`{part.id}` is the wrong variable here."
                 yield _for(what, old, _changed(old, [(part, _name(name))]))
 

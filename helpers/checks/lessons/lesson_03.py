@@ -132,10 +132,7 @@ OTHERS = Exercise(
     "context",
     attention.context_of_others,
     lambda: of_query(
-        Probe(
-            "a sentence with scores near -4000000 (n = 4, i = 2)",
-            (numbers("far", torch.float64), 2),
-        ),
+        Probe("a sentence with scores near -4000000 (n = 4, i = 2)", (numbers("far").double(), 2)),
         least=2,
     ),
     OTHERS_PIPELINE,
