@@ -35,19 +35,15 @@ def known_functions(answer):
     found = own_functions(answer)
     for function in found:  # the list grows on the way
         named = filter(inspect.isfunction, variables_of(function))
-        found += [f for f in named if f not in found and not _is_in_a_file(f)]
+        found += [f for f in named if f not in found and not os.path.exists(f.__code__.co_filename)]
     return found
-
-
-def _is_in_a_file(function):
-    return os.path.exists(function.__code__.co_filename)
 
 
 def code_of(answer):
     """Return the source of known_functions(); "" if some cannot be read. See Evidence.code. Code in
     files is left out: it is not the student's."""
-    found = [f for f in known_functions(answer) if not _is_in_a_file(f)]
-    codes = dict.fromkeys(f.__code__ for f in found)
+    codes = dict.fromkeys(f.__code__ for f in known_functions(answer))
+    codes = [code for code in codes if not os.path.exists(code.co_filename)]
     try:
         parts = [ast.parse(textwrap.dedent(inspect.getsource(code))) for code in codes]
     except (OSError, SyntaxError, ValueError):

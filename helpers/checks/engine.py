@@ -4,13 +4,14 @@ diagnose.py names a mistake only when it gives exactly the student's numbers, or
 counterfactual shows it; else facts.py says what can be seen without knowing the cause.
 """
 
+import ast
 import re
 import time
 
 from .. import guard
 from ..session import untouched
 from . import message
-from .code import named_by
+from .code import named_by, nodes
 from .diagnose import established, is_fixed
 from .evidence import Evidence
 from .exercises import CHECKED
@@ -74,7 +75,8 @@ def _beside(evidence):
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
-    if exercise.name == "self_attention" and re.search(r"\bfor .+ in\b|vmap\(", evidence.code):
+    tree = evidence.tree if exercise.name == "self_attention" else None
+    if tree and ("vmap(" in evidence.code or nodes(tree, ast.For, ast.comprehension)):
         return "But the exercise asks for no loop: one matrix product can give all the scores."
     if exercise.is_class and "requires_grad=False" in evidence.code:
         return "But what is never trained should be a buffer: use register_buffer."
