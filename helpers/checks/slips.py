@@ -25,7 +25,7 @@ from .code import (
 )
 from .texts import Fact, contents
 
-MOST, SECONDS = 600, 1.0  # limits on the changes tried, and on their processor time
+MOST, PAIRS, SECONDS = 600, 300, 1.0  # limits on the changes tried, and on their processor time
 
 
 def mended(evidence, slips, firsts=()):
@@ -65,7 +65,7 @@ def _tries(tree, evidence, slips, firsts):
         yield change, []
     begun = chain.from_iterable(slip(tree, evidence) for slip in firsts)
     begun = (x for x in begun if not x[0].startswith(("cat", "stack")))  # rarely what was meant
-    yield from islice(product(begun, tried), MOST)
+    yield from islice(product(begun, tried), PAIRS)
 
 
 def _changed(part, pairs):
