@@ -25,7 +25,7 @@ from .code import (
 )
 from .texts import Fact, contents
 
-MOST, PAIRS, SECONDS = 600, 300, 1.0  # limits on the changes tried, and on their processor time
+MOST, PAIRS, SECONDS = 600, 100, 1.0  # limits on the changes tried, and on their processor time
 
 
 def mended(evidence, slips, firsts=()):
