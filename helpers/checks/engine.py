@@ -75,7 +75,7 @@ def _beside(evidence):
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
-    tree = evidence.tree if exercise.name == "self_attention" else None
+    tree = None if exercise.loops else evidence.tree
     if tree and ("vmap(" in evidence.code or nodes(tree, ast.For, ast.comprehension)):
         return "But the exercise asks for no loop: one matrix product can give all the scores."
     if exercise.is_class and "requires_grad=False" in evidence.code:

@@ -181,6 +181,7 @@ class Exercise:
     measures something else.
     first_is_tensor: is the first argument a tensor, so that it can be changed in place?
     avoid: names of functions that the text asks to do without, as a regular expression.
+    loops: does the text allow a loop?
     """
 
     signature: str
@@ -196,6 +197,7 @@ class Exercise:
     first_is_tensor: bool = True
     texts: str = ""
     avoid: str = ""
+    loops: bool = True
 
     def __post_init__(self):
         if self.kind not in KINDS:

@@ -38,11 +38,9 @@ def mended(evidence, slips, firsts=()):
 
     def look():
         end = time.thread_time() + SECONDS
-        for (what, advice, pairs), more in _tries(tree, evidence, slips, firsts):
-            if evidence.right_with(_changed(tree, _inside(pairs, more) + _inside(more, pairs))):
-                old, why = pairs[0][0], "One small change fixes your code."
-                if more:
-                    why = "Two small changes fix your code; this is the first."
+        for (what, advice, pairs), every, why in _tries(tree, evidence, slips, firsts):
+            if evidence.right_with(_changed(tree, every)):
+                old = pairs[0][0]
                 single = len(pairs) == 1 and advice.startswith("write `")
                 if single and evidence.code.count(ast.unparse(old)) > 1:
                     line = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
@@ -58,14 +56,16 @@ def mended(evidence, slips, firsts=()):
 
 
 def _tries(tree, evidence, slips, firsts):
-    """Yield (change, the pairs of a second one or []): one change alone, then two at once."""
+    """Yield (change, every pair to put in, what is said of it): one alone, then two at once."""
     tried = []
     for change in islice(chain.from_iterable(slip(tree, evidence) for slip in slips), MOST):
         tried.append(change[2])
-        yield change, []
+        yield change, change[2], "One small change fixes your code."
     begun = chain.from_iterable(slip(tree, evidence) for slip in firsts)
     begun = (x for x in begun if not x[0].startswith(("cat", "stack")))  # rarely what was meant
-    yield from islice(product(begun, tried), PAIRS)
+    for change, more in islice(product(begun, tried), PAIRS):
+        every = _inside(change[2], more) + _inside(more, change[2])
+        yield change, every, "Two small changes fix your code; this is the first."
 
 
 def _changed(part, pairs):

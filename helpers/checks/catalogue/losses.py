@@ -1,4 +1,4 @@
-"""Wrong losses of the next word, in one text or many."""
+"""Wrong losses: of wanted weights, and of the next word in one text or many."""
 
 from functools import partial
 

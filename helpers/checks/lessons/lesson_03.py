@@ -85,6 +85,7 @@ SELF = Exercise(
         **NOT_FROM_ZEROS,
     },
     names={"softmax over the wrong axis": "weights transposed"},
+    loops=False,
 )
 
 

@@ -1,5 +1,6 @@
 """Lesson 05: the self-attention module."""
 
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -8,6 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from ... import attention
 from ...attention import attention_loss
+from ..catalogue.losses import ALL, paired
 from ..catalogue.whole import ATTENTION, IN_FORMULA
 from ..exercise import Exercise, Probe
 from ..modules import (
@@ -62,9 +64,8 @@ LINEAR = Exercise(
 # --- attention_loss ---
 
 
-def _of_each(weights, wanted):
-    """Return the wanted weight of each row."""
-    return weights[torch.arange(len(weights)), wanted]
+# An answer about the wanted weight of each row.
+_each = partial(paired, ALL, ALL, chances_of=lambda weights: weights)
 
 
 def _wanted():
@@ -102,24 +103,19 @@ LOSS = Exercise(
             -weights[:, wanted].log().mean()
         ),
         "no minus before the logarithm": lambda weights, wanted: -attention_loss(weights, wanted),
-        "added instead of averaged": (
-            lambda weights, wanted: len(wanted) * attention_loss(weights, wanted),
-            lambda weights, wanted: -len(wanted) * attention_loss(weights, wanted),
-        ),
-        "a loss for each row": lambda weights, wanted: -_of_each(weights, wanted).log(),
+        "added instead of averaged": (_each(then=torch.sum), _each(then=torch.sum, loss=torch.log)),
+        "a loss for each row": _each(then=lambda losses: losses),
         "averaged before the logarithm": (
-            lambda weights, wanted: -_of_each(weights, wanted).mean().log(),
-            lambda weights, wanted: _of_each(weights, wanted).mean().log(),
+            _each(loss=lambda x: -x.mean().log()),
+            _each(loss=lambda x: x.mean().log()),
         ),
         "logarithm forgotten": (
-            lambda weights, wanted: _of_each(weights, wanted).mean(),
-            lambda weights, wanted: -_of_each(weights, wanted).mean(),
-            lambda weights, wanted: 1 - _of_each(weights, wanted).mean(),
+            _each(loss=lambda x: x),
+            _each(loss=torch.neg),
+            _each(loss=lambda x: 1 - x),
         ),
-        "wrong logarithm": (
-            lambda weights, wanted: -_of_each(weights, wanted).log2().mean(),
-            lambda weights, wanted: -_of_each(weights, wanted).log10().mean(),
-            lambda weights, wanted: -_of_each(weights, wanted).log1p().mean(),
+        "wrong logarithm": tuple(
+            _each(loss=lambda x, log=log: -log(x)) for log in (torch.log2, torch.log10, torch.log1p)
         ),
         "softmax of weights": cross_entropy,
         "rows and columns swapped": (
@@ -128,7 +124,7 @@ LOSS = Exercise(
         "whole rows picked": lambda weights, wanted: -weights[wanted].log().mean(),
         "all weights used": lambda weights, wanted: -weights.log().mean(),
         "averaged over the whole table": lambda weights, wanted: (
-            -_of_each(weights, wanted).log().sum() / weights.numel()
+            _each(then=torch.sum)(weights, wanted) / weights.numel()
         ),
         "same column for every row": lambda weights, wanted: -weights[:, wanted[0]].log().mean(),
     },
