@@ -254,8 +254,14 @@ def mine(query, key, value, keys, values):
 """
 ALONE = """
 def mine(x, a, b, c, d):
-    x = torch.cat([w + b(a(w)) for w in x.split(1, 1)], 1)
+    x = torch.stack([x[:, t] + b(a(x[:, t : t + 1]))[:, 0] for t in range(x.shape[1])], 1)
     return x + d(c(x))
+"""
+ABOVE_READ = "def mine(x, k): return (x @ x[k] ** 2 + query[1]) * query[2] + query[0]"
+NEARLY = """
+def mine(x, k):
+    more = x[:, 0] - x[0, 0]
+    return x @ x[k] + 3e-5 + more + more**3 + more**5 + more**7
 """
 EXCHANGED = """
 def mine(w, i, one, other):
@@ -291,11 +297,11 @@ class Mine(nn.Module):
         # k is not read; k is read, but changes nothing; no single change makes the code right.
         ("scores", "def mine(x, k): return x[:, 0] ** 3", "it ignores `k`."),
         ("scores", "def mine(x, k): return x[:, 0] ** 3 + 0 * k", "changing `k` has no effect."),
-        ("scores", "def mine(x, k): return (x @ x[k]).sinh() + x[k] @ x[k]", "Work out one of"),
+        ("scores", "def mine(x, k): return (x @ x[k]).sinh().tanh().sinh()", "Work out"),
         ("scores", "def mine(x, k): return inputs[[0, 1]] @ query - x[0, 0]", "wrong shape."),
         ("scores", "def mine(x, k): return x.T @ query[:2]", "shape (2,); `query` is from"),
         ("scores", "def mine(x, k): return (x or k) + x", "Write | instead of or"),
-        ("scores", "def mine(x, k): return x @ x[k] + x[:, 0] - x[0, 0] + 3e-5", "the numbers"),
+        ("scores", NEARLY, "the numbers"),
         ("scores", "def mine(x, k): return torch.exp([x, k])", "Make it a tensor first"),
         ("scores", "def mine(x, k): return x[len(x)]", "the largest allowed is 5"),
         ("scores", "def mine(x, k): return x @ x[k - 1] * 2", "Two small changes fix your code"),
@@ -314,11 +320,19 @@ class Mine(nn.Module):
         (
             "erase",
             "def mine(w, i, j):\n e = w.clone()\n e[[0, 1, 2], i, j] = 0\n return e.softmax(-1)",
-            "`e` is right: check how you use it",
+            "row [0, 0] should stay as it is in `w`",
         ),
         # h is right only where no score is negative
-        ("all_scores", "def mine(x):\n h = (x @ x.T).abs()\n return h.sinh()", "Work out one of"),
-        ("all_scores", "def mine(x):\n h = (x @ x.T).triu()\n return h + h.T", "only the diagonal"),
+        (
+            "all_scores",
+            "def mine(x):\n h = (x @ x.T).abs()\n return h.sinh().sinh()",
+            "Work out one of",
+        ),
+        (
+            "all_scores",
+            "def mine(x):\n h = (x @ x.T).triu()\n return h + h.T",
+            "only the diagonal",
+        ),
         # the operation that first gives NaN; a new tensor that is filled later is not its cause
         (
             "erase",
@@ -335,7 +349,7 @@ class Mine(nn.Module):
             "Try: Look at `e / e.sum()`: it gives the first NaN, 0 / 0.",
         ),
         # some bias + weight is 0 on this probe only, so "yours does not change" would mislead
-        ("linear", "def mine(x, w, b): return 2 * x @ (w.T + b)", "Work out one of"),
+        ("linear", "def mine(x, w, b): return 2 * x @ (w.T + b).sinh()", "Work out"),
         ("dropout", "def mine(w, p, t): return w[torch.rand(w.shape) >= p] / (1 - p)", "by a mask"),
         ("block", "def mine(x, a, b, c, d):\n y = b(a(x))\n return x + y + d(c(y))", "wrong."),
         # an experiment for the student: a part that should matter, one that should not, a law
@@ -346,7 +360,7 @@ class Mine(nn.Module):
             "def mine(n, k, h, d, s, b): return 2 * n * k * h * d * s // b",
             "but it is",
         ),
-        ("scores", "def mine(x, k): return x @ x[k] ** 2 + query[1] ** 3", "not `query`: a value"),
+        ("scores", ABOVE_READ, "not `query`: a value"),
         # one sentence reads the one before it, but no word reads a later one
         ("CausalAttention", MERGED_BATCH, "some numbers are right; the first error is in table"),
     ],

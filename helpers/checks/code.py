@@ -1,9 +1,11 @@
 """Read the student's code: its functions, its source, and the names it uses from other cells."""
 
 import ast
+import copy
 import dis
 import inspect
 import linecache
+import operator
 import os
 import textwrap
 from contextlib import suppress
@@ -164,3 +166,26 @@ def loops(tree):
 
 def is_name(node, *names):
     return isinstance(node, ast.Name) and node.id in names
+
+
+def changed(part, pairs):
+    """Return part with new parts instead of old ones. What holds none of them is shared, not
+    copied: hundreds of copies of the whole code would take longer than calling it."""
+    made = {id(old): new for old, new in pairs}
+
+    def put(x):
+        if id(x) in made:
+            return made[id(x)]
+        if isinstance(x, list):
+            parts = [put(y) for y in x]
+            return x if all(map(operator.is_, parts, x)) else parts
+        if not isinstance(x, ast.AST):
+            return x
+        fields = {name: put(y) for name, y in vars(x).items() if isinstance(y, ast.AST | list)}
+        if all(y is getattr(x, name) for name, y in fields.items()):
+            return x
+        x = copy.copy(x)
+        vars(x).update(fields)
+        return x
+
+    return put(part)

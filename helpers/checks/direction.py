@@ -8,20 +8,26 @@ import re
 import torch
 
 from .message import number
-from .results import close
+from .results import close, near
 from .texts import Fact
 
 DIAGONAL = "find what happens only on the diagonal: is it counted twice, or left out?"
 
 
 def relations(evidence):
-    """Yield the Facts on an answer whose numbers have the right shapes."""
+    """Yield the Facts on what is wrong with all numbers, if their shapes are right."""
+    if cases := _cases(evidence):
+        for look in (_diagonal, _always_more, _as_many_as):
+            yield from look(cases, evidence)
+
+
+def _cases(evidence):
+    """Return (the student's numbers, the right ones, probe) for all wrong probes; [] if a shape is
+    wrong."""
     wrong = [(evidence.mine[k], evidence.right[k], evidence.probes[k]) for k in evidence.wrong]
     if any(a.numbers is None or a.numbers.shape != b.numbers.shape for a, b, _ in wrong):
-        return
-    cases = [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
-    for look in (_another_order, _always_more):
-        yield from look(cases, evidence)
+        return []
+    return [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
 
 
 def of_shapes(mine, right):
@@ -74,18 +80,34 @@ def _sizes_like(evidence, given, dim):
             sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
             if all(size == x.shape[d] for size, x in sizes):
                 yield f", like {name}.shape[{d}]"
+        if torch.is_tensor(args[0]) and args[0].dim() > 1:
+            sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
+            if all(size == x.numel() for size, x in sizes):
+                yield f", as many as all the numbers in {name} (for lists, + and += join)"
 
 
-def _another_order(cases, evidence):
+def another_order(evidence):
     """Yield a Fact if the numbers are right, but in the wrong places."""
-    if cases[0][0].numel() > 2 and all(
-        close(mine.flatten().sort().values, right.flatten().sort().values)
-        for mine, right, _ in cases
+    cases = _cases(evidence)
+    if (
+        cases
+        and len(cases[0][0].unique()) > 2
+        and all(
+            close(mine.flatten().sort().values, right.flatten().sort().values)
+            for mine, right, _ in cases
+        )
     ):
         yield Fact(
             "the right numbers, but in the wrong places.",
             "look at what changes the order: an index, a transpose, a view or reshape.",
         )
+
+
+def _diagonal(cases, evidence):
+    """Yield a Fact if the numbers on the diagonal are wrong, and no others."""
+    wrong = [~near(mine, right) for mine, right, _ in cases]
+    if all(x.dim() == 2 and torch.equal(x, torch.eye(*x.shape).bool()) for x in wrong):
+        yield Fact("only the diagonal is wrong.", still_0(evidence, evidence.wrong[0]) or DIAGONAL)
 
 
 def _always_more(cases, evidence):
@@ -102,6 +124,29 @@ def _always_more(cases, evidence):
         )
 
 
+def _as_many_as(cases, evidence):
+    """Yield a Fact if a count is wrong by one of the arguments, as in the first wrong case."""
+    mine, right, probe = cases[0]
+    off = int(mine - right) if right.dim() == 0 and evidence.exercise.kind == "positions" else 0
+    named = zip(evidence.arguments, probe.args, strict=False)
+    for name in [name for name, x in named if off and x == abs(off)]:
+        what = "missing: it should add" if off < 0 else "counted too often: it adds"
+        yield Fact(
+            f"the number is too {'low' if off < 0 else 'high'}.",
+            f"find what is {what} `{name}`.",
+            f"On {probe.label}, it is wrong by {abs(off)}, as many as `{name}`.",
+        )
+
+
+def still_0(evidence, k):
+    """Return advice on a number that is 0 and should not be, if others are not; or ""."""
+    mine, right = evidence.mine[k].numbers, evidence.right[k].numbers
+    places = ((mine == 0) & (right != 0)).nonzero()
+    if evidence.exercise.kind == "positions" or not 0 < len(places) < int((right != 0).sum()):
+        return ""
+    return f"find out why entry {places[0].tolist()} is 0: is it never filled, or multiplied by 0?"
+
+
 def where(evidence, advice):
     """Yield the Fact that tells which rows, columns or texts are right, if some are. Of several
     tables, it is about the first one that is wrong."""
@@ -113,8 +158,6 @@ def where(evidence, advice):
         table.append(int(alike.flatten(1).all(1).logical_not().nonzero()[0]))
         alike = alike[table[-1]]
     of = f" of table {table}" if table else ""  # none where there is a single one
-    if alike.dim() == 2 and torch.equal(~alike, torch.eye(*alike.shape).bool()):
-        yield Fact(f"only the diagonal{of} is wrong.", advice or DIAGONAL)
     for dim in range(alike.dim()):
         rows = alike.movedim(dim, 0).reshape(alike.shape[dim], -1).all(1)
         if 0 < rows.sum() < len(rows):

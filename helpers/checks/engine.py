@@ -16,9 +16,10 @@ from .diagnose import established, is_fixed
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
+from .mending import mended
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, same, was_stopped
-from .slips import NOT_KEPT, SLIPS, mended
+from .slips import NOT_KEPT, SLIPS
 from .unnamed import fingerprint, named
 from .verdict import Verdict, met_before, not_written, refusal, remember, right, show, told_before
 

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import torch
 
-from .code import code_of, own_functions
+from .code import code_of, own_functions, reads
 from .counterfactual import EmptyIsZero, NoEndlessLists
 from .exercise import returned
 from .results import (
@@ -20,6 +20,7 @@ from .results import (
     close,
     divides_zero_by_zero,
     factor,
+    likeness,
     numbers_of,
     same,
 )
@@ -87,12 +88,6 @@ class Evidence:
         """Is probe k the first one again, after others?"""
         return k > 0 and self.probes[k].args is self.probes[0].args
 
-    def as_before(self, k):
-        """Return the label of an earlier probe on which the answer gave the same as on probe k, and
-        was right; None if there is none."""
-        alike = (j for j in range(k) if j not in self.wrong and same(self.mine[j], self.mine[k]))
-        return next((self.probes[j].label for j in alike), None)
-
     @cached_property
     def search(self):
         """The search for wrong stages on these probes."""
@@ -123,8 +118,9 @@ class Evidence:
             ast.fix_missing_locations(tree)
         return tree if tree.body and getattr(tree.body[0], "name", "") == name else None
 
-    def right_with(self, tree):
-        """Is everything right, on further probes too, with this tree instead of evidence.tree?"""
+    def nearness(self, tree):
+        """Return how near the answer comes to a right one with this tree instead of evidence.tree.
+        1: all is right, on further probes too. Less than 0.9: the first wrong probe is wrong."""
         made, world = [], NoEndlessLists if "tensor(" in self.code else None
 
         def answer(*args):
@@ -135,23 +131,25 @@ class Evidence:
                 made.append(space[self.answer.__name__])
             return made[0](*args)
 
-        if not all(
-            self.is_right(k, attempt(answer, self.probes[k], self.call, world))
-            for k in self.wrong_first
-        ):
-            return False
+        def is_right(k):
+            return self.is_right(k, attempt(answer, self.probes[k], self.call, world))
+
+        first, *rest = self.wrong_first
+        result = attempt(answer, self.probes[first], self.call, world)
+        if not self.is_right(first, result):
+            return 0.8 * likeness(result, self.right[first])
         # Also test on probes that did not select this code: the rest, then backwards and again.
         known = self.exercise.probes()
         others = [*known[len(self.probes) :], *(x.backwards() for x in known if not x.may_fail)]
         if self.exercise.kind == "random":
             others = 4 * list(known)  # a seed may have been lucky
         wanted = ((x, self.ours(x)) for x in others)
-        again = attempt(answer, self.probes[0], self.call)
-        return self.is_right(0, again) and all(
+        is_all = all(map(is_right, (*rest, 0))) and all(
             same(attempt(answer, x, self.call), right)
             for x, right in wanted
             if right.outcome.error is None
         )
+        return 1.0 if is_all else 0.9
 
     # --- counterfactuals, and other arguments ---
 
@@ -230,8 +228,10 @@ class Evidence:
     def _ignores(self, k, j):
         """Does argument j make no difference on probe k, where it must make one?"""
         args = self.probes[k].args
-        if j >= len(args) or callable(args[j]):  # one with a default, or a module
+        if j >= len(args):  # one with a default
             return False
+        if callable(args[j]):
+            return not reads(self.answer, self.arguments[j])
         x = args[j]
         if torch.is_tensor(x) and not x.is_floating_point():
             changed = x + 1, x.flip(0)  # positions stay whole numbers

@@ -4,14 +4,17 @@ mistake is established."""
 import re
 from itertools import chain
 
+import torch
+
 from .code import reads
 from .diagnose import partly_established
-from .direction import of_shapes, relations, size_to_look_for, where
+from .direction import another_order, of_shapes, relations, size_to_look_for, still_0, where
 from .experiments import one_part, whole_argument
 from .hints import after_error, fixed_sizes, known_advice, only_arguments
+from .mending import mended
 from .message import number
-from .results import factor, same_fact
-from .slips import COMMON, SLIPS, mended
+from .results import close, near, same_fact
+from .slips import SLIPS
 from .steps import first_nan, right_steps
 from .texts import Fact, contents
 
@@ -23,35 +26,43 @@ KEPT = "look for what is kept from one call to the next, and for names from othe
 def fact_of(evidence):
     """Return the most telling Fact about the first probe that is wrong."""
     k = evidence.wrong[0]
-    looks = _calls, _numbers, _weights, _arguments, _rows
+    looks = _calls, _numbers, _kept, _weights, _arguments, _rows
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
-    if found := mended(evidence, SLIPS, COMMON):
+    # Two changes may be a detour, so what is known for sure comes before them.
+    telling = known_advice(_seen(evidence, k), evidence) or next(relations(evidence), None)
+    if found := mended(evidence, SLIPS, pairs=not telling):
         return found[0]
     return next(chain(_partly(evidence), seen_so, _last(evidence, k)))
+
+
+def _seen(evidence, k):
+    """Return the error on probe k, or what is seen of the numbers, as slips.toml describes it."""
+    error, numbers = evidence.mine[k].outcome.error, evidence.mine[k].numbers
+    if error is not None:
+        return f"{type(error).__name__}: {error}"
+    return _not_finite(numbers) if numbers is not None else ""
 
 
 def _last(evidence, k):
     """Yield the Facts for when nothing else is known: where should the student look?"""
     advice = evidence.exercise.kind != "weights" and fixed_sizes(evidence)
     if not advice:
-        yield from relations(evidence)
+        yield from chain(relations(evidence), another_order(evidence))
         advice = _to_look_at(evidence, k)
         yield from where(evidence, advice)
     is_one = evidence.mine[k].numbers.dim() == 0
     it = "this number" if is_one else "one of these numbers"
     by_hand = f"work out {it} by hand, and check each step against your code."
-    yield Fact(f"the number{' is' if is_one else 's are'} wrong.", advice or by_hand)
+    what = f"the number{' is' if is_one else 's are'} wrong."
+    yield Fact(what, known_advice(what, evidence) or advice or by_hand)
 
 
 def _to_look_at(evidence, k):
     """Return advice on where the numbers of probe k go wrong; "" if nothing shows it."""
     if advice := only_arguments(evidence.answer):
         return advice
-    if advice := one_part(evidence, k):
+    if advice := still_0(evidence, k) or one_part(evidence, k):
         return advice
-    if evidence.only_first:
-        first = evidence.probes[0].label
-        return f"find what your code takes for granted: it is true of {first}, but not here."
     others = [j for j in evidence.wrong[1:3] if evidence.mine[j].numbers is not None]
     right = [right_steps(evidence, j) for j in (k, *others)]
     if names := [name for name in right[0] if all(name in steps for steps in right)][-2:]:
@@ -87,8 +98,6 @@ def _calls(evidence, k):
             if re.search(r"(nn\.Linear|Attention)\(", evidence.code)
             else "look for anything random, or anything kept from an earlier call.",
         )
-    if evidence.probes[k].if_right and (label := evidence.as_before(k)):
-        yield Fact("it returns an earlier result again.", KEPT, f"That was for {label}.")
     error = mine.outcome.error
     if error is not None:
         yield Fact(f"it raised {type(error).__name__}.", after_error(error, evidence))
@@ -117,18 +126,38 @@ def _to_see(facts, right):
 
 
 def _numbers(evidence, k):
-    got = evidence.mine[k].numbers
-    if bad := int((~got.isfinite()).sum()):
-        verb = "is" if bad == 1 else "are"
-        share = f"all {bad}" if 1 < bad == got.numel() else f"{bad} of {got.numel()}"
-        many = f"{share} numbers" if got.dim() else "the result"
-        what = f"{many} {verb} {'NaN' if got.isnan().any() else 'infinite'}."
+    if what := _not_finite(evidence.mine[k].numbers):
         yield Fact(what, known_advice(what, evidence) or first_nan(evidence, k) or NOT_FINITE)
-    if times := factor(evidence.mine, evidence.right):
-        yield Fact(
-            f"your answer is always {times:.4g} times the right one.",
-            "look for a division or a sum that is missing, or that you did once too often.",
-        )
+
+
+def _not_finite(got):
+    """Return such as "2 of 9 numbers are NaN."; "" if all are finite."""
+    bad = int((~got.isfinite()).sum())
+    if not bad:
+        return ""
+    verb = "is" if bad == 1 else "are"
+    share = f"all {bad}" if 1 < bad == got.numel() else f"{bad} of {got.numel()}"
+    many = f"{share} numbers" if got.dim() else "the result"
+    return f"{many} {verb} {'NaN' if got.isnan().any() else 'infinite'}."
+
+
+def _kept(evidence, k):
+    """Yield a Fact if a row differs from the argument, where the right one does not."""
+    right, got, given = evidence.right[k].numbers, evidence.mine[k].numbers, evidence.probes[k].args
+    if right.dim() > 1 and torch.is_tensor(given[0]) and given[0].shape == right.shape:
+        stays, changed = (near(x, given[0]).all(-1) for x in (right, got))
+        if len(rows := (stays & ~changed).nonzero()):
+            row, name = f"row {_place(rows[0])}", evidence.arguments[0]
+            yield Fact(
+                f"you changed a row of `{name}` that should stay as it is.",
+                f"find out which line of your code changes {row}, and why.",
+                f"On {evidence.probes[k].label}, {row} should stay as it is in `{name}`.",
+            )
+
+
+def _place(index):
+    """Return an index such as 2 or [0, 2] as text."""
+    return str(index.tolist() if len(index) > 1 else int(index))
 
 
 def _weights(evidence, k):
@@ -138,13 +167,14 @@ def _weights(evidence, k):
     sums, is_table = got.sum(-1), got.dim() == 2
     off = (sums - 1).abs()
     if off.max() > 1e-3:
-        row = (off == off.max()).nonzero()[0].tolist()
-        which = f"row {row[0] if is_table else row} sums" if row else "the weights sum"
+        row = (off == off.max()).nonzero()[0]
+        which = f"row {_place(row)} sums" if len(row) else "the weights sum"
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         advice = "as the last step, divide all numbers of a row by their sum."
-        if re.search(r"\bsoftmax\(|/ *\w+\.sum\(", evidence.code):
-            advice = "look where your code divides by a sum, as softmax does: is each row divided "
-            advice += "by its OWN sum, and what becomes of it afterwards?"
+        helps = close(got / sums[..., None], evidence.right[k].numbers)
+        if re.search(r"\bsoftmax\(|/ *\w+\.sum\(" + "|/" * (not helps), evidence.code):
+            advice = "look where your code divides (softmax does, too): is each row divided "
+            advice += "by its OWN sum, when that is complete, and what becomes of it afterwards?"
         if not got[tuple(row)].any():
             advice = "find out why these are all 0: not filled, all exp 0, or divided by infinity?"
         yield Fact(
@@ -169,8 +199,9 @@ def _arguments(evidence, k):
         and evidence.looks_ahead(k)
     ):
         yield Fact(
-            "the future is visible.",
-            "find where later words get in: check the mask, and any view or reshape.",
+            what := "the future is visible.",
+            known_advice(what, evidence)
+            or "find where later words get in: check the mask, and any view or reshape.",
             f"On {evidence.probes[k].label}: changing the last word changes the rows before it.",
         )
     if not evidence.exercise.is_class and (name := evidence.ignored()):
@@ -186,7 +217,9 @@ def _arguments(evidence, k):
 def _rows(evidence, k):
     kind, got = evidence.exercise.kind, evidence.mine[k].numbers.double()
     if got.dim() == 2 and (got - got[0]).abs().max() < 1e-5:
-        yield Fact("all rows are equal.", "compute each row from its own word, in a new tensor.")
+        advice = "compute each row from its own word, in a new tensor."
+        what = "all rows are equal."
+        yield Fact(what, known_advice(what, evidence) or advice)
     if kind == "context":
         inputs = evidence.probes[k].args[0].double()
         low, high = inputs.amin(0), inputs.amax(0)

@@ -253,3 +253,20 @@ def is_one_row(mine, right):
         and close(mine, mine[:1].expand_as(mine))
         and any(close(mine[0], row) for row in right)
     )
+
+
+def likeness(mine, right):
+    """Return how alike two Results are, from 0 to 1. Numbers are more than an error, and the right
+    shape is more than another; then count the share of right numbers, and how far off all are."""
+    if mine.outcome.error is not None:
+        return 0.0
+    if mine.observed is not None and right.observed:
+        alike = [same_fact(mine.observed.get(k), x) for k, x in right.observed.items()]
+        return 0.3 + 0.7 * sum(alike) / len(alike)
+    if mine.numbers is None or right.numbers is None:
+        return 0.1
+    if mine.numbers.shape != right.numbers.shape:
+        return 0.2
+    off = (mine.numbers.double() - right.numbers.double()).abs().nan_to_num(torch.inf).mean()
+    share = near(mine.numbers, right.numbers).double().mean()
+    return round(0.3 + 0.6 * float(share) + 0.1 / (1 + float(off)), 4)

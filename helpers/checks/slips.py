@@ -1,20 +1,20 @@
-"""Slips of Python and PyTorch, which happen in every exercise: named only when they are shown.
+"""Slips of Python and PyTorch, which happen in every exercise: small changes of the student's code,
+of which one is told if it makes everything right (see mending.py).
 
-A slip is shown if one small change of the student's own code, from the catalogue below, makes
-everything right; that is an experiment like those of counterfactual.py.
+Each slip yields (what is wrong, what to try, pairs of an old and a new part).
 """
 
 import ast
 import copy
 import re
-import time
-from itertools import chain, combinations, islice, product
+from itertools import chain, combinations, product
 
 import torch
 
 from .code import (
     arguments_in,
     blocks,
+    changed,
     data_from_above,
     fits,
     functions_in,
@@ -23,59 +23,7 @@ from .code import (
     nodes,
     own_functions,
 )
-from .texts import Fact, contents
-
-MOST, PAIRS, SECONDS = 600, 100, 1.0  # limits on the changes tried, and on their processor time
-
-
-def mended(evidence, slips, firsts=()):
-    """Return [Fact] on a small change, by one of these slips, that makes all right; or by one of
-    firsts, together with a second change; or []."""
-    tree = None if evidence.mine[-1].stopped else evidence.tree
-    if tree is None or nodes(tree, ast.While):
-        return []  # a changed `while` may never end
-    found = []
-
-    def look():
-        end = time.thread_time() + SECONDS
-        for (what, advice, pairs), every, why in _tries(tree, evidence, slips, firsts):
-            if evidence.right_with(_changed(tree, every)):
-                old = pairs[0][0]
-                single = len(pairs) == 1 and advice.startswith("write `")
-                if single and evidence.code.count(ast.unparse(old)) > 1:
-                    line = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
-                    what, advice, _ = _for(what, line, _changed(line, pairs))
-                # If the unchanged code is right here, what its cells left behind is the cause.
-                found.extend([] if evidence.right_with(tree) else [Fact(what, advice, why)])
-                return
-            if time.thread_time() > end:
-                return
-
-    evidence.call(look)  # as one call: a thread for each would take longer than the tries
-    return found
-
-
-def _tries(tree, evidence, slips, firsts):
-    """Yield (change, every pair to put in, what is said of it): one alone, then two at once."""
-    tried = []
-    for change in islice(chain.from_iterable(slip(tree, evidence) for slip in slips), MOST):
-        tried.append(change[2])
-        yield change, change[2], "One small change fixes your code."
-    begun = chain.from_iterable(slip(tree, evidence) for slip in firsts)
-    begun = (x for x in begun if not x[0].startswith(("cat", "stack")))  # rarely what was meant
-    for change, more in islice(product(begun, tried), PAIRS):
-        every = _inside(change[2], more) + _inside(more, change[2])
-        yield change, every, "Two small changes fix your code; this is the first."
-
-
-def _changed(part, pairs):
-    """Return a copy with new parts instead of old ones, by giving them to deepcopy as its memo."""
-    return copy.deepcopy(part, {id(old): new for old, new in pairs})
-
-
-def _inside(pairs, more):
-    """Return pairs, with the other changes made in what they put in."""
-    return [(old, _changed(new, more)) for old, new in pairs]
+from .texts import contents
 
 
 def _said(node):
@@ -83,7 +31,7 @@ def _said(node):
     return f"`{first}{' …' if more else ''}`"
 
 
-def _for(what, old, new):
+def instead(what, old, new):
     return what, f"write {_said(new)} instead of {_said(old)}.", [(old, new)]
 
 
@@ -97,29 +45,30 @@ def _name(text):
     return ast.Name(text, ast.Load())
 
 
-# --- the catalogue: each yields (what is wrong, what to try, pairs of an old and a new part) ---
-
-
 def _in_the_table(*kinds):
     """Return a slip from slips.toml, which writes its new pattern wherever its old one fits."""
 
     def slip(tree, evidence):
         # How many are dropped at random is chance, so a count that is off by one does not show.
         shown = [k for k in kinds if (k, evidence.exercise.kind) != ("counts", "random")]
+        conditions = _conditions(tree)
         for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in shown):
             if re.search(entry.get("unless", "(?!)"), evidence.code):
                 continue
+            inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
+            parts = dict.fromkeys(chain.from_iterable(map(ast.walk, inside)))
+            # A condition that never holds may be right by accident.
+            parts = [x for x in parts if "more" not in kinds or x not in conditions]
             for line in entry["write"]:
                 pattern, new = map(_code, line.split("  ->  "))
-                inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
-                for old in dict.fromkeys(chain.from_iterable(map(ast.walk, inside))):
+                for old in parts:
                     holds = {}
                     if fits(pattern, old, holds):
                         pairs = [(n, holds.get(n.id, n)) for n in nodes(new, ast.Name)]
-                        made = _changed(new, pairs)
+                        made = changed(new, pairs)
                         if hasattr(old, "ctx") and hasattr(made, "ctx"):
                             made.ctx = old.ctx  # where it is written to
-                        yield _for(entry["what"], old, made)
+                        yield instead(entry["what"], old, made)
 
     return slip
 
@@ -136,25 +85,43 @@ def _return_in_a_loop(tree, evidence):
         for inner in blocks(loop):
             for end in (x for x in inner if isinstance(x, ast.Return)):
                 rest = [x for x in inner if x is not end] or [ast.Pass()]
-                new = [*body[:k], _changed(loop, [(inner, rest)]), end, *body[k + 1 :]]
+                new = [*body[:k], changed(loop, [(inner, rest)]), end, *body[k + 1 :]]
                 advice = f"write {_said(end)} after the loop, indented like its `for`."
                 yield "`return` inside the loop ends it too early.", advice, [(body, new)]
 
 
 def _start_on_the_wrong_side_of_the_loop(tree, evidence):
     for body, k, loop in loops(tree):
-        for start in (x for x in body[:k] if isinstance(x, ast.Assign)):
+        # What is read after the loop would be that of the last pass only.
+        after = {n.id for x in body[k + 1 :] for n in nodes(x, ast.Name)}
+        starts = (x for x in body[:k] if isinstance(x, ast.Assign))
+        for start in (x for x in starts if not is_name(x.targets[0], *after)):
             for within in nodes(loop, ast.For):
-                inside = _changed(loop, [(within.body, [start, *within.body])])
+                inside = changed(loop, [(within.body, [start, *within.body])])
                 new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
                 at = _said(within).replace(" …", "")
                 advice = f"write {_said(start)} as the first line inside {at}."
                 yield "each pass carries on where the last one left off.", advice, [(body, new)]
         for start in (x for x in loop.body if isinstance(x, ast.Assign)):
             rest = [x for x in loop.body if x is not start] or [ast.Pass()]
-            new = [*body[:k], start, _changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
+            new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
             advice = f"write {_said(start)} before the loop, not in it."
             yield "each pass of the loop starts over.", advice, [(body, new)]
+
+
+def _divided_too_early(tree, evidence):
+    for body, k, loop in loops(tree):
+        for sums in (x for x in loop.body if isinstance(x, ast.AugAssign)):
+            name = ast.unparse(sums.target)
+            rest = [x for x in loop.body if x is not sums]
+            if re.search(rf"/ {name}\b", "\n".join(map(ast.unparse, rest))):
+                new = [*body[:k], loop, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
+                advice = f"divide after the loop: in it, `{name}` is only the sum so far."
+                yield f"`{name}` is not complete when you divide by it.", advice, [(body, new)]
+
+
+# How code changes what a name holds: an assignment to it, or to a part of it, or a method.
+CHANGES = r"^ *{0}(\[.*\])? [-+*/@|&]*= |\b{0}\.(\w+_|append|extend|insert|update|add)\("
 
 
 def _kept_between_calls(tree, evidence):
@@ -169,6 +136,8 @@ def _kept_between_calls(tree, evidence):
             what = f"`{name}` is created once, when `def` runs, and kept from call to call."
             yield what, advice.format(_said(start)), [(function, new)]
         for name in dict.fromkeys(node.id for node in nodes(function, ast.Name)):
+            if not re.search(CHANGES.format(name), evidence.code, re.MULTILINE):
+                continue
             value = space.get(name)
             zeros = f"torch.zeros({tuple(value.shape)})" if torch.is_tensor(value) else ""
             if zeros or type(value) in (list, dict, set, int, float):
@@ -237,7 +206,7 @@ def _wrong_name(tree, evidence):
         yield f"{wanted} is named {method.name}.", advice, [(method, new)]
         for inner in (x for x in method.body if getattr(x, "name", "") == wanted):
             rest = [x for x in method.body if x is not inner]
-            new = [*(_changed(m, [(method.body, rest)]) for m in methods), inner]
+            new = [*(changed(m, [(method.body, rest)]) for m in methods), inner]
             advice = f"indent def {wanted} only as far as def {method.name}."
             yield f"{wanted} is inside {method.name}.", advice, [(methods, new)]
 
@@ -275,7 +244,7 @@ def _written_sizes(tree, evidence):
 def _exchanged(tree, evidence):
     for call in nodes(tree, ast.Call):
         for a, b in zip(call.args, call.args[1:], strict=False):
-            yield _for("two arguments are swapped.", call, _changed(call, [(a, b), (b, a)]))
+            yield instead("two arguments are swapped.", call, changed(call, [(a, b), (b, a)]))
 
 
 def _dimensions(tree, evidence):
@@ -291,12 +260,12 @@ def _dimensions(tree, evidence):
                 new = ast.Call(old.func, args, [*others, ast.keyword("dim", dim)])
                 what = f"{name} needs a {'different ' * bool(dims)}dimension here."
                 fewer = "keepdim=True is too much here." if dim in dims else what
-                yield _for(fewer, old, new)
+                yield instead(fewer, old, new)
                 keep = [*new.keywords, ast.keyword("keepdim", ast.Constant(True))]
                 if dim in dims and not kept:
                     what = "keepdim=True is missing, so the shapes do not line up."
                 if dim in dims or kept:
-                    yield _for(what, old, ast.Call(old.func, args, keep))
+                    yield instead(what, old, ast.Call(old.func, args, keep))
 
 
 def _calls(tree, evidence):
@@ -304,14 +273,14 @@ def _calls(tree, evidence):
     for old in nodes(tree, ast.Attribute):
         if is_name(old.value, "math", "np", "numpy"):
             new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            yield _for(f"{ast.unparse(old)} takes one number, not a tensor.", old, new)
+            yield instead(f"{ast.unparse(old)} takes one number, not a tensor.", old, new)
         elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
-            yield _for("a method is not called without its ().", old, ast.Call(old, [], []))
+            yield instead("a method is not called without its ().", old, ast.Call(old, [], []))
     for old in (x for x in nodes(tree, ast.Call) if x.args):
         name = ast.unparse(old.func)
         if name.startswith("torch."):
             new = ast.Call(_code("torch.as_tensor"), old.args[:1], [])
-            yield _for(f"{name} accepts tensors only.", old, _changed(old, [(old.args[0], new)]))
+            yield instead(f"{name} accepts tensors only.", old, changed(old, [(old.args[0], new)]))
 
 
 def _another_index(tree, evidence):
@@ -320,11 +289,11 @@ def _another_index(tree, evidence):
     for old in nodes(tree, ast.Subscript):
         for index, name in product(nodes(old.slice, ast.Name), names):
             if name != index.id:
-                new = _changed(old, [(index, _name(name))])
-                yield _for(f"`{index.id}` is the wrong index here.", old, new)
+                new = changed(old, [(index, _name(name))])
+                yield instead(f"`{index.id}` is the wrong index here.", old, new)
     for old, name in product(nodes(tree, ast.Call), arguments_in(tree)):
         if is_name(old.func, "range"):
-            yield _for("the loop has the wrong range.", old, _code(f"range(len({name}))"))
+            yield instead("the loop has the wrong range.", old, _code(f"range(len({name}))"))
 
 
 def _another_name(tree, evidence):
@@ -337,7 +306,7 @@ def _another_name(tree, evidence):
             endless = getattr(old, "attr", "") in grow or (old in over and name in growing)
             if name != part.id and not endless:
                 what = f"`{part.id}` is the wrong variable here."
-                yield _for(what, old, _changed(old, [(part, _name(name))]))
+                yield instead(what, old, changed(old, [(part, _name(name))]))
 
 
 def _too_much(tree, evidence):
@@ -353,12 +322,16 @@ def _too_much(tree, evidence):
     for old in nodes(tree, ast.Call):
         for part in [*old.keywords, *old.args[1:]]:
             args, keywords = ([x for x in y if x is not part] for y in (old.args, old.keywords))
-            yield _for(f"{_said(part)} should go.", old, ast.Call(old.func, args, keywords))
-    conditions = [node for test in nodes(tree, ast.If) for node in ast.walk(test.test)]
+            yield instead(f"{_said(part)} should go.", old, ast.Call(old.func, args, keywords))
+    conditions = _conditions(tree)
     for old in nodes(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
         for new in () if old in conditions else _parts(old):
-            rest = _said(_changed(old, [(new, _name("…"))]))
-            yield _for(f"{rest} should go.", old, new)
+            rest = _said(changed(old, [(new, _name("…"))]))
+            yield instead(f"{rest} should go.", old, new)
+
+
+def _conditions(tree):
+    return {node for test in nodes(tree, ast.If) for node in ast.walk(test.test)}
 
 
 def _parts(node, depth=2):
@@ -373,7 +346,6 @@ def _parts(node, depth=2):
 
 
 NOT_KEPT = (_not_kept,)
-COMMON = _dimensions, _in_the_table("first", "counts", "signs"), _return_in_a_loop, _another_index
 SLIPS = (
     _wrong_name,
     _without_self,
@@ -383,6 +355,7 @@ SLIPS = (
     _in_the_table("first"),
     _return_in_a_loop,
     _start_on_the_wrong_side_of_the_loop,
+    _divided_too_early,
     _kept_between_calls,
     _names_from_above,
     _written_sizes,

@@ -24,7 +24,8 @@ def dropping(fn, weights, p, training, calls=1):
     facts["what is dropped"] = _dropped_together(zero)
     if facts["what is dropped"] == "individual weights":
         facts["share dropped"] = round(float(zero.double().mean()), 1)
-    facts["kept weights multiplied by"] = _factor(first[~zero] / before[~zero])
+    factor = "kept weights multiplied by" if training else "multiplied in evaluation by"
+    facts[factor] = _factor(first[~zero] / before[~zero])
     sums, sums_before = first.sum(-1), before.sum(-1)
     facts["each row keeps its sum"] = torch.allclose(sums, sums_before, atol=1e-3)
     if calls == 2:
@@ -161,6 +162,7 @@ DROPOUT = Exercise(
             _drop(_keep, _one, lambda weights, p: weights * (1 - p)),
             _drop(_keep, _inverse, lambda weights, p: weights * (1 - p)),
             _drop(_keep, _one, lambda weights, p: weights / (1 - p)),
+            _drop(_keep, _inverse, lambda weights, p: weights / (1 - p)),
         ),
         "rescaled twice": _drop(_keep, lambda p: _inverse(p) ** 2),
         "p not passed on": lambda weights, p, training: F.dropout(weights, training=training),
