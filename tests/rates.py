@@ -45,7 +45,11 @@ def judged(answer):
 
 
 def fault(answer, verdict):
+    """Return what is wrong with the verdict; "" if nothing is. What it must say, word for word, may
+    stand in the file of the answer: "# == wrong: what; said: words"."""
     told = " and ".join(verdict.mistakes)
+    if answer.what.partition("; said: ")[2] not in " ".join(verdict.message.split()):
+        return "not said"
     if answer.right is None:
         return ""
     if verdict.passed is not answer.right:
@@ -121,6 +125,7 @@ def main(asked):
     return count.keys() & {
         "right, and rejected",
         "wrong, and accepted",
+        "not said",
         "named wrongly",
         "not named",
         "advice that leads nowhere",
