@@ -53,8 +53,8 @@ def size_to_look_for(evidence, k):
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
         return "arrange these numbers in the right shape, for instance with reshape."
     if left := [d for d in range(len(mine)) if mine[d] == 1 and mine[:d] + mine[d + 1 :] == right]:
-        drop = f"use an index instead of a slice, leave out keepdim, or add .squeeze({left[0]})."
-        return f"dimension {left[0]} of size 1 is left over: {drop}"
+        drop = f"such as a slice, keepdim or a reshape; leave it out, or add .squeeze({left[0]})."
+        return f"dimension {left[0]} of size 1 is too much: find what makes it, {drop}"
     if len(mine) != len(right):
         step = "loses one, or where one is missing from the start"
         if len(mine) > len(right):
@@ -141,7 +141,10 @@ def _as_many_as(cases, evidence):
 def still_0(evidence, k):
     """Return advice on a number that is 0 and should not be, if others are not; or ""."""
     mine, right = evidence.mine[k].numbers, evidence.right[k].numbers
-    places = ((mine == 0) & (right != 0)).nonzero()
+    bad, rows = (mine == 0) & (right != 0), mine == 0
+    if mine.dim() > 1:  # in a table, one number may be 0 by chance
+        bad &= rows.all(-1, True) | rows.flatten(0, -2).all(0)
+    places = bad.nonzero()
     if evidence.exercise.kind == "positions" or not 0 < len(places) < int((right != 0).sum()):
         return ""
     return f"find out why entry {places[0].tolist()} is 0: is it never filled, or multiplied by 0?"

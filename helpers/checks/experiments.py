@@ -65,7 +65,11 @@ def _parts(evidence, k):
     tensors = [(j, x) for j, x in enumerate(args) if torch.is_tensor(x) and x.dim()]
     for j, x in tensors:
         shape = [min(n, MOST) for n in x.shape[: max(1, x.dim() - 1)]]
-        yield from ((j, tuple(row)) for row in torch.ones(shape).nonzero().tolist())
+        rows = ((j, tuple(row)) for row in torch.ones(shape).nonzero().tolist())
+        # The word that asks changes everything, and may have to be left out.
+        is_asking = evidence.exercise.kind in ("scores", "context")
+        asks = [x for x in args if is_asking and type(x) is int]
+        yield from ((j, row) for j, row in rows if row[-1] not in asks)
     for j, x in tensors:
         for c in range(min(x.shape[-1], MOST) if x.dim() > 1 else 0):
             yield j, (*[slice(None)] * (x.dim() - 1), c)
@@ -99,10 +103,10 @@ def _places(before, after, part):
 
 def _differs(evidence, k, j, part, place, should):
     """Does this place of the result that should stay, or did, follow this part of argument j for
-    other numbers? Huge ones hide what a part does in the right result, and in the student's a part
-    that matters may cancel out."""
+    other numbers? Huge ones and zeros hide what a part does in the right result, and in the
+    student's a part that matters may cancel out."""
     args = evidence.probes[k].args
-    other = _mixed if should else _small
+    other = _mixed if should else lambda x: _small(_mixed(x))
     probe = replace(evidence.probes[k], args=tuple(other(x) if _is_numbers(x) else x for x in args))
     answer = evidence.answer if should else evidence.exercise.reference
     changed = _set(probe.args[j], part).values()

@@ -2,6 +2,7 @@
 mistake is established."""
 
 import re
+from inspect import signature
 from itertools import chain
 
 import torch
@@ -13,7 +14,7 @@ from .experiments import one_part, whole_argument
 from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .mending import mended
 from .message import number
-from .results import close, near, same_fact
+from .results import close, factor, near, same_fact
 from .slips import SLIPS
 from .steps import first_nan, right_steps
 from .texts import Fact, contents
@@ -54,7 +55,8 @@ def _last(evidence, k):
     it = "this number" if is_one else "one of these numbers"
     by_hand = f"work out {it} by hand, and check each step against your code."
     what = f"the number{' is' if is_one else 's are'} wrong."
-    yield Fact(what, known_advice(what, evidence) or advice or by_hand)
+    known = known_advice(f"{evidence.exercise.name}: {what}", evidence)
+    yield Fact(what, known or advice or by_hand)
 
 
 def _to_look_at(evidence, k):
@@ -64,11 +66,12 @@ def _to_look_at(evidence, k):
     if advice := still_0(evidence, k) or one_part(evidence, k):
         return advice
     others = [j for j in evidence.wrong[1:3] if evidence.mine[j].numbers is not None]
-    right = [right_steps(evidence, j) for j in (k, *others)]
-    if names := [name for name in right[0] if all(name in steps for steps in right)][-2:]:
-        said = " and ".join(f"`{name}`" for name in names)
-        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
-        return f"{said} {are} right: check how you use {them}, and what you combine {them} with."
+    steps = [right_steps(evidence, j) for j in (k, *others)]
+    if names := [name for name, is_right in steps[0].items() if all(s.get(name) for s in steps)]:
+        *most, last = (f"`{name}`" for name in names[-3:])
+        said = f"{', '.join(most)} and {last} are right" if most else f"{last} is right"
+        later = list(steps[0])[list(steps[0]).index(names[-1]) + 1 :]
+        return f"{said}: go on with {f'`{later[0]}`' if later else 'what you do with it next'}."
     return whole_argument(evidence, k)
 
 
@@ -128,6 +131,11 @@ def _to_see(facts, right):
 def _numbers(evidence, k):
     if what := _not_finite(evidence.mine[k].numbers):
         yield Fact(what, known_advice(what, evidence) or first_nan(evidence, k) or NOT_FINITE)
+    if times := factor(evidence.mine, evidence.right):
+        yield Fact(
+            f"your answer is always {times:.4g} times the right one.",
+            "look for a division or a sum that is missing, or that you did once too often.",
+        )
 
 
 def _not_finite(got):
@@ -149,9 +157,9 @@ def _kept(evidence, k):
         if len(rows := (stays & ~changed).nonzero()):
             row, name = f"row {_place(rows[0])}", evidence.arguments[0]
             yield Fact(
-                f"you changed a row of `{name}` that should stay as it is.",
-                f"find out which line of your code changes {row}, and why.",
-                f"On {evidence.probes[k].label}, {row} should stay as it is in `{name}`.",
+                f"{row} should be as it is in `{name}`.",
+                f"find out where your code changes {row}, or leaves it out.",
+                f"On {evidence.probes[k].label}, your {row} differs from that of `{name}`.",
             )
 
 
@@ -196,6 +204,7 @@ def _arguments(evidence, k):
     if (
         evidence.exercise.kind == "values"
         and evidence.mine[k].numbers.dim() > 1
+        and list(signature(evidence.exercise.reference).parameters)[0] != "weights"
         and evidence.looks_ahead(k)
     ):
         yield Fact(

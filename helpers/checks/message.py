@@ -127,7 +127,7 @@ def _evidence(evidence, k):
     said, numbers = difference(label, mine, right)
     if not mine.changed:
         return said, numbers
-    sentence, table = _argument(label, evidence.probes[k], mine.changed)
+    sentence, table = _argument(label, evidence, k, mine.changed)
     if same(mine.unchanged, right):
         return sentence, table
     if table is None:
@@ -175,15 +175,15 @@ def _shown(value):
     return format(value, ".4g") if isinstance(value, float) else str(value)
 
 
-def _argument(label, probe, changed):
+def _argument(label, evidence, k, changed):
     """Return what became of the first argument changed in place, in the form of difference()."""
-    k, after = next(iter(changed.items()))
-    before = probe.args[k]
+    j, after = next(iter(changed.items()))
+    before, name = evidence.probes[k].args[j], f"`{evidence.arguments[j]}`"
     if before.shape != after.shape:
-        return f"On {label}, the input had shape {_shape(before)}, then {_shape(after)}.", None
+        return f"On {label}, {name} had shape {_shape(before)}, then {_shape(after)}.", None
     at, after, before = _beside(after, before)
     rows = ("before", *before), ("after", *after)
-    return "", Table(f"Your change to the input, on {label}{at}:", rows)
+    return "", Table(f"Your change to {name}, on {label}{at}:", rows)
 
 
 def _beside(got, want):

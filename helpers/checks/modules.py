@@ -92,7 +92,7 @@ def keeping(cls, inputs, sizes, matrices):
         "matrices (d_in, d_out) to train": [x for x in parameters if x[1].requires_grad],
         "matrices that are frozen": [x for x in parameters if not x[1].requires_grad],
         "matrices as plain tensors": [*_plain(module), *module.named_buffers()],
-        "matrices in a Python list": _listed(module),
+        "matrices in a list or dict": _listed(module),
     }
     return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
 
@@ -330,7 +330,7 @@ KEEPING = {
     "super().__init__() forgotten": detected(
         lambda evidence: evidence.raises(AttributeError, "before Module.__init__() call")
     ),
-    "Python list of layers": detected(_has("matrices in a Python list")),
+    "layers not registered": detected(_has("matrices in a list or dict")),
     "plain tensors as weights": detected(_has("matrices as plain tensors")),
     "requires_grad=False left in": detected(_has("matrices that are frozen")),
     "new random weights in forward": detected(

@@ -247,6 +247,14 @@ def _exchanged(tree, evidence):
             yield instead("two arguments are swapped.", call, changed(call, [(a, b), (b, a)]))
 
 
+def _no_mean(tree, evidence):
+    right, arguments = evidence.right[0].numbers, arguments_in(tree)
+    if right is not None and right.dim() == 0 and right.is_floating_point() and arguments:
+        for old in nodes(tree, ast.Return):
+            new = ast.Return(ast.BinOp(old.value, ast.Div(), _code(f"len({arguments[0]})")))
+            yield instead("a mean is a sum divided by a count.", old, new)
+
+
 def _dimensions(tree, evidence):
     for old in nodes(tree, ast.Call):
         name = getattr(old.func, "attr", "")
@@ -338,7 +346,7 @@ def _parts(node, depth=2):
     """Yield the expressions in a node, down to depth, except names of functions and modules."""
     makes = re.match(r"torch\.(zeros|ones|full|empty|arange)\b", ast.unparse(node))
     for part in ast.iter_child_nodes(node) if depth and not makes else ():
-        if isinstance(part, ast.expr):
+        if isinstance(part, ast.expr) and part is not getattr(node, "slice", None):
             if part is not getattr(node, "func", None) and getattr(part, "attr", "") != "shape":
                 if not is_name(part, "torch", "F", "math", "np", "nn"):
                     yield part
@@ -365,6 +373,7 @@ SLIPS = (
     _exchanged,
     _another_index,
     _in_the_table("more"),
+    _no_mean,
     _too_much,
     _in_the_table("last"),
     _another_name,

@@ -116,8 +116,8 @@ def _variables(codes, found):
 
 
 def right_steps(evidence, k):
-    """Return the names of local variables that hold numbers which a right answer computes, too,
-    on probe k. Numbers that are only taken from an argument tell nothing."""
+    """Return {local variable: does a right answer compute its numbers, too, on probe k?}, in the
+    order of the code. Numbers that are only taken from an argument tell nothing."""
     ours, mine, probe = _Results(), {}, evidence.probes[k]
     attempt(evidence.exercise.reference, probe, call_ours, lambda: ours)
     codes = {code for code in all_codes(evidence.answer) if code.co_name != "__init__"}
@@ -132,4 +132,4 @@ def right_steps(evidence, k):
     # Numbers that two variables hold are hardly right for both.
     twice = {a for a, x in shown for b, y in shown if a != b and close(x, y)}
     known = [(name, x) for name, x in shown if name not in twice and tells(x)]
-    return [name for name, x in known if any(close(x, y) for y in right)]
+    return {name: any(close(x, y) for y in right) for name, x in known}

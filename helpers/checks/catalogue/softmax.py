@@ -87,7 +87,7 @@ SOFTMAX = Stage(
             naive(s.scores) - naive(s.scores).amax(-1, keepdim=True)
         ),
         "softmax over one number": lambda s: soft(s.scores[..., None], s.exp)[..., 0],
-        "logarithm returned": lambda s: s.scores.log_softmax(-1),
+        "logarithms of the weights": lambda s: s.scores.log_softmax(-1),
         "scores divided by their sum": (
             lambda s: divided(s.scores),
             lambda s: divided(s.scores - s.scores.amin(-1, keepdim=True)),

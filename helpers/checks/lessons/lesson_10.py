@@ -244,7 +244,9 @@ CHANCES = Exercise(
             _last(lambda row, temperature: row / temperature),
             _last(lambda row, temperature: row),
         ),
-        "logarithm returned": _last(lambda row, temperature: (row / temperature).log_softmax(-1)),
+        "logarithms of the weights": _last(
+            lambda row, temperature: (row / temperature).log_softmax(-1)
+        ),
         "not divided by the sum": _last(
             lambda row, temperature: ((row - row.max()) / temperature).exp()
         ),
