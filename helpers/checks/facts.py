@@ -70,8 +70,8 @@ def _to_look_at(evidence, k):
     if names := [name for name, is_right in steps[0].items() if all(s.get(name) for s in steps)]:
         *most, last = (f"`{name}`" for name in names[-3:])
         said = f"{', '.join(most)} and {last} are right" if most else f"{last} is right"
-        later = list(steps[0])[list(steps[0]).index(names[-1]) + 1 :]
-        return f"{said}: go on with {f'`{later[0]}`' if later else 'what you do with it next'}."
+        later = [f"`{name}`" for name in steps[0]][list(steps[0]).index(names[-1]) + 1 :]
+        return f"{said}: go on with {[*later, 'the step after that'][0]}."
     return whole_argument(evidence, k)
 
 
