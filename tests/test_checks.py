@@ -287,7 +287,7 @@ LOOP = "def my(x): return torch.vmap(lambda w: (x @ w).softmax(0) @ x)(x)"
         ("softmax_with_temperature", "def my(s, t): return torch.softmax(s / t, 0)", ""),
         ("split_heads", "def my(x, h): return split_heads(x, h)", "But split_heads does the work"),
         ("SelfAttention", ONE_PARAMETER, "asks for three parameters"),
-        ("self_attention", LOOP, "asks for no loop"),
+        ("self_attention", LOOP, "without a loop"),
     ],
 )
 def test_what_does_the_work_in_place_of_the_reader_is_named_beside_the_tick(exercise, code, beside):

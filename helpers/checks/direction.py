@@ -30,14 +30,20 @@ def _cases(evidence):
     return [(a.numbers.double(), b.numbers.double(), probe) for a, b, probe in wrong]
 
 
-def of_shapes(mine, right):
-    """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does."""
-    mine, right = mine.double(), right.double()
-    for dim in range(right.dim()):
-        for j in range(right.shape[dim]):
-            if right.shape[dim] > 1 and close(mine.squeeze(), right.select(dim, j).squeeze()):
+def of_shapes(evidence, k):
+    """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does so on
+    every wrong probe."""
+    pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in evidence.wrong]
+    pairs = [(mine.double(), right.double()) for mine, right in pairs if mine is not None]
+    sizes = evidence.right[k].numbers.shape
+    for dim, size in enumerate(sizes):
+        for j in range(-1 if size > 1 else size, size):  # -1: the last one
+            if all(
+                j < right.shape[dim] and close(mine.squeeze(), right.select(dim, j).squeeze())
+                for mine, right in pairs
+            ):
                 yield Fact(
-                    f"you returned only one part (index {j} of dimension {dim}).",
+                    f"you returned only one part (index {j % size} of dimension {dim}).",
                     "return all the parts, not only this one. Is `return` inside a loop?",
                 )
 
@@ -67,23 +73,24 @@ def size_to_look_for(evidence, k):
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
     asked = re.search(r"-> \((.+?),?\)$", evidence.exercise.signature)  # a class says no shape
     size = f"{right[dim]} (`{asked[1].split(', ')[dim]}`)" if asked else right[dim]
-    is_now = f"{mine[dim]}{next(_sizes_like(evidence, given, dim), '')}"
+    like = " or ".join(list(_sizes_like(evidence, given, dim))[:3])
+    is_now = f"{mine[dim]}{like and ', '}{like}"
     return f"find what sets the size of dimension {dim}. It is {is_now}, but should be {size}."
 
 
 def _sizes_like(evidence, given, dim):
-    """Yield such as ", like inputs.shape[1]": the sizes of arguments that dimension dim of what
-    is returned has on all probes of these positions."""
+    """Yield such as "like inputs.shape[1]": the sizes of arguments that dimension dim of what is
+    returned has on all probes of these positions."""
     columns = zip(*(evidence.probes[k].args for k in given), strict=True)
     for name, args in zip(evidence.arguments, columns, strict=False):
         for d in range(args[0].dim() if torch.is_tensor(args[0]) else 0):
             sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
             if all(size == x.shape[d] for size, x in sizes):
-                yield f", like {name}.shape[{d}]"
+                yield f"like {name}.shape[{d}]"
         if torch.is_tensor(args[0]) and args[0].dim() > 1:
             sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
             if all(size == x.numel() for size, x in sizes):
-                yield f", as many as all the numbers in {name} (for lists, + and += join)"
+                yield f"as many as all the numbers in {name} (for lists, + and += join)"
 
 
 def another_order(evidence):
@@ -101,6 +108,12 @@ def another_order(evidence):
             "the right numbers, but in the wrong places.",
             "look at what changes the order: an index, a transpose, a view or reshape.",
         )
+
+
+def wrong_sign(evidence):
+    """Yield a Fact if all numbers are negative, and all right ones positive."""
+    if (cases := _cases(evidence)) and all((a < 0).all() and (b > 0).all() for a, b, _ in cases):
+        yield Fact("the sign is wrong.", "find a minus that is missing, or that is too much.")
 
 
 def _diagonal(cases, evidence):
@@ -142,10 +155,12 @@ def still_0(evidence, k):
     """Return advice on a number that is 0 and should not be, if others are not; or ""."""
     mine, right = evidence.mine[k].numbers, evidence.right[k].numbers
     bad, rows = (mine == 0) & (right != 0), mine == 0
-    if mine.dim() > 1:  # in a table, one number may be 0 by chance
+    if mine.dim() == 2 and not mine.diagonal().any():
+        bad &= torch.eye(*mine.shape).bool()
+    elif mine.dim() > 1:  # in a table, one number may be 0 by chance
         bad &= rows.all(-1, True) | rows.flatten(0, -2).all(0)
-    places = bad.nonzero()
-    if evidence.exercise.kind == "positions" or not 0 < len(places) < int((right != 0).sum()):
+    places, is_mask = bad.nonzero(), len(right.unique()) < 3
+    if is_mask or not 0 < len(places) < int((right != 0).sum()):
         return ""
     return f"find out why entry {places[0].tolist()} is 0: is it never filled, or multiplied by 0?"
 
@@ -170,6 +185,9 @@ def where(evidence, advice):
             said = f"{_named(what, good)} right; {_named(what, bad)} wrong."
             why = f"In table {table}, {said}" if table else said[0].upper() + said[1:]
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
+            if what == "row" and len(right.unique()) < 3 and right.dim() == 2:
+                both = (" ".join(f"{x:g}" for x in y[bad[0]].tolist()[:12]) for y in (mine, right))
+                by_hand = "compare your row {}, {}, with the right one, {}.".format(bad[0], *both)
             yield Fact(fact, advice or by_hand, why)
             return
     if some_right:

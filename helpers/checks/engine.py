@@ -78,7 +78,7 @@ def _beside(evidence):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
     tree = None if exercise.loops else evidence.tree
     if tree and ("vmap(" in evidence.code or nodes(tree, ast.For, ast.comprehension)):
-        return "But the exercise asks for no loop: one matrix product can give all the scores."
+        return "But one matrix product can give all the scores, without a loop or vmap."
     if exercise.is_class and "requires_grad=False" in evidence.code:
         return "But what is never trained should be a buffer: use register_buffer."
     if exercise.name == "SelfAttention" and re.search(r"rand\(\s*3\s*,", evidence.code):

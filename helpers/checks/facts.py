@@ -9,7 +9,15 @@ import torch
 
 from .code import reads
 from .diagnose import partly_established
-from .direction import another_order, of_shapes, relations, size_to_look_for, still_0, where
+from .direction import (
+    another_order,
+    of_shapes,
+    relations,
+    size_to_look_for,
+    still_0,
+    where,
+    wrong_sign,
+)
 from .experiments import one_part, whole_argument
 from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .mending import mended
@@ -27,7 +35,7 @@ KEPT = "look for what is kept from one call to the next, and for names from othe
 def fact_of(evidence):
     """Return the most telling Fact about the first probe that is wrong."""
     k = evidence.wrong[0]
-    looks = _calls, _numbers, _kept, _weights, _arguments, _rows
+    looks = _calls, _numbers, _kept, _equal_rows, _weights, _arguments, _blends
     seen_so = chain.from_iterable(look(evidence, k) for look in looks)
     # Two changes may be a detour, so what is known for sure comes before them.
     telling = known_advice(_seen(evidence, k), evidence) or next(relations(evidence), None)
@@ -46,17 +54,16 @@ def _seen(evidence, k):
 
 def _last(evidence, k):
     """Yield the Facts for when nothing else is known: where should the student look?"""
+    is_one = evidence.mine[k].numbers.dim() == 0
+    what = f"the number{' is' if is_one else 's are'} wrong."
     advice = evidence.exercise.kind != "weights" and fixed_sizes(evidence)
     if not advice:
-        yield from chain(relations(evidence), another_order(evidence))
-        advice = _to_look_at(evidence, k)
+        yield from chain(relations(evidence), another_order(evidence), wrong_sign(evidence))
+        advice = known_advice(f"{evidence.exercise.name}: {what}", evidence)
+        advice = advice or _to_look_at(evidence, k)
         yield from where(evidence, advice)
-    is_one = evidence.mine[k].numbers.dim() == 0
     it = "this number" if is_one else "one of these numbers"
-    by_hand = f"work out {it} by hand, and check each step against your code."
-    what = f"the number{' is' if is_one else 's are'} wrong."
-    known = known_advice(f"{evidence.exercise.name}: {what}", evidence)
-    yield Fact(what, known or advice or by_hand)
+    yield Fact(what, advice or f"work out {it} by hand, and check each step against your code.")
 
 
 def _to_look_at(evidence, k):
@@ -66,7 +73,8 @@ def _to_look_at(evidence, k):
     if advice := still_0(evidence, k) or one_part(evidence, k):
         return advice
     others = [j for j in evidence.wrong[1:3] if evidence.mine[j].numbers is not None]
-    steps = [right_steps(evidence, j) for j in (k, *others)]
+    # What a class computes may be right only because its matrices were found by their names.
+    steps = [{} if evidence.exercise.is_class else right_steps(evidence, j) for j in (k, *others)]
     if names := [name for name, is_right in steps[0].items() if all(s.get(name) for s in steps)]:
         *most, last = (f"`{name}`" for name in names[-3:])
         said = f"{', '.join(most)} and {last} are right" if most else f"{last} is right"
@@ -112,7 +120,7 @@ def _calls(evidence, k):
         advice = _to_see(mine.observed, evidence.right[k].observed or {})
         yield Fact("not what the exercise asks for.", advice)
     if mine.numbers.shape != evidence.right[k].numbers.shape:
-        yield from of_shapes(mine.numbers, evidence.right[k].numbers)
+        yield from of_shapes(evidence, k)
         if mine.numbers.dim() == 0:
             advice = "check for a `return` inside a loop, or an unwanted sum or mean."
         else:
@@ -153,6 +161,11 @@ def _kept(evidence, k):
     """Yield a Fact if a row differs from the argument, where the right one does not."""
     right, got, given = evidence.right[k].numbers, evidence.mine[k].numbers, evidence.probes[k].args
     if right.dim() > 1 and torch.is_tensor(given[0]) and given[0].shape == right.shape:
+        if close(got, given[0]):
+            yield Fact(
+                f"you return `{evidence.arguments[0]}` as it is.",
+                "write your change into what you return: x[i, j] with index tensors is a copy.",
+            )
         stays, changed = (near(x, given[0]).all(-1) for x in (right, got))
         if len(rows := (stays & ~changed).nonzero()):
             row, name = f"row {_place(rows[0])}", evidence.arguments[0]
@@ -185,6 +198,8 @@ def _weights(evidence, k):
             advice += "by its OWN sum, when that is complete, and what becomes of it afterwards?"
         if not got[tuple(row)].any():
             advice = "find out why these are all 0: not filled, all exp 0, or divided by infinity?"
+            if is_table and evidence.right[k].numbers[0].count_nonzero() == 1 and not got[0].any():
+                advice = "let word 0 see itself: why is row 0 all 0?"
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             advice,
@@ -194,8 +209,9 @@ def _weights(evidence, k):
     if is_table and not evidence.right[k].numbers.triu(1).any() and got.triu(1).any():
         i, j = got.triu(1).nonzero()[0].tolist()
         yield Fact(
-            "the future is visible.",
-            "set later scores to minus infinity before softmax: their weights are then exactly 0.",
+            what := "the future is visible.",
+            known_advice(what, evidence)
+            or "give later words a weight of 0: hide them with -inf before softmax, if you use it.",
             f"{on} row {i} gives the later word {j} a weight of {number(got[i, j])}.",
         )
 
@@ -223,13 +239,17 @@ def _arguments(evidence, k):
         yield Fact(f"it ignores `{name}`.", f"use `{name}`: the result must depend on it.", why)
 
 
-def _rows(evidence, k):
-    kind, got = evidence.exercise.kind, evidence.mine[k].numbers.double()
-    if got.dim() == 2 and (got - got[0]).abs().max() < 1e-5:
+def _equal_rows(evidence, k):
+    got = evidence.mine[k].numbers.double()
+    if got.dim() == 2 and got.any() and (got - got[0]).abs().max() < 1e-5:
         advice = "compute each row from its own word, in a new tensor."
         what = "all rows are equal."
         yield Fact(what, known_advice(what, evidence) or advice)
-    if kind == "context":
+
+
+def _blends(evidence, k):
+    got = evidence.mine[k].numbers.double()
+    if evidence.exercise.kind == "context":
         inputs = evidence.probes[k].args[0].double()
         low, high = inputs.amin(0), inputs.amax(0)
         for *row, j in ((got < low - 1e-4) | (got > high + 1e-4)).nonzero().tolist():

@@ -308,11 +308,18 @@ def _another_name(tree, evidence):
     names, grow = _variables(tree), ("append", "extend", "insert")
     growing = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in grow}
     over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
+    # In a loop over a list, the whole list is hardly what is meant by one of its parts.
+    parts_of = {
+        (n.id, whole.id)
+        for loop in nodes(tree, ast.For)
+        for n, whole in product(nodes(loop.target, ast.Name), nodes(loop.iter, ast.Name))
+    }
     for old in nodes(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
         parts = [x for x in ast.iter_child_nodes(old) if is_name(x, *names)]
         for part, name in product(parts, names):
             endless = getattr(old, "attr", "") in grow or (old in over and name in growing)
-            if name != part.id and not endless:
+            twice = isinstance(old, ast.Call) and any(is_name(x, name) for x in parts)
+            if name != part.id and (part.id, name) not in parts_of and not endless and not twice:
                 what = f"`{part.id}` is the wrong variable here."
                 yield instead(what, old, changed(old, [(part, _name(name))]))
 

@@ -12,6 +12,7 @@ from ..catalogue.softmax import (
     exp_is,
     naive,
     soft,
+    stable,
     weigh,
 )
 from ..exercise import Exercise
@@ -35,6 +36,7 @@ IN_EXP = {
         _less(lambda scores: scores.mean(-1, keepdim=True)),
         _less(lambda scores: scores.median(-1, keepdim=True).values),
     ),
+    "a maximum so far subtracted": exp_is(lambda x, dim=-1: (x - x.cummax(-1).values).exp()),
     "base 2 instead of e": (exp_is(_base_2), exp_is(lambda scores, dim=-1: 2**scores)),
 }
 IN_SCALE = {
@@ -58,6 +60,9 @@ SOFTMAX_ROW = Exercise(
         "scale": {**IN_SCALE, "divided by the largest score": lambda s: s.scores / s.scores.max()},
         "exp": IN_EXP,
         "normalise": {
+            "a maximum so far subtracted": lambda s: (
+                stable(s.scores) / (s.scores - s.scores.cummax(-1).values).exp().sum()
+            ),
             "not divided by the sum": lambda s: naive(s.scores),
             "divided by the largest exp": lambda s: s.exp(s.scores) / s.exp(s.scores).max(),
         },

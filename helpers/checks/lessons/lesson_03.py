@@ -48,7 +48,7 @@ CONTEXT = Exercise(
         **OF_ONE_WORD,
         "blend": {**OF_ONE_WORD["blend"], "not blended": lambda s: s.inputs[s.i][None]},
     },
-    mistakes=IN_ONE_CONTEXT,
+    mistakes=IN_ONE_CONTEXT | {"the word itself left out": attention.context_of_others},
     names={"scores divided by their sum": "divided by the sum"},
 )
 REPAIR_CONTEXT = CONTEXT.called("repair_context")
