@@ -5,8 +5,8 @@ misuse     is the answer written yet, and can it be called?
 results    calls an answer once (attempt), and compares results
 evidence   what is known of a wrong answer, and further experiments with it
 diagnose   which mistakes give exactly these results (search: two wrong stages at once)
-facts      what can be seen when no mistake is established: mending finds a small change of the
-           student's code that makes it right (slips lists them), hints reads errors, code reads
+facts      what can be seen when no mistake is established: mending finds a small change to the
+           student's code that makes it right (slips has the list), hints reads errors, code reads
            the code, direction compares numbers, steps finds variables that hold right ones
 unnamed    which unexplained answers give the same numbers, and what a teacher calls them
 message    what a verdict says; texts reads what is said about a mistake from mistakes.toml

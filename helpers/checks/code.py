@@ -169,7 +169,7 @@ def is_name(node, *names):
 
 
 def changed(part, pairs):
-    """Return part with new parts instead of old ones. What holds none of them is shared, not
+    """Return part with its old parts replaced by new ones. What holds no old part is shared, not
     copied: hundreds of copies of the whole code would take longer than calling it."""
     made = {id(old): new for old, new in pairs}
 

@@ -15,7 +15,7 @@ DIAGONAL = "find what happens only on the diagonal: is it counted twice, or left
 
 
 def relations(evidence):
-    """Yield the Facts on what is wrong with all numbers, if their shapes are right."""
+    """Yield the Facts on the numbers as a whole, if their shapes are right."""
     if cases := _cases(evidence):
         for look in (_diagonal, _always_more, _as_many_as):
             yield from look(cases, evidence)
@@ -59,8 +59,8 @@ def size_to_look_for(evidence, k):
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
         return "arrange these numbers in the right shape, for instance with reshape."
     if left := [d for d in range(len(mine)) if mine[d] == 1 and mine[:d] + mine[d + 1 :] == right]:
-        drop = f"such as a slice, keepdim or a reshape; leave it out, or add .squeeze({left[0]})."
-        return f"dimension {left[0]} of size 1 is too much: find what makes it, {drop}"
+        made = f"a slice, keepdim or reshape? Remove that, or add .squeeze({left[0]})."
+        return f"dimension {left[0]}, of size 1, should not be there. Find what makes it: {made}"
     if len(mine) != len(right):
         step = "loses one, or where one is missing from the start"
         if len(mine) > len(right):
@@ -79,8 +79,8 @@ def size_to_look_for(evidence, k):
 
 
 def _sizes_like(evidence, given, dim):
-    """Yield such as "like inputs.shape[1]": the sizes of arguments that dimension dim of what is
-    returned has on all probes of these positions."""
+    """Yield text such as "like inputs.shape[1]" for each size of an argument that dimension dim of
+    the result equals on all probes at these positions."""
     columns = zip(*(evidence.probes[k].args for k in given), strict=True)
     for name, args in zip(evidence.arguments, columns, strict=False):
         for d in range(args[0].dim() if torch.is_tensor(args[0]) else 0):
@@ -90,7 +90,7 @@ def _sizes_like(evidence, given, dim):
         if torch.is_tensor(args[0]) and args[0].dim() > 1:
             sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
             if all(size == x.numel() for size, x in sizes):
-                yield f"as many as all the numbers in {name} (for lists, + and += join)"
+                yield f"the count of all numbers in {name} (+ and += join lists)"
 
 
 def another_order(evidence):
@@ -113,7 +113,7 @@ def another_order(evidence):
 def wrong_sign(evidence):
     """Yield a Fact if all numbers are negative, and all right ones positive."""
     if (cases := _cases(evidence)) and all((a < 0).all() and (b > 0).all() for a, b, _ in cases):
-        yield Fact("the sign is wrong.", "find a minus that is missing, or that is too much.")
+        yield Fact("the sign is wrong.", "find a minus that is missing, or one too many.")
 
 
 def _diagonal(cases, evidence):
@@ -138,21 +138,21 @@ def _always_more(cases, evidence):
 
 
 def _as_many_as(cases, evidence):
-    """Yield a Fact if a count is wrong by one of the arguments, as in the first wrong case."""
+    """Yield a Fact if, in the first wrong case, a count is off by the value of an argument."""
     mine, right, probe = cases[0]
     off = int(mine - right) if right.dim() == 0 and evidence.exercise.kind == "positions" else 0
     named = zip(evidence.arguments, probe.args, strict=False)
     for name in [name for name, x in named if off and x == abs(off)]:
-        what = "missing: it should add" if off < 0 else "counted too often: it adds"
+        what = "left out" if off < 0 else "counted too often"
         yield Fact(
             f"the number is too {'low' if off < 0 else 'high'}.",
-            f"find what is {what} `{name}`.",
-            f"On {probe.label}, it is wrong by {abs(off)}, as many as `{name}`.",
+            f"find what you {what}: it comes to `{name}`.",
+            f"On {probe.label}, it is off by {abs(off)}, which is `{name}`.",
         )
 
 
 def still_0(evidence, k):
-    """Return advice on a number that is 0 and should not be, if others are not; or ""."""
+    """Return advice on a number that is wrongly 0, if only some are; or ""."""
     mine, right = evidence.mine[k].numbers, evidence.right[k].numbers
     bad, rows = (mine == 0) & (right != 0), mine == 0
     if mine.dim() == 2 and not mine.diagonal().any():
@@ -162,7 +162,7 @@ def still_0(evidence, k):
     places, is_mask = bad.nonzero(), len(right.unique()) < 3
     if is_mask or not 0 < len(places) < int((right != 0).sum()):
         return ""
-    return f"find out why entry {places[0].tolist()} is 0: is it never filled, or multiplied by 0?"
+    return f"find out why entry {places[0].tolist()} is 0: is it never filled, or set to 0?"
 
 
 def where(evidence, advice):
@@ -185,9 +185,10 @@ def where(evidence, advice):
             said = f"{_named(what, good)} right; {_named(what, bad)} wrong."
             why = f"In table {table}, {said}" if table else said[0].upper() + said[1:]
             by_hand = f"work out {what} {bad[0]}{of} by hand, step by step."
-            if what == "row" and len(right.unique()) < 3 and right.dim() == 2:
-                both = (" ".join(f"{x:g}" for x in y[bad[0]].tolist()[:12]) for y in (mine, right))
-                by_hand = "compare your row {}, {}, with the right one, {}.".format(bad[0], *both)
+            if len(right.unique()) < 3 and right.dim() == 2:  # a mask
+                r = int((~alike).any(1).nonzero()[0])
+                both = (" ".join(f"{x:g}" for x in y[r].tolist()[:12]) for y in (mine, right))
+                by_hand = "compare row {}: yours is {}, the right one is {}.".format(r, *both)
             yield Fact(fact, advice or by_hand, why)
             return
     if some_right:

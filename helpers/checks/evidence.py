@@ -120,7 +120,7 @@ class Evidence:
 
     def nearness(self, tree):
         """Return how near the answer comes to a right one with this tree instead of evidence.tree.
-        1: all is right, on further probes too. Less than 0.9: the first wrong probe is wrong."""
+        1: all is right, on further probes too. Below 0.9: the first wrong probe is still wrong."""
         made, world = [], NoEndlessLists if "tensor(" in self.code else None
 
         def answer(*args):

@@ -66,7 +66,7 @@ def _parts(evidence, k):
     for j, x in tensors:
         shape = [min(n, MOST) for n in x.shape[: max(1, x.dim() - 1)]]
         rows = ((j, tuple(row)) for row in torch.ones(shape).nonzero().tolist())
-        # The word that asks changes everything, and may have to be left out.
+        # The word that asks may have to be left out, and changing it changes everything.
         is_asking = evidence.exercise.kind in ("scores", "context")
         asks = [x for x in args if is_asking and type(x) is int]
         yield from ((j, row) for j, row in rows if row[-1] not in asks)
@@ -103,8 +103,8 @@ def _places(before, after, part):
 
 def _differs(evidence, k, j, part, place, should):
     """Does this place of the result that should stay, or did, follow this part of argument j for
-    other numbers? Huge ones and zeros hide what a part does in the right result, and in the
-    student's a part that matters may cancel out."""
+    other numbers? Huge numbers and zeros hide a part's effect on the right result; in the
+    student's, it may cancel out."""
     args = evidence.probes[k].args
     other = _mixed if should else lambda x: _small(_mixed(x))
     probe = replace(evidence.probes[k], args=tuple(other(x) if _is_numbers(x) else x for x in args))

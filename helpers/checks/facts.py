@@ -45,7 +45,7 @@ def fact_of(evidence):
 
 
 def _seen(evidence, k):
-    """Return the error on probe k, or what is seen of the numbers, as slips.toml describes it."""
+    """Return the error on probe k, or what is seen of its numbers, as slips.toml puts it."""
     error, numbers = evidence.mine[k].outcome.error, evidence.mine[k].numbers
     if error is not None:
         return f"{type(error).__name__}: {error}"
@@ -79,7 +79,7 @@ def _to_look_at(evidence, k):
         *most, last = (f"`{name}`" for name in names[-3:])
         said = f"{', '.join(most)} and {last} are right" if most else f"{last} is right"
         later = [f"`{name}`" for name in steps[0]][list(steps[0]).index(names[-1]) + 1 :]
-        return f"{said}: go on with {[*later, 'the step after that'][0]}."
+        return f"{said}: now check {[*later, 'the next step'][0]}."
     return whole_argument(evidence, k)
 
 
@@ -147,7 +147,7 @@ def _numbers(evidence, k):
 
 
 def _not_finite(got):
-    """Return such as "2 of 9 numbers are NaN."; "" if all are finite."""
+    """Return text such as "2 of 9 numbers are NaN."; "" if all are finite."""
     bad = int((~got.isfinite()).sum())
     if not bad:
         return ""
@@ -163,16 +163,16 @@ def _kept(evidence, k):
     if right.dim() > 1 and torch.is_tensor(given[0]) and given[0].shape == right.shape:
         if close(got, given[0]):
             yield Fact(
-                f"you return `{evidence.arguments[0]}` as it is.",
-                "write your change into what you return: x[i, j] with index tensors is a copy.",
+                f"you return `{evidence.arguments[0]}` unchanged.",
+                "change what you return: x[i, j] with index tensors gives you only a copy of x.",
             )
         stays, changed = (near(x, given[0]).all(-1) for x in (right, got))
         if len(rows := (stays & ~changed).nonzero()):
             row, name = f"row {_place(rows[0])}", evidence.arguments[0]
             yield Fact(
-                f"{row} should be as it is in `{name}`.",
-                f"find out where your code changes {row}, or leaves it out.",
-                f"On {evidence.probes[k].label}, your {row} differs from that of `{name}`.",
+                f"{row} should be the same as in `{name}`.",
+                f"find where your code changes {row} or drops it.",
+                f"On {evidence.probes[k].label}, your {row} differs from {row} of `{name}`.",
             )
 
 
@@ -195,11 +195,11 @@ def _weights(evidence, k):
         helps = close(got / sums[..., None], evidence.right[k].numbers)
         if re.search(r"\bsoftmax\(|/ *\w+\.sum\(" + "|/" * (not helps), evidence.code):
             advice = "look where your code divides (softmax does, too): is each row divided "
-            advice += "by its OWN sum, when that is complete, and what becomes of it afterwards?"
+            advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
         if not got[tuple(row)].any():
             advice = "find out why these are all 0: not filled, all exp 0, or divided by infinity?"
             if is_table and evidence.right[k].numbers[0].count_nonzero() == 1 and not got[0].any():
-                advice = "let word 0 see itself: why is row 0 all 0?"
+                advice = "find out why row 0 is all 0: word 0 must see itself."
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             advice,
@@ -211,7 +211,7 @@ def _weights(evidence, k):
         yield Fact(
             what := "the future is visible.",
             known_advice(what, evidence)
-            or "give later words a weight of 0: hide them with -inf before softmax, if you use it.",
+            or "give later words a weight of 0: with softmax, set their scores to -inf first.",
             f"{on} row {i} gives the later word {j} a weight of {number(got[i, j])}.",
         )
 

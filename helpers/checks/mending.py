@@ -1,5 +1,5 @@
-"""A small change of the student's own code that makes everything right: an experiment, like those
-of counterfactual.py. It is found by trying the changes of slips.py."""
+"""A small change to the student's own code that makes everything right: an experiment, like those
+of counterfactual.py. It is found by trying the changes in slips.py."""
 
 import ast
 import heapq
@@ -14,7 +14,7 @@ MOST, PAIRS, SECONDS = 600, 300, 1.0  # limits on the changes tried, and on thei
 
 
 def mended(evidence, slips, pairs=False):
-    """Return [Fact] on a small change, by one of these slips, that makes all right; or [].
+    """Return [Fact] on a small change, from one of these slips, that makes all right; or [].
 
     pairs: may it take two changes? Then the first is told: one that alone brings the numbers
     nearer to the right ones.
@@ -45,12 +45,12 @@ def mended(evidence, slips, pairs=False):
                 return
 
     evidence.call(look)  # as one call: a thread for each would take longer than the tries
-    # If the unchanged code is right here, what its cells left behind is the cause.
+    # If the unchanged code is right here, the cause is what earlier cells left behind.
     return [] if found and evidence.nearness(tree) == 1 else found
 
 
 def _told(change, tree, evidence, why):
-    """Return the Fact that tells a change; with its whole line, if its part occurs elsewhere."""
+    """Return the Fact that tells a change: the whole line, if the part occurs elsewhere, too."""
     what, advice, pairs = change
     old = pairs[0][0]
     single = len(pairs) == 1 and advice.startswith("write `")
@@ -61,11 +61,11 @@ def _told(change, tree, evidence, why):
 
 
 def _by_rank(best, most):
-    """Return pairs of these, at most so many, those first that stand near the start."""
+    """Return at most this many pairs of these, those nearest the start first."""
     places = combinations(range(len(best)), 2)
     return [(best[i], best[j]) for i, j in heapq.nsmallest(most, places, key=sum)]
 
 
 def _inside(pairs, more):
-    """Return pairs, with the other changes made in what they put in."""
+    """Return these pairs, with the other changes made in their new parts, too."""
     return [(old, changed(new, more)) for old, new in pairs]

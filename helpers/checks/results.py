@@ -256,8 +256,8 @@ def is_one_row(mine, right):
 
 
 def likeness(mine, right):
-    """Return how alike two Results are, from 0 to 1. Numbers are more than an error, and the right
-    shape is more than another; then count the share of right numbers, and how far off all are."""
+    """Return how alike two Results are, from 0 to 1. Numbers score more than an error, the right
+    shape more than another; then the share of right numbers decides, and how far off they are."""
     if mine.outcome.error is not None:
         return 0.0
     if mine.observed is not None and right.observed:

@@ -1,5 +1,5 @@
-"""Slips of Python and PyTorch, which happen in every exercise: small changes of the student's code,
-of which one is told if it makes everything right (see mending.py).
+"""Slips of Python and PyTorch, which happen in every exercise, and small changes that undo them. A
+change is told if it makes everything right (see mending.py).
 
 Each slip yields (what is wrong, what to try, pairs of an old and a new part).
 """
@@ -57,7 +57,7 @@ def _in_the_table(*kinds):
                 continue
             inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
             parts = dict.fromkeys(chain.from_iterable(map(ast.walk, inside)))
-            # A condition that never holds may be right by accident.
+            # With a condition that never holds, the result may be right by accident.
             parts = [x for x in parts if "more" not in kinds or x not in conditions]
             for line in entry["write"]:
                 pattern, new = map(_code, line.split("  ->  "))
@@ -92,7 +92,7 @@ def _return_in_a_loop(tree, evidence):
 
 def _start_on_the_wrong_side_of_the_loop(tree, evidence):
     for body, k, loop in loops(tree):
-        # What is read after the loop would be that of the last pass only.
+        # After the loop, such a name would hold only what the last pass gave it.
         after = {n.id for x in body[k + 1 :] for n in nodes(x, ast.Name)}
         starts = (x for x in body[:k] if isinstance(x, ast.Assign))
         for start in (x for x in starts if not is_name(x.targets[0], *after)):
@@ -116,11 +116,11 @@ def _divided_too_early(tree, evidence):
             rest = [x for x in loop.body if x is not sums]
             if re.search(rf"/ {name}\b", "\n".join(map(ast.unparse, rest))):
                 new = [*body[:k], loop, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
-                advice = f"divide after the loop: in it, `{name}` is only the sum so far."
+                advice = f"divide after the loop: until then, `{name}` is only the sum so far."
                 yield f"`{name}` is not complete when you divide by it.", advice, [(body, new)]
 
 
-# How code changes what a name holds: an assignment to it, or to a part of it, or a method.
+# How code changes what a name holds: by assigning to it or a part of it, or by a method.
 CHANGES = r"^ *{0}(\[.*\])? [-+*/@|&]*= |\b{0}\.(\w+_|append|extend|insert|update|add)\("
 
 
@@ -308,7 +308,7 @@ def _another_name(tree, evidence):
     names, grow = _variables(tree), ("append", "extend", "insert")
     growing = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in grow}
     over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
-    # In a loop over a list, the whole list is hardly what is meant by one of its parts.
+    # In a loop over a list, a name for one part is hardly meant to be the whole list.
     parts_of = {
         (n.id, whole.id)
         for loop in nodes(tree, ast.For)
@@ -339,8 +339,11 @@ def _too_much(tree, evidence):
             args, keywords = ([x for x in y if x is not part] for y in (old.args, old.keywords))
             yield instead(f"{_said(part)} should go.", old, ast.Call(old.func, args, keywords))
     conditions = _conditions(tree)
+    # Among the keys of a dict, no two tensors are equal.
+    hashes = nodes(tree, ast.Dict, ast.DictComp, ast.Set) and ("tolist", "item")
     for old in nodes(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
-        for new in () if old in conditions else _parts(old):
+        is_key = hashes and getattr(getattr(old, "func", None), "attr", "") in hashes
+        for new in () if old in conditions or is_key else _parts(old):
             rest = _said(changed(old, [(new, _name("…"))]))
             yield instead(f"{rest} should go.", old, new)
 

@@ -36,7 +36,7 @@ IN_EXP = {
         _less(lambda scores: scores.mean(-1, keepdim=True)),
         _less(lambda scores: scores.median(-1, keepdim=True).values),
     ),
-    "a maximum so far subtracted": exp_is(lambda x, dim=-1: (x - x.cummax(-1).values).exp()),
+    "running maximum subtracted": exp_is(lambda x, dim=-1: (x - x.cummax(-1).values).exp()),
     "base 2 instead of e": (exp_is(_base_2), exp_is(lambda scores, dim=-1: 2**scores)),
 }
 IN_SCALE = {
@@ -60,7 +60,7 @@ SOFTMAX_ROW = Exercise(
         "scale": {**IN_SCALE, "divided by the largest score": lambda s: s.scores / s.scores.max()},
         "exp": IN_EXP,
         "normalise": {
-            "a maximum so far subtracted": lambda s: (
+            "running maximum subtracted": lambda s: (
                 stable(s.scores) / (s.scores - s.scores.cummax(-1).values).exp().sum()
             ),
             "not divided by the sum": lambda s: naive(s.scores),

@@ -24,7 +24,7 @@ def dropping(fn, weights, p, training, calls=1):
     facts["what is dropped"] = _dropped_together(zero)
     if facts["what is dropped"] == "individual weights":
         facts["share dropped"] = round(float(zero.double().mean()), 1)
-    factor = "kept weights multiplied by" if training else "multiplied in evaluation by"
+    factor = "kept weights multiplied by" if training else "in evaluation, weights multiplied by"
     facts[factor] = _factor(first[~zero] / before[~zero])
     sums, sums_before = first.sum(-1), before.sum(-1)
     facts["each row keeps its sum"] = torch.allclose(sums, sums_before, atol=1e-3)
