@@ -238,6 +238,13 @@ def test_what_a_function_from_another_cell_changes_is_put_back():
     assert not check("context_vector", answer) and answer.__globals__["log"] == []
 
 
+def test_a_decorator_is_called_once_however_many_changes_are_tried():
+    above = "import torch\nlog = []\ndef noted(f):\n    log.append(1)\n    return f"
+    code = "@noted\ndef my(x, i):\n    return (x @ x[i]).softmax(0) @ x * 1.37 + 1"
+    answer = Answer("context_vector", False, "", (), above, code).run()
+    assert not check("context_vector", answer) and answer.__globals__["log"] == [1]
+
+
 def test_when_a_mistake_comes_again_the_advice_is_the_line_to_write():
     first = "def my(scores):\n    return torch.softmax(scores, dim=0)"
     other = "def my(scores):\n    w = torch.softmax(scores, dim=0)\n    return w"

@@ -18,7 +18,7 @@ HELPERS = ROOT / "helpers"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "notebooks/README.md"]
 PROSE += ["helpers/README.md", "helpers/classroom/README.md"]
-LINES = {"helpers": 16_273, "helpers/checks": 7_875, "tests": 12_000}  # of Python
+LINES = {"helpers": 16_291, "helpers/checks": 7_893, "tests": 12_007}  # of Python
 SHARED = "guard.py", "session.py", "errors.py"
 ROOMS = {  # each with the rooms that it may import from
     "attention": (),

@@ -111,15 +111,17 @@ def another_order(evidence):
 
 
 def wrong_sign(evidence):
-    """Yield a Fact if all numbers are negative, and all right ones positive."""
-    if (cases := _cases(evidence)) and all((a < 0).all() and (b > 0).all() for a, b, _ in cases):
+    """Yield a Fact if all logarithms are negative, and all right numbers positive."""
+    cases = re.search("log|entropy", evidence.code) and _cases(evidence)
+    if cases and all((a < 0).all() and (b > 0).all() for a, b, _ in cases):
         yield Fact("the sign is wrong.", "find a minus that is missing, or one too many.")
 
 
 def _diagonal(cases, evidence):
     """Yield a Fact if the numbers on the diagonal are wrong, and no others."""
     wrong = [~near(mine, right) for mine, right, _ in cases]
-    if all(x.dim() == 2 and torch.equal(x, torch.eye(*x.shape).bool()) for x in wrong):
+    tables = all(x.dim() == 2 and torch.equal(x, torch.eye(*x.shape).bool()) for x in wrong)
+    if tables and any(len(x) > 1 for x in wrong):
         yield Fact("only the diagonal is wrong.", still_0(evidence, evidence.wrong[0]) or DIAGONAL)
 
 
@@ -139,15 +141,14 @@ def _always_more(cases, evidence):
 
 def _as_many_as(cases, evidence):
     """Yield a Fact if, in the first wrong case, a count is off by the value of an argument."""
-    mine, right, probe = cases[0]
+    (mine, right, probe), *_ = cases
     off = int(mine - right) if right.dim() == 0 and evidence.exercise.kind == "positions" else 0
     named = zip(evidence.arguments, probe.args, strict=False)
-    for name in [name for name, x in named if off and x == abs(off)]:
-        what = "left out" if off < 0 else "counted too often"
+    for name in [name for name, x in named if off and type(x) is int and x == abs(off)]:
         yield Fact(
             f"the number is too {'low' if off < 0 else 'high'}.",
-            f"find what you {what}: it comes to `{name}`.",
-            f"On {probe.label}, it is off by {abs(off)}, which is `{name}`.",
+            f"did you {'leave out' if off < 0 else 'add'} something that comes to `{name}`?",
+            f"On {probe.label}, it is off by {abs(off)}, which is `{name}` there.",
         )
 
 

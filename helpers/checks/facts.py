@@ -161,11 +161,11 @@ def _kept(evidence, k):
     """Yield a Fact if a row differs from the argument, where the right one does not."""
     right, got, given = evidence.right[k].numbers, evidence.mine[k].numbers, evidence.probes[k].args
     if right.dim() > 1 and torch.is_tensor(given[0]) and given[0].shape == right.shape:
-        if close(got, given[0]):
-            yield Fact(
-                f"you return `{evidence.arguments[0]}` unchanged.",
-                "change what you return: x[i, j] with index tensors gives you only a copy of x.",
-            )
+        pairs = ((evidence.mine[j].numbers, evidence.probes[j].args[0]) for j in evidence.wrong)
+        if all(x is not None and close(x, y) for x, y in pairs):
+            copy = ": x[i, j] with index tensors gives you only a copy of x"
+            advice = f"change what you return{copy * ('] = ' in evidence.code)}."
+            yield Fact(f"you return `{evidence.arguments[0]}` unchanged.", advice)
         stays, changed = (near(x, given[0]).all(-1) for x in (right, got))
         if len(rows := (stays & ~changed).nonzero()):
             row, name = f"row {_place(rows[0])}", evidence.arguments[0]
@@ -240,8 +240,9 @@ def _arguments(evidence, k):
 
 
 def _equal_rows(evidence, k):
-    got = evidence.mine[k].numbers.double()
-    if got.dim() == 2 and got.any() and (got - got[0]).abs().max() < 1e-5:
+    got, right = evidence.mine[k].numbers.double(), evidence.right[k].numbers
+    equal = [x.dim() == 2 and close(x, x[:1] + 0 * x) for x in (got, right)]
+    if equal == [True, False] and got.any():
         advice = "compute each row from its own word, in a new tensor."
         what = "all rows are equal."
         yield Fact(what, known_advice(what, evidence) or advice)

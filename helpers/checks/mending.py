@@ -7,7 +7,7 @@ import time
 from itertools import chain, combinations, islice
 
 from .code import changed, nodes
-from .slips import instead
+from .slips import GROW, instead
 from .texts import Fact
 
 MOST, PAIRS, SECONDS = 600, 300, 1.0  # limits on the changes tried, and on their processor time
@@ -20,8 +20,8 @@ def mended(evidence, slips, pairs=False):
     nearer to the right ones.
     """
     tree = None if evidence.mine[-1].stopped else evidence.tree
-    if tree is None or nodes(tree, ast.While):
-        return []  # a changed `while` may never end
+    if tree is None or _may_never_end(tree):
+        return []
     found = []
 
     def look():
@@ -49,6 +49,13 @@ def mended(evidence, slips, pairs=False):
     return [] if found and evidence.nearness(tree) == 1 else found
 
 
+def _may_never_end(tree):
+    """Can a small change make this code endless: is there a `while`, or a loop over a list that it
+    makes longer?"""
+    grown = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in GROW}
+    return nodes(tree, ast.While) or any(ast.unparse(x.iter) in grown for x in nodes(tree, ast.For))
+
+
 def _told(change, tree, evidence, why):
     """Return the Fact that tells a change: the whole line, if the part occurs elsewhere, too."""
     what, advice, pairs = change
@@ -57,6 +64,8 @@ def _told(change, tree, evidence, why):
     if single and evidence.code.count(ast.unparse(old)) > 1:
         line = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
         what, advice, _ = instead(what, line, changed(line, pairs))
+    if advice.startswith("leave out") and evidence.code.count(line := advice.split("`")[1]) > 1:
+        advice = f"leave out one of the lines `{line}`."
     return Fact(what, advice, why)
 
 

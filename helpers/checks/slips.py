@@ -25,6 +25,8 @@ from .code import (
 )
 from .texts import contents
 
+GROW = "append", "extend", "insert"  # make a list longer
+
 
 def _said(node):
     first, *more = ast.unparse(ast.fix_missing_locations(node)).splitlines()
@@ -305,8 +307,8 @@ def _another_index(tree, evidence):
 
 
 def _another_name(tree, evidence):
-    names, grow = _variables(tree), ("append", "extend", "insert")
-    growing = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in grow}
+    names = _variables(tree)
+    growing = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in GROW}
     over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
     # In a loop over a list, a name for one part is hardly meant to be the whole list.
     parts_of = {
@@ -317,7 +319,7 @@ def _another_name(tree, evidence):
     for old in nodes(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
         parts = [x for x in ast.iter_child_nodes(old) if is_name(x, *names)]
         for part, name in product(parts, names):
-            endless = getattr(old, "attr", "") in grow or (old in over and name in growing)
+            endless = getattr(old, "attr", "") in GROW or (old in over and name in growing)
             twice = isinstance(old, ast.Call) and any(is_name(x, name) for x in parts)
             if name != part.id and (part.id, name) not in parts_of and not endless and not twice:
                 what = f"`{part.id}` is the wrong variable here."

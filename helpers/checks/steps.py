@@ -117,7 +117,8 @@ def _variables(codes, found):
 
 def right_steps(evidence, k):
     """Return {local variable: does a right answer compute its numbers, too, on probe k?}, in the
-    order of the code. Numbers that are only taken from an argument tell nothing."""
+    order of the code; {} if it computes them in another order, as when queries and keys are
+    swapped. Numbers that are only taken from an argument tell nothing."""
     ours, mine, probe = _Results(), {}, evidence.probes[k]
     attempt(evidence.exercise.reference, probe, call_ours, lambda: ours)
     codes = {code for code in all_codes(evidence.answer) if code.co_name != "__init__"}
@@ -132,4 +133,6 @@ def right_steps(evidence, k):
     # Numbers that two variables hold are hardly right for both.
     twice = {a for a, x in shown for b, y in shown if a != b and close(x, y)}
     known = [(name, x) for name, x in shown if name not in twice and tells(x)]
-    return {name: any(close(x, y) for y in right) for name, x in known}
+    places = {name: [k for k, y in enumerate(right) if close(x, y)][:1] for name, x in known}
+    found = [place for place in places.values() if place]
+    return {name: bool(place) for name, place in places.items()} if found == sorted(found) else {}
