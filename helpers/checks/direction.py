@@ -8,7 +8,7 @@ import re
 import torch
 
 from .message import number
-from .results import close, near
+from .results import close, has_equal_rows, near
 from .texts import Fact
 
 DIAGONAL = "find what happens only on the diagonal: is it counted twice, or left out?"
@@ -83,27 +83,21 @@ def _sizes_like(evidence, given, dim):
     the result equals on all probes at these positions."""
     columns = zip(*(evidence.probes[k].args for k in given), strict=True)
     for name, args in zip(evidence.arguments, columns, strict=False):
-        for d in range(args[0].dim() if torch.is_tensor(args[0]) else 0):
-            sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
-            if all(size == x.shape[d] for size, x in sizes):
+        if not torch.is_tensor(args[0]):
+            continue
+        sizes = [evidence.mine[k].numbers.shape[dim] for k in given]
+        for d in range(args[0].dim()):
+            if sizes == [x.shape[d] for x in args]:
                 yield f"like {name}.shape[{d}]"
-        if torch.is_tensor(args[0]) and args[0].dim() > 1:
-            sizes = zip((evidence.mine[k].numbers.shape[dim] for k in given), args, strict=True)
-            if all(size == x.numel() for size, x in sizes):
-                yield f"the count of all numbers in {name} (+ and += join lists)"
+        if args[0].dim() > 1 and sizes == [x.numel() for x in args]:
+            yield f"the count of all numbers in {name} (+ and += join lists)"
 
 
 def another_order(evidence):
     """Yield a Fact if the numbers are right, but in the wrong places."""
     cases = _cases(evidence)
-    if (
-        cases
-        and len(cases[0][0].unique()) > 2
-        and all(
-            close(mine.flatten().sort().values, right.flatten().sort().values)
-            for mine, right, _ in cases
-        )
-    ):
+    both = [[x.flatten().sort().values for x in case[:2]] for case in cases]
+    if cases and len(both[0][0].unique()) > 2 and all(close(*pair) for pair in both):
         yield Fact(
             "the right numbers, but in the wrong places.",
             "look at what changes the order: an index, a transpose, a view or reshape.",
@@ -131,7 +125,7 @@ def _always_more(cases, evidence):
     if any(d.numel() < 3 or not d.isfinite().all() or close(d, 0 * d) for d in differs):
         return
     rows = [d.reshape(-1, d.shape[-1]) for d in differs if d.dim() > 1]
-    if len(rows) == len(differs) and all(len(d) > 1 and close(d, d[:1] + 0 * d) for d in rows):
+    if len(rows) == len(differs) and all(len(d) > 1 and has_equal_rows(d) for d in rows):
         yield Fact(
             "every row is off by the same amounts.",
             "find what you add to every row, or leave out of it: a bias, for instance.",

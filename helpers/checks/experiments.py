@@ -63,12 +63,12 @@ def _parts(evidence, k):
     class, only the inputs can be changed."""
     args = evidence.probes[k].args[: 1 if evidence.exercise.is_class else None]
     tensors = [(j, x) for j, x in enumerate(args) if torch.is_tensor(x) and x.dim()]
+    # The word that asks may have to be left out, and changing it changes everything.
+    is_asking = evidence.exercise.kind in ("scores", "context")
+    asks = [x for x in args if is_asking and type(x) is int]
     for j, x in tensors:
         shape = [min(n, MOST) for n in x.shape[: max(1, x.dim() - 1)]]
         rows = ((j, tuple(row)) for row in torch.ones(shape).nonzero().tolist())
-        # The word that asks may have to be left out, and changing it changes everything.
-        is_asking = evidence.exercise.kind in ("scores", "context")
-        asks = [x for x in args if is_asking and type(x) is int]
         yield from ((j, row) for j, row in rows if row[-1] not in asks)
     for j, x in tensors:
         for c in range(min(x.shape[-1], MOST) if x.dim() > 1 else 0):

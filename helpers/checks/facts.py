@@ -2,7 +2,6 @@
 mistake is established."""
 
 import re
-from inspect import signature
 from itertools import chain
 
 import torch
@@ -22,7 +21,7 @@ from .experiments import one_part, whole_argument
 from .hints import after_error, fixed_sizes, known_advice, only_arguments
 from .mending import mended
 from .message import number
-from .results import close, factor, near, same_fact
+from .results import close, factor, has_equal_rows, near, same_fact
 from .slips import SLIPS
 from .steps import first_nan, right_steps
 from .texts import Fact, contents
@@ -59,8 +58,8 @@ def _last(evidence, k):
     advice = evidence.exercise.kind != "weights" and fixed_sizes(evidence)
     if not advice:
         yield from chain(relations(evidence), another_order(evidence), wrong_sign(evidence))
-        advice = known_advice(f"{evidence.exercise.name}: {what}", evidence)
-        advice = advice or _to_look_at(evidence, k)
+        known = known_advice(f"{evidence.exercise.name}: {what}", evidence)
+        advice = known or _to_look_at(evidence, k)
         yield from where(evidence, advice)
     it = "this number" if is_one else "one of these numbers"
     yield Fact(what, advice or f"work out {it} by hand, and check each step against your code.")
@@ -220,7 +219,7 @@ def _arguments(evidence, k):
     if (
         evidence.exercise.kind == "values"
         and evidence.mine[k].numbers.dim() > 1
-        and list(signature(evidence.exercise.reference).parameters)[0] != "weights"
+        and not evidence.exercise.takes.startswith("(weights")
         and evidence.looks_ahead(k)
     ):
         yield Fact(
@@ -241,11 +240,10 @@ def _arguments(evidence, k):
 
 def _equal_rows(evidence, k):
     got, right = evidence.mine[k].numbers.double(), evidence.right[k].numbers
-    equal = [x.dim() == 2 and close(x, x[:1] + 0 * x) for x in (got, right)]
+    equal = [x.dim() == 2 and has_equal_rows(x) for x in (got, right)]
     if equal == [True, False] and got.any():
-        advice = "compute each row from its own word, in a new tensor."
-        what = "all rows are equal."
-        yield Fact(what, known_advice(what, evidence) or advice)
+        what, new = "all rows are equal.", "compute each row from its own word, in a new tensor."
+        yield Fact(what, known_advice(what, evidence) or new)
 
 
 def _blends(evidence, k):

@@ -7,7 +7,7 @@ import time
 from itertools import chain, combinations, islice
 
 from .code import changed, nodes
-from .slips import GROW, instead
+from .slips import grown, instead
 from .texts import Fact
 
 MOST, PAIRS, SECONDS = 600, 300, 1.0  # limits on the changes tried, and on their processor time
@@ -52,8 +52,8 @@ def mended(evidence, slips, pairs=False):
 def _may_never_end(tree):
     """Can a small change make this code endless: is there a `while`, or a loop over a list that it
     makes longer?"""
-    grown = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in GROW}
-    return nodes(tree, ast.While) or any(ast.unparse(x.iter) in grown for x in nodes(tree, ast.For))
+    over = {ast.unparse(loop.iter) for loop in nodes(tree, ast.For)}
+    return bool(nodes(tree, ast.While) or over & grown(tree))
 
 
 def _told(change, tree, evidence, why):

@@ -247,10 +247,14 @@ def is_prefix(mine, right):
     return mine.dim() == 1 and 0 < len(mine) <= len(right) and close(mine, right[: len(mine)])
 
 
+def has_equal_rows(x):
+    return close(x, x[:1].expand_as(x))
+
+
 def is_one_row(mine, right):
     return (
         mine.shape == right.shape
-        and close(mine, mine[:1].expand_as(mine))
+        and has_equal_rows(mine)
         and any(close(mine[0], row) for row in right)
     )
 

@@ -25,7 +25,12 @@ from .code import (
 )
 from .texts import contents
 
-GROW = "append", "extend", "insert"  # make a list longer
+GROW = "append", "extend", "insert"
+
+
+def grown(tree):
+    """Return the lists that this code makes longer, as text."""
+    return {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in GROW}
 
 
 def _said(node):
@@ -307,8 +312,7 @@ def _another_index(tree, evidence):
 
 
 def _another_name(tree, evidence):
-    names = _variables(tree)
-    growing = {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in GROW}
+    names, growing = _variables(tree), grown(tree)
     over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
     # In a loop over a list, a name for one part is hardly meant to be the whole list.
     parts_of = {
@@ -342,9 +346,9 @@ def _too_much(tree, evidence):
             yield instead(f"{_said(part)} should go.", old, ast.Call(old.func, args, keywords))
     conditions = _conditions(tree)
     # Among the keys of a dict, no two tensors are equal.
-    hashes = nodes(tree, ast.Dict, ast.DictComp, ast.Set) and ("tolist", "item")
+    has_keys = bool(nodes(tree, ast.Dict, ast.DictComp, ast.Set))
     for old in nodes(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
-        is_key = hashes and getattr(getattr(old, "func", None), "attr", "") in hashes
+        is_key = has_keys and getattr(getattr(old, "func", 0), "attr", "") in ("tolist", "item")
         for new in () if old in conditions or is_key else _parts(old):
             rest = _said(changed(old, [(new, _name("…"))]))
             yield instead(f"{rest} should go.", old, new)

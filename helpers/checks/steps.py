@@ -133,6 +133,6 @@ def right_steps(evidence, k):
     # Numbers that two variables hold are hardly right for both.
     twice = {a for a, x in shown for b, y in shown if a != b and close(x, y)}
     known = [(name, x) for name, x in shown if name not in twice and tells(x)]
-    places = {name: [k for k, y in enumerate(right) if close(x, y)][:1] for name, x in known}
-    found = [place for place in places.values() if place]
-    return {name: bool(place) for name, place in places.items()} if found == sorted(found) else {}
+    places = {n: next((j for j, y in enumerate(right) if close(x, y)), None) for n, x in known}
+    found = [j for j in places.values() if j is not None]
+    return {n: j is not None for n, j in places.items()} if found == sorted(found) else {}
