@@ -12,7 +12,8 @@ from .. import guard
 from ..session import untouched
 from . import message
 from .code import named_by, nodes
-from .diagnose import established, is_fixed
+from .match import established
+is_fixed = lambda *x: False
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of

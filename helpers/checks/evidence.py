@@ -24,7 +24,6 @@ from .results import (
     numbers_of,
     same,
 )
-from .search import Search
 
 
 @dataclass
@@ -103,7 +102,7 @@ class Evidence:
 
     def contradicts(self, mistake):
         """Does the code show that this mistake was not made?"""
-        pattern = self.exercise.text_of(mistake).code
+        pattern = mistake.only_if
         return bool(pattern and self.code) and not re.search(pattern, self.code)
 
     @cached_property

@@ -1,22 +1,179 @@
-"""All exercises by name: every Exercise that a file of lessons/ defines, in the order of the
-lessons. To add one, define it there."""
+"""All exercises, read from lessons/*.toml, in the order of the lessons. An entry is an exercise:
 
-import importlib
-import pkgutil
+    [softmax_of_one]
+    gives = "(n,)"                      the shape of what is returned
+    kind = "weights"                    see Exercise
+    args = ["scores = any_size n"]      names, and how wide() of cases.py makes them
+    cases = [{ on = "the scores of journey", args = "scores(sentence(), 1)" }]
+    code = '''
+    use exp                             the steps of steps.toml with that name
+    weights = soft(scores, exp)         a step of its own; the last one is the result
+    '''
 
-from . import lessons
-from .exercise import Exercise
+    [softmax_of_one.mistakes."sign flipped"]
+    code = "weights = soft(-scores)"    or a list of ways
+    why = "..."
+    try = "..."
+
+What is shared: an exercise that uses steps has their mistakes, too (those whose steps it has),
+except the names in `without`; `names` renames them. A mistake without a `try` has the text that the
+same name has elsewhere; without code, it is only another text for a shared one.
+More: `same_as` takes all of another exercise; `least`, `avoid`, `loops`, see cases.wide and
+Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference` and
+`answer` (a way that is a whole answer) are Python, with the names of cases.py and modules.py.
+"""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from ..errors import InputError
+from . import cases, modules
+from .exercise import Exercise, Mistake, Probe
+from .program import Program, steps
+
+HERE = Path(__file__).parent
+NAMES = vars(cases) | vars(modules)
+ANYWHERE = "anywhere"  # the mistakes that can be made in every exercise
+
+
+def _python(text, **more):
+    return eval(text, NAMES | more)
+
+
+@cache
+def _read(path):
+    """Return a toml file. Raises InputError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path.name}: {error}") from None
+
+
+def _listed(x):
+    return x if isinstance(x, list) else [x]
+
+
+def _group(shared, name):
+    """Return (code, mistakes) of the shared steps of this name."""
+    entry = shared[name]
+    code, mistakes = _group(shared, entry["like"]) if "like" in entry else ("", {})
+    mistakes = {**mistakes, **entry.get("mistakes", {})}
+    left_out = entry.get("without", ())
+    return entry.get("code", code), {k: x for k, x in mistakes.items() if k not in left_out}
+
+
+def _texts(entries):
+    """Return {name of a mistake: its first entry that says what to try}."""
+    found = {}
+    for entry in entries:
+        for name, mistake in entry.get("mistakes", {}).items():
+            if "try" in mistake:
+                found.setdefault(name, mistake)
+    return found
+
+
+def _exercise(name, entry, shared, texts):
+    """Return the Exercise that an entry declares. Raises InputError."""
+    groups, lines = [], []
+    for line in entry["code"].strip().splitlines():
+        if line.startswith("use "):
+            groups.append(_group(shared, line.removeprefix("use ")))
+            lines.append(groups[-1][0])
+        else:
+            lines.append(line)
+    args = dict(each.split(" = ") for each in entry["args"])
+    program = Program(args, steps("\n".join(lines)))
+    own = entry.get("mistakes", {})
+    given = entry.get("cases", [])
+    makers = [cases.maker(spec) for spec in args.values()]
+
+    def probes():
+        if isinstance(given, str):
+            return _python(given)
+        first = [_case(one) for one in given] or [*cases.small(*makers)]
+        wide = cases.wide(*makers, **entry.get("least", {}))
+        last = [probe for probe in first if probe.if_right]
+        return [*(probe for probe in first if not probe.if_right), *wide, *last]
+
+    def found():
+        for _, mistakes in groups:
+            for key, mistake in mistakes.items():
+                if key not in entry.get("without", ()):
+                    known = entry.get("names", {}).get(key, key)
+                    base = mistake if known == key else {**mistake, **_text(texts.get(known, {}))}
+                    yield known, {**base, **_text(own.get(known, {}))}
+        yield from own.items()
+        last, expression = [*program.steps.items()][-1]
+        for key, mistake in shared[ANYWHERE]["mistakes"].items():
+            code = [
+                f"{last} = " + way.split(" = ")[1].replace("result", f"({expression})")
+                for way in mistake.get("code", ())
+            ]
+            yield key, {**mistake, "code": code}
+
+    mistakes = [_mistake(key, mistake, program, texts, name) for key, mistake in found()]
+    reference = _python(entry["reference"]) if "reference" in entry else program
+    takes = entry.get("takes", list(args))
+    return Exercise(
+        f"{name}({', '.join(takes)})" + (f" -> {entry['gives']}" if "gives" in entry else ""),
+        entry["kind"],
+        program,
+        reference,
+        probes,
+        tuple(filter(None, mistakes)),
+        modules.formula_args if "reference" in entry else (lambda probe: probe.args),
+        entry.get("avoid", ""),
+        entry.get("loops", True),
+    )
+
+
+def _text(entry):
+    return {key: entry[key] for key in ("why", "try", "only_if") if key in entry}
+
+
+def _case(entry):
+    entry = dict(entry)
+    label, args = entry.pop("on"), _python(f"({entry.pop('args')},)")
+    if "measure" in entry:
+        entry["measure"] = _python(entry["measure"])
+    return Probe(label, args, **entry)
+
+
+def _mistake(name, entry, program, texts, exercise):
+    """Return the Mistake, or None if the program lacks the steps, or the entry is only a text."""
+    ways = [steps(code) for code in _listed(entry.get("code", []))]
+    ways = [way for way in ways if program.has(way)]
+    ways += [_python(text) for text in _listed(entry.get("answer", []))]
+    detect = entry.get("detect")
+    if not ways and not detect:
+        return None
+    said = entry if "try" in entry else {**texts.get(name, {}), **entry}
+    if "try" not in said:
+        raise InputError(f"'{name}' ({exercise}) does not say what to try.")
+    return Mistake(
+        name,
+        tuple(ways),
+        said.get("why", ""),
+        said["try"],
+        said.get("only_if", ""),
+        detect and (lambda evidence: _python(detect, evidence=evidence)),
+    )
 
 
 def _found():
-    """Yield the number of the lesson, the name of the exercise, and the Exercise."""
-    for module in sorted(module.name for module in pkgutil.iter_modules(lessons.__path__)):
-        for x in vars(importlib.import_module(f"{lessons.__name__}.{module}")).values():
-            if isinstance(x, Exercise):
-                yield module.split("_")[1], x.name, x
+    """Yield the number of the lesson and the Exercise."""
+    shared = _read(HERE / "steps.toml")
+    files = {path: _read(path) for path in sorted((HERE / "lessons").glob("lesson_*.toml"))}
+    entries = {name: entry for file in files.values() for name, entry in file.items()}
+    texts = _texts([*shared.values(), *entries.values()])
+    for path, file in files.items():
+        for name, entry in file.items():
+            entry = {**entries[entry["same_as"]], **entry} if "same_as" in entry else entry
+            yield path.stem.split("_")[1], _exercise(name, entry, shared, texts)
 
 
 _FOUND = tuple(_found())
 # Includes exercises with code to repair, checked like the one with the same right answer.
-CHECKED = {name: exercise for _, name, exercise in _FOUND}
-LESSON_OF = {name: lesson for lesson, name, _ in _FOUND}
+CHECKED = {exercise.name: exercise for _, exercise in _FOUND}
+LESSON_OF = {exercise.name: lesson for lesson, exercise in _FOUND}

@@ -7,7 +7,7 @@ from itertools import chain
 import torch
 
 from .code import reads
-from .diagnose import partly_established
+partly_established = lambda e: None
 from .direction import (
     another_order,
     of_shapes,

@@ -83,9 +83,9 @@ def failure(evidence, found, fact=None, fixed=()):
     """
     exercise, k = evidence.exercise, evidence.wrong[0]
     if found:
-        text = exercise.text_of(found[0])
+        text = found[0]
         what, advice, why = f"{found[0].name}.", text.advice, text.why
-        if found[0].is_alike:
+        if False:
             why = f"{why} {ALIKE}".strip()
         advice = fact.advice if fact else advice
     else:

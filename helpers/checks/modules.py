@@ -14,7 +14,6 @@ import torch
 from torch import nn
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
-from .exercise import cured, detected
 from .results import Observed, close, numbers_of
 
 # --- building it ---
@@ -235,9 +234,6 @@ def learning(loss, given, *others):
     return Observed({LEARNS: False})
 
 
-CUT_OFF = {"gradient cut": detected(lambda evidence: evidence.fact(LEARNS) is False)}
-
-
 def drawing(cls, inputs, sizes, matrices):
     """Observe how many matrices are drawn while a module is called."""
     module = build(cls, sizes)
@@ -300,49 +296,27 @@ def _gradients(output, parameters):
     return torch.autograd.grad(output.square().sum(), parameters, allow_unused=True)
 
 
-# --- mistakes ---
+# --- facts that show a mistake: the entries of lessons/*.toml name them ---
 
 
-def _differs_in_training(evidence):
-    """Does the class give different numbers in training, even without dropout?"""
+def drops(evidence):
+    """Is the class right where nothing can be dropped, and only there?"""
+    return evidence.cured_by(NothingDropped)
+
+
+def differs_in_training(evidence):
+    """Does the class give different numbers in training, even where nothing can be dropped?"""
     return evidence.fact(LIKE_TRAINING) is False and any(
         LIKE_TRAINING in (result.observed or ()) for result in evidence.all_in(NothingDropped)
     )
 
 
-def _has(fact):
-    return lambda evidence: bool(evidence.fact(fact))
-
-
-def _cut(evidence):
+def cut(evidence):
     """Does a gradient miss one of the matrices, or the words?"""
     learns_less = evidence.fact("matrices that learn") in (0, 1, 2)
     return learns_less or evidence.fact("a gradient reaches the words") is False
 
 
-def _more_to_train(evidence):
+def more_to_train(evidence):
     matrices = evidence.fact("matrices (d_in, d_out) to train")
     return (evidence.fact(BESIDE) or 0) > 0 or (matrices or 0) > 3
-
-
-# Mistakes in what a class does with its matrices, whatever its formula.
-KEEPING = {
-    "super().__init__() forgotten": detected(
-        lambda evidence: evidence.raises(AttributeError, "before Module.__init__() call")
-    ),
-    "layers not registered": detected(_has("matrices in a list or dict")),
-    "plain tensors as weights": detected(_has("matrices as plain tensors")),
-    "requires_grad=False left in": detected(_has("matrices that are frozen")),
-    "new random weights in forward": detected(
-        lambda evidence: bool(evidence.measured(drawing, "matrices drawn in forward"))
-    ),
-    "gradient cut": detected(_cut),
-    "dropout not asked for": cured(NothingDropped),
-    "different numbers in training": detected(_differs_in_training),
-    "changed by earlier calls": detected(_has(CHANGES)),
-    "grows with each call": detected(_has(GROWS)),
-    "more to train than asked for": detected(_more_to_train),
-    "the same matrices in every module": detected(
-        lambda evidence: bool(evidence.measured(birth, ALIKE))
-    ),
-}

@@ -4,9 +4,8 @@ import hashlib
 import re
 
 from ..errors import InputError
-from .exercise import Mistake
 from .exercises import CHECKED
-from .texts import contents, text_of
+from .texts import contents
 
 PRINT = "[0-9a-f]{8}"
 
