@@ -11,6 +11,7 @@ import torch
 from .. import attention
 from ..attention.data import load_journey
 from .exercise import Probe
+from .results import Observed
 from .texts import contents
 
 
@@ -98,11 +99,9 @@ def maker(spec):
     """Return a function (sizes, step) that makes an argument. spec: the name of a size, or the name
     of a function below and what it takes, such as "words n d"."""
     kind, *names = spec.split()
-    return globals()[kind](*names) if names else size(kind)
-
-
-def size(name):
-    return lambda sizes, step: sizes[name]
+    if names:
+        return globals()[kind](*names)
+    return globals().get(kind) or (lambda sizes, step: sizes[kind])
 
 
 def _drawn(names, sizes, step):
@@ -173,3 +172,65 @@ def each(kind, *names):
     """Return a function (sizes, step) that makes a batch of these, all with different numbers."""
     one = globals()[kind](*names)
     return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
+
+
+# --- lessons 14 and 15 ---
+
+
+def step():
+    """Return the query of *step*, and all keys and values, as the lesson makes them."""
+    generator = torch.Generator().manual_seed(19)
+    queries, keys, values = (sentence() @ torch.randn(3, 2, generator=generator) for _ in "QKV")
+    return queries[-1], keys, values
+
+
+def far_below():
+    """Return arguments whose last block is so far below that exp of the difference overflows."""
+    query, keys, values = exact(3, step=7) * 4, exact(11, 3, step=5) * 4, exact(11, 5, step=3) * 4
+    keys[8:] -= 1000 * query
+    return doubles(query, keys, values)
+
+
+def growing():
+    return doubles(*scoring([-9000.0, -8999.5, 8999.0, 8998.5, 9000.0]))
+
+
+def doubles(*tensors):
+    return [x.double() for x in tensors]
+
+
+def blocks_of(query, keys, values):
+    """Return the maxima (m,), sums (m,) and blends (m, d_v) of blocks of 2, each by itself."""
+    scores = attention.scaled_scores(query[None], keys)[0]
+    found = []
+    for row, rows in zip(scores.split(2), values.split(2), strict=True):
+        exps = (row - row.max()).exp()
+        found.append((row.max(), exps.sum(), exps @ rows))
+    return tuple(map(torch.stack, zip(*found, strict=True)))
+
+
+def positive(*names):
+    """Return a function (sizes, step) that makes numbers above 0."""
+    return lambda sizes, step: matrix(*names)(sizes, step) + 3
+
+
+def own_key(sizes, step):
+    """Return the query, made longer, as its own key, so that its score is the largest."""
+    return matrix("d_k")(sizes, 3) * sizes["far"] ** 1.5
+
+
+def with_new(query, keys, values):
+    """Return the arguments of next_context, in which the last word is the new one."""
+    return query, keys[-1], values[-1], keys[:-1], values[:-1]
+
+
+TRUTHS = "made of True and False"
+
+
+def is_of_truths(mask, *sizes):
+    return Observed({TRUTHS: torch.as_tensor(mask(*sizes)).dtype == torch.bool})
+
+
+def long_cache():
+    shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((40, 3), 7), ((40, 5), 5)
+    return [exact(*shape, step=step, unit=4).double() for shape, step in shapes]

@@ -101,8 +101,9 @@ def _exercise(name, entry, shared, texts):
             for key, mistake in mistakes.items():
                 if key not in entry.get("without", ()):
                     known = entry.get("names", {}).get(key, key)
-                    base = mistake if known == key else {**mistake, **_text(texts.get(known, {}))}
-                    yield known, {**base, **_text(own.get(known, {}))}
+                    said = mistake if known == key else texts.get(known, {})
+                    made = {k: mistake[k] for k in ("code", "detect") if k in mistake}
+                    yield known, {**made, **_text(said), **_text(own.get(known, {}))}
         yield from own.items()
         last, expression = [*program.steps.items()][-1]
         for key, mistake in shared[ANYWHERE]["mistakes"].items():

@@ -56,7 +56,32 @@ def past(n, diagonal=0):
     return torch.ones(n, n, dtype=torch.bool).tril(diagonal)
 
 
-HELPERS = put, swap, divided, stable, naive, less, soft, future, past
+def in_blocks(scores, size, of_sum=None, of_blend=None, top=torch.maximum, at_once=False):
+    """Return weights (1, n), collected block by block from scores (1, n), as in lesson 14.
+
+    size: of a block.  of_sum, of_blend: take the old maximum and the new one, return the factor for
+    what was collected before; exp(old - new) by default.  top: takes the old maximum and that of
+    the block, returns the new one.  at_once: divide after every block, not once at the end?
+    """
+
+    def shrunk(old, new):
+        return (old - new).exp()
+
+    of_sum, of_blend = of_sum or shrunk, of_blend or shrunk
+    blocks = scores.split(size, dim=-1)
+    maximum = blocks[0].amax(-1, keepdim=True)
+    total, shares = torch.zeros_like(maximum), blocks[0][..., :0]
+    for block in blocks:
+        larger = top(maximum, block.amax(-1, keepdim=True))
+        exps = (block - larger).exp()
+        total = total * of_sum(maximum, larger) + exps.sum(-1, keepdim=True)
+        shares = torch.cat([shares * of_blend(maximum, larger), exps], dim=-1)
+        shares = shares / total if at_once else shares
+        maximum = larger
+    return shares if at_once else shares / total
+
+
+HELPERS = in_blocks, put, swap, divided, stable, naive, less, soft, future, past
 KNOWN = {f.__name__: f for f in HELPERS} | {"torch": torch, "F": F, "inf": torch.inf}
 
 
