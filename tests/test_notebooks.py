@@ -171,7 +171,7 @@ BROKEN = {
 
 
 def test_what_is_to_be_repaired_is_checked_as_the_exercise_of_the_same_answer():
-    assert {name for name, exercise in CHECKED.items() if exercise.texts} == set(BROKEN)
+    assert {name for name in CHECKED if name.startswith("repair_")} == set(BROKEN)
 
 
 @each_lesson

@@ -90,8 +90,8 @@ class Probe:
 class Mistake:
     """A mistake with a name, found by the numbers that it gives, or by detect.
 
-    ways: ways to make it. A dict like Program.steps holds the steps that it changes; a function or
-    a class is a whole answer.  why: sentences, may be empty.  advice: a sentence, what to try.
+    ways: ways to make it. A dict like Program.steps holds the steps that it changes, in which NUMBER
+    stands for any number of the student's code; a function or a class is a whole answer.  why: sentences, may be empty.  advice: a sentence, what to try.
     only_if: a regular expression; where the student's code can be read and does not match, the
     mistake was not made, whatever the numbers are.
     detect: takes the evidence.Evidence, returns a bool; for what no single code can show.
@@ -103,11 +103,6 @@ class Mistake:
     advice: str = ""
     only_if: str = ""
     detect: Callable | None = None
-
-    @property
-    def choices(self):
-        """The ways that change steps."""
-        return tuple(way for way in self.ways if isinstance(way, dict))
 
 
 # --- exercises ---

@@ -10,7 +10,8 @@ from .exercise import returned
 from .results import attempt, call_ours, numbers_of, rows_close, same
 
 IN_PLACE = "input changed in place"
-MOST = 4000  # pairs that are tried
+NUMBER = "NUMBER"
+MOST, MOST_NUMBERS = 4000, 8  # pairs, and numbers of the student's code, that are tried
 
 
 def established(evidence):
@@ -26,7 +27,8 @@ def established(evidence):
 def _shows(evidence, mistake):
     """Does this mistake alone make the first wrong probe wrong, as far as we can compute it?"""
     k, case = evidence.wrong[0], _Case(evidence)
-    given = [case.given(way, k=k) for way in mistake.choices]
+    ways = [way for way in case.ways(mistake) if isinstance(way, dict)]
+    given = [case.given(way, k=k) for way in ways]
     return not given or not all(evidence.is_right(k, result) for result in given)
 
 
@@ -75,7 +77,16 @@ class _Case:
 
     def is_made_by(self, mistake):
         """Does one of the ways to make this mistake give these results?"""
-        return any(map(self.fits, mistake.ways))
+        return any(map(self.fits, self.ways(mistake)))
+
+    def ways(self, mistake):
+        """Yield the ways to make a mistake; NUMBER is each number in the student's code."""
+        for way in mistake.ways:
+            if isinstance(way, dict) and NUMBER in " ".join(way.values()):
+                for x in self.evidence.numbers_written[:MOST_NUMBERS]:
+                    yield {step: line.replace(NUMBER, repr(x)) for step, line in way.items()}
+            else:
+                yield way
 
     def fits(self, *ways):
         return all(same(self.results[k], self.given(*ways, k=k)) for k in self.order)
@@ -110,7 +121,8 @@ class _Case:
             (mistake, way)
             for mistake in self.exercise.mistakes
             if not self.evidence.contradicts(mistake)
-            for way in mistake.choices
+            for way in self.ways(mistake)
+            if isinstance(way, dict)
         ]
         pairs = islice(_pairs(self.exercise.program, moves, called[k]), MOST)
         given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
