@@ -7,11 +7,13 @@ from itertools import count
 from math import prod
 
 import torch
+from torch.nn import functional as F
 
 from .. import attention
 from ..attention.data import load_journey
 from .exercise import Probe
 from .results import Observed
+from .program import divided
 from .texts import contents
 
 
@@ -234,3 +236,85 @@ def is_of_truths(mask, *sizes):
 def long_cache():
     shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((40, 3), 7), ((40, 5), 5)
     return [exact(*shape, step=step, unit=4).double() for shape, step in shapes]
+# --- lesson 10 ---
+
+
+def _normed(factor, shift):
+    return lambda x: factor * F.layer_norm(x, x.shape[-1:]) + shift
+
+
+def _mean_so_far(x):
+    """Return causal attention with even weights; its values are the words, rolled by one place."""
+    return attention.uniform_causal(x.shape[-2]).to(x) @ x.roll(1, dims=-1) + 0.125
+
+
+# The parts of a block: they take any width, and no two give the same.
+PARTS = {
+    "norm_1": _normed(1, 0.25),
+    "attention": _mean_so_far,
+    "norm_2": _normed(1.5, -0.375),
+    "feed_forward": lambda x: (0.75 * x + 0.5).relu() - x.flip(-1) / 4,
+}
+
+
+def part(name):
+    """Return a function (sizes, step) that gives this part of a block."""
+    return lambda sizes, step: PARTS[name]
+
+
+def scored_texts(words, v, up=0.0):
+    """Return scores (b, n, v) in no order, and the words, (b, n), as a tensor: if rows rise alike,
+    all pairings have one mean loss.  up: is added to the scores."""
+    draws, words = torch.Generator().manual_seed(1), torch.tensor(words)
+    return torch.randint(-16, 17, (*words.shape, v), generator=draws) / 8 + up, words
+
+
+# --- lesson 11 ---
+
+
+def weights_at(n, *positions, dtype=torch.float32):
+    """Return weights (b, n, n), and these positions of words in the b sentences as tensors, (b,).
+
+    Choose positions that differ between sentences, none of them the last: one more would raise.
+    """
+    b = len(positions[0])
+    weights = torch.rand(b, n, n, generator=torch.Generator().manual_seed(b), dtype=dtype)
+    return divided(weights), *map(torch.tensor, positions)
+
+
+# --- lesson 12 ---
+
+# A word three times; a word right after itself, and word 0; no copies at all; a single word.
+TEXTS = [5, 2, 5, 5, 7, 2], [4, 0, 9, 4, 0, 0, 4, 8, 9], [3, 1, 0, 2], [6]
+# For code with room for only so many words, some of these are the same word.
+FAR_APART = [3, *(3 + room for room in (32, 50, 64, 100, 128, 256, 1000, 1024, 10_000)), 3]
+
+
+def tokens(count, below):
+    """Return a function (sizes, step): like places(), but from -1, and once far apart."""
+    return lambda sizes, step: (places(count, below)(sizes, step) - 1) * sizes["far"] ** 5
+
+
+def texts_with_copies():
+    """Return all probes of look_back."""
+    return [
+        *(Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
+        Probe(f"the words {FAR_APART}", (torch.tensor(FAR_APART),), if_right=True),
+        *wide(tokens("n", "d")),
+    ]
+
+
+# --- lesson 13 ---
+
+
+def half(name):
+    return lambda sizes, step: sizes[name] // 2
+
+
+def two_sentences(n, d, dtype=torch.float32):
+    """Return weights (n, n) that sum to 1, none of them 0, and the values (n, d) of two sentences.
+
+    Choose positions before the last word, so that an answer one too far still finds a word.
+    """
+    weights = exact(n, n, step=7).softmax(-1)
+    return [x.to(dtype) for x in (weights, exact(n, d), exact(n, d, step=3, period=11))]
