@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
-from .results import Observed, close, numbers_of
+from .results import Observed, close, is_one_row, is_prefix, numbers_of  # noqa: F401
 
 # --- building it ---
 
