@@ -28,12 +28,12 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import InputError
-from . import cases, modules
+from . import cases, modules, results
 from .exercise import Exercise, Mistake, Probe
 from .program import Program, steps
 
 HERE = Path(__file__).parent
-NAMES = vars(cases) | vars(modules)
+NAMES = vars(results) | vars(cases) | vars(modules)
 ANYWHERE = "anywhere"  # the mistakes that can be made in every exercise
 
 

@@ -14,7 +14,6 @@ import torch
 from torch import nn
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
-from .results import Observed, close, is_one_row, is_prefix, numbers_of  # noqa: F401
 
 # --- building it ---
 
@@ -60,7 +59,7 @@ def orders(found):
     return [tuple(roles)] if set(roles) == {0, 1, 2} else list(permutations(range(3)))
 
 
-def put(module, found, order, matrices):
+def put_matrices(module, found, order, matrices):
     """Copy our matrices into those found, in this order, and zeros into the biases."""
     with torch.no_grad():
         for x in filter(lambda x: is_bias(x, matrices[0].shape), module.parameters()):
@@ -125,13 +124,13 @@ def outputs_like(reference):
             module(inputs)  # an error is shown before anything else
             return Observed({"matrices (d_in, d_out) to train": len(found)})
         first, *others = orders(found)
-        put(module, found, first, matrices)
+        put_matrices(module, found, first, matrices)
         result = _outputs(module, inputs)
         if isinstance(result, Observed):
             return result
         wanted = outputs(reference, before, sizes, matrices) if others else result
         for order in () if close(result, wanted) else others:
-            put(module, found, order, matrices)
+            put_matrices(module, found, order, matrices)
             other = numbers_of(module(before.clone()))
             if close(other, wanted):
                 return other
@@ -167,7 +166,7 @@ def training(cls, inputs, sizes, matrices, biases=False):
     def made():
         module = build(cls, sizes)
         found = blocks(module.named_parameters(), sizes)
-        put(module, found, orders(found)[0], matrices)
+        put_matrices(module, found, orders(found)[0], matrices)
         return module
 
     fresh, module = made(), made()
