@@ -2,12 +2,10 @@
 an experiment shows them."""
 
 from dataclasses import replace
-from itertools import product
 
 from .exercise import IN_PLACE, returned
 from .pipeline import Pipeline
 from .results import attempt, call_ours, same
-from .search import independent
 
 
 def established(evidence):
@@ -15,7 +13,7 @@ def established(evidence):
     own make the first wrong probe wrong come first, else in the order of the computation."""
     found = _alone(evidence)
     if not found and not evidence.probes[evidence.wrong[0]].if_right:
-        found = _together(evidence)  # a wrong stage would show on an earlier probe
+        found = _Case(evidence).wrong_stages()  # one would show on an earlier probe
     # A verdict shows the numbers of the first wrong probe, so it first names what is wrong there.
     return tuple(sorted(found, key=lambda mistake: not _shows(evidence, mistake)))
 
@@ -25,54 +23,6 @@ def _shows(evidence, mistake):
     k, pipeline = evidence.wrong[0], evidence.exercise.pipeline
     given = [_Case(evidence).given(pipeline.replace(choice), k) for choice in mistake.choices]
     return not given or not all(evidence.is_right(k, result) for result in given)
-
-
-def is_fixed(evidence, found, name, before):
-    """Is it established that the mistake of this name, named before, is no longer made?
-
-    found: the mistakes established now.  before: all names in the verdict before.
-    That it is no longer named is not enough, because one mistake can hide another.
-    """
-    names = {mistake.name for mistake in found}
-    if not names:
-        return False
-    if names == set(before) - {name}:
-        return True  # the others explain these numbers without it, and before they did not
-    same_name = [mistake for mistake in evidence.exercise.all_mistakes if mistake.name == name]
-    return bool(same_name) and all(_would_show(evidence, found, mistake) for mistake in same_name)
-
-
-def _would_show(evidence, found, mistake):
-    """Would the numbers be different if this mistake were made as well as those found?"""
-    if not mistake.choices or not all(m.choices for m in found):
-        return False
-    case = _Case(evidence)
-    sets = product(*(m.choices for m in found), mistake.choices)
-    both = [s for s in sets if independent(*s)]  # none if the one found may hide the other
-    return bool(both) and not any(case.fits(evidence.exercise.pipeline.replace(*s)) for s in both)
-
-
-def partly_established(evidence):
-    """Return a mistake that gives exactly what was seen on the first wrong probe and two more, and
-    the probes on which the answer is wrong differently; None if none does. One more is enough if
-    the others raise, or give NaN."""
-    case, wrong = _Case(evidence), evidence.wrong
-    numbers = evidence.mine[wrong[0]].numbers
-    if numbers is None or not numbers.isfinite().all():
-        return None
-    found = []
-    failed = [k for k in wrong if evidence.mine[k].numbers is None or evidence.mine[k].has_nan]
-    for mistake in evidence.exercise.all_mistakes:
-        if evidence.contradicts(mistake):
-            continue
-        for code in case.codes(mistake):
-            if same(evidence.mine[wrong[0]], case.given(code, wrong[0])):
-                other = [k for k in case.order if not same(evidence.mine[k], case.given(code, k))]
-                # Where the answer is right, this mistake would show.
-                fewest = 2 if set(other) <= set(failed) else 3
-                if set(other) <= set(wrong) and len(wrong) - len(other) >= fewest:
-                    found.append((mistake, other))
-    return min(found, key=lambda pair: len(pair[1]), default=None)
 
 
 # --- one mistake ---
@@ -106,48 +56,6 @@ def _beside(evidence, mistake):
     if all(part.is_right(k, result) for k, result in enumerate(results)):
         return ()
     return _Case(part, results).explanation()
-
-
-# --- several mistakes ---
-
-
-def _together(evidence):
-    """Return the smallest set of mistakes: two wrong stages, or one that an experiment removes
-    and what remains; () if nothing explains the results."""
-    found = _Case(evidence).wrong_stages()
-    shown = [
-        _in_world(evidence, *pair) for pair in _worlds(evidence) if _matters(evidence, pair[0])
-    ]
-    # An experiment can separate mistakes that numbers cannot, so it wins if sizes are equal.
-    return min(filter(None, [*shown, found]), key=len, default=())
-
-
-def _worlds(evidence):
-    """Return pairs of a world and the first mistake that does no harm in it and may be made."""
-    first = {}
-    for mistake in evidence.exercise.all_mistakes:
-        if mistake.counterfactual and not evidence.contradicts(mistake):
-            first.setdefault(mistake.counterfactual, mistake)
-    return first.items()
-
-
-def _matters(evidence, world):
-    """Does this world change any result, apart from what becomes of the arguments?"""
-    pairs = ((evidence.in_world(k, world), evidence.mine[k]) for k in evidence.wrong_first)
-    return not all(same(there.unchanged, here.unchanged) for there, here in pairs)
-
-
-def _in_world(evidence, world, mistake):
-    """Return the mistake that this world removes, with those that remain; () if unexplained."""
-    # An operation that works in place only in this world may change an argument.
-    results = [result.unchanged for result in evidence.all_in(world)]
-    if all(evidence.is_right(k, result) for k, result in enumerate(results)):
-        return (mistake,)
-    numbers = [result.numbers for result in results if result.numbers is not None]
-    if numbers and not any(x.isfinite().any() for x in numbers):
-        return ()  # an experiment that ends in NaN shows nothing
-    others = _Case(evidence, results).explanation(pairs=False)
-    return _in_order(evidence.exercise, mistake, *others) if others else ()
 
 
 # --- what gives these results ---
@@ -187,16 +95,16 @@ class _Case:
         for way in mistake.ways:
             yield self.exercise.pipeline.replace(way) if isinstance(way, dict) else way
 
-    def explanation(self, pairs=True):
+    def explanation(self):
         """Return the declared mistake that gives these results, or two wrong stages that do
-        together, if pairs are asked for; () if there are none."""
+        together; () if there are none."""
         for mistake in self.exercise.all_mistakes:
             if self.evidence.contradicts(mistake):
                 continue
             found_by_numbers = not (mistake.detect or mistake.counterfactual)
             if found_by_numbers and self.is_made_by(mistake):
                 return (mistake,)
-        return self.wrong_stages() if pairs else ()
+        return self.wrong_stages()
 
     def wrong_stages(self):
         """Return the two wrong stages that together give these results; () if no two do."""

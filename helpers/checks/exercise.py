@@ -120,11 +120,6 @@ class Mistake:
     def choices(self):
         return tuple(way for way in self.ways if isinstance(way, dict))
 
-    @property
-    def is_alike(self):
-        """Is it only a name for answers that give the same numbers? See unnamed.py."""
-        return not (self.ways or self.detect or self.counterfactual)
-
 
 def explained(*ways, why="", advice="", source=""):
     """Return a Mistake with its own text. why: sentences, may be empty.  advice: a sentence, what
@@ -181,7 +176,6 @@ class Exercise:
     measures something else.
     first_is_tensor: is the first argument a tensor, so that it can be changed in place?
     avoid: names of functions that the text asks to do without, as a regular expression.
-    loops: does the text allow a loop?
     """
 
     signature: str
@@ -197,7 +191,6 @@ class Exercise:
     first_is_tensor: bool = True
     texts: str = ""
     avoid: str = ""
-    loops: bool = True
 
     def __post_init__(self):
         if self.kind not in KINDS:

@@ -21,6 +21,9 @@ class Text:
     code: str = ""
 
 
+HINT = "open the hint above your code."  # where nothing more is known than the numbers
+
+
 class Fact(NamedTuple):
     """What can be seen of a wrong answer without knowing the cause.
 

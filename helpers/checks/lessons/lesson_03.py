@@ -85,7 +85,6 @@ SELF = Exercise(
         **NOT_FROM_ZEROS,
     },
     names={"softmax over the wrong axis": "weights transposed"},
-    loops=False,
 )
 
 
