@@ -18,7 +18,7 @@ from helpers.checks.code import variables_of
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.program import steps
 from helpers.checks.results import attempt, call_ours, same
-from helpers.checks.verdict import forget
+from helpers.checks.texts import contents
 
 # code to repair is checked like the exercise with the same right answer
 EXERCISES = [e for e in CHECKED.values() if not e.name.startswith("repair_")]
@@ -60,12 +60,6 @@ def give_the_same(exercise, code, other):
     """Do two codes give the same results on all probes?"""
     pairs = ([attempt(x, p, call_ours) for x in (code, other)] for p in exercise.probes())
     return all(same(*pair) for pair in pairs)
-
-
-@pytest.fixture(autouse=True)
-def new_kernel():
-    """Forget earlier verdicts, which may change what the next one says."""
-    forget()
 
 
 # --- declared exercises ---
@@ -120,7 +114,7 @@ def listed(x):
     return x if isinstance(x, list) else [x]
 
 
-SHARED = exercises._read(exercises.HERE / "steps.toml")
+SHARED = contents("steps.toml")
 SHARED_WAYS = [
     (name, steps(code))
     for group in SHARED.values()
@@ -150,7 +144,7 @@ def test_a_word_is_said_once_and_what_is_left_out_or_renamed_is_offered():
     entries = {
         name: entry
         for path in sorted((exercises.HERE / "lessons").glob("*.toml"))
-        for name, entry in exercises._read(path).items()
+        for name, entry in contents(f"lessons/{path.name}").items()
     }
     used = re.findall(r"^use (\w+)$", "\n".join(e.get("code", "") for e in entries.values()), re.M)
     inherited = [group["like"] for group in SHARED.values() if "like" in group]

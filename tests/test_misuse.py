@@ -12,9 +12,7 @@ from helpers.pages.exercises import Answer
 
 
 def function(body):
-    namespace = {}
-    exec(f"def dots(scores):\n    {body}", namespace)
-    return namespace["dots"]
+    return Answer("", None, "", (), "", f"def dots(scores):\n    {body}").run()
 
 
 class Right(attention.SelfAttention):
@@ -22,9 +20,8 @@ class Right(attention.SelfAttention):
 
 
 def module(body):
-    namespace = {"Right": Right}
-    exec(f"class Dots(Right):\n    {body}", namespace)
-    return namespace["Dots"]
+    above = "from test_misuse import Right"
+    return Answer("", None, "", (), above, f"class Dots(Right):\n    {body}").run()
 
 
 dots, Dots = function("..."), module("def forward(self, inputs): ...")

@@ -3,14 +3,13 @@
 engine     check(): calls the answer and the right one on the same probes, and makes a verdict
 misuse     is the answer written yet, and can it be called?
 results    calls an answer once (attempt), and compares results
-evidence   what is known of a wrong answer, and further experiments with it
+evidence   what is known of a wrong answer, and further calls of it
 diagnose   which mistakes give exactly these results (search: two wrong stages at once)
-facts      what can be seen when no mistake is established: mending finds a small change to the
-           student's code that makes it right (slips has the list), hints reads errors, code reads
-           the code, direction compares numbers, steps finds variables that hold right ones
-unnamed    which unexplained answers give the same numbers, and what a teacher calls them
+facts      what can be seen when no mistake is established: hints reads errors, mending finds a
+           small change to the student's code that makes it right (slips has the list), code reads
+           the code, direction compares numbers, trace finds what makes the first NaN
 message    what a verdict says; texts reads what is said about a mistake from mistakes.toml
-verdict    how a verdict looks; which mistakes were named before, and progress()
+verdict    how a verdict looks, and progress()
 
 exercise   what an exercise is: right answer, probes, tables of mistakes
 pipeline   an answer in stages

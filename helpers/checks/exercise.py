@@ -122,7 +122,6 @@ class Exercise:
     mistakes: if two fit, the first is named.  formula_args: takes a Probe, returns the arguments of
     the program, or None if the probe measures something else.
     avoid: names of functions that the text asks to do without, as a regular expression.
-    loops: does the text allow a loop?
     """
 
     signature: str
@@ -133,7 +132,6 @@ class Exercise:
     mistakes: tuple
     formula_args: Callable = lambda probe: probe.args
     avoid: str = ""
-    loops: bool = True
 
     @property
     def name(self):

@@ -18,19 +18,17 @@
 What is shared: an exercise that uses steps has their mistakes, too (those whose steps it has),
 except the names in `without`; `names` renames them. A mistake without a `try` has the text that the
 same name has elsewhere; without code, it is only another text for a shared one.
-More: `same_as` takes all of another exercise; `least`, `avoid`, `loops`, see cases.wide and
-Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference` and
+More: `same_as` takes all of another exercise; `least` and `avoid`, see cases.wide and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference` and
 `answer` (a way that is a whole answer) are Python, with the names of cases.py and modules.py.
 """
 
-import tomllib
-from functools import cache
 from pathlib import Path
 
 from ..errors import InputError
 from . import cases, modules, results
 from .exercise import Exercise, Mistake, Probe
 from .program import Program, steps
+from .texts import contents
 
 HERE = Path(__file__).parent
 NAMES = vars(results) | vars(cases) | vars(modules)
@@ -39,15 +37,6 @@ ANYWHERE = "anywhere"  # the mistakes that can be made in every exercise
 
 def _python(text, **more):
     return eval(text, NAMES | more)
-
-
-@cache
-def _read(path):
-    """Return a toml file. Raises InputError."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path.name}: {error}") from None
 
 
 def _listed(x):
@@ -125,7 +114,6 @@ def _exercise(name, entry, shared, texts):
         tuple(filter(None, mistakes)),
         modules.formula_args if "reference" in entry else (lambda probe: probe.args),
         entry.get("avoid", ""),
-        entry.get("loops", True),
     )
 
 
@@ -164,8 +152,9 @@ def _mistake(name, entry, program, texts, exercise):
 
 def _found():
     """Yield the number of the lesson and the Exercise."""
-    shared = _read(HERE / "steps.toml")
-    files = {path: _read(path) for path in sorted((HERE / "lessons").glob("lesson_*.toml"))}
+    shared = contents("steps.toml")
+    paths = sorted((HERE / "lessons").glob("lesson_*.toml"))
+    files = {path: contents(f"lessons/{path.name}") for path in paths}
     entries = {name: entry for file in files.values() for name, entry in file.items()}
     texts = _texts([*shared.values(), *entries.values()])
     for path, file in files.items():

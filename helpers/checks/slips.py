@@ -18,6 +18,7 @@ from .code import (
     data_from_above,
     fits,
     functions_in,
+    grown,
     is_name,
     loops,
     nodes,
@@ -26,11 +27,6 @@ from .code import (
 from .texts import contents
 
 GROW = "append", "extend", "insert"
-
-
-def grown(tree):
-    """Return the lists that this code makes longer, as text."""
-    return {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in GROW}
 
 
 def _said(node):
@@ -288,7 +284,9 @@ def _calls(tree, evidence):
     for old in nodes(tree, ast.Attribute):
         if is_name(old.value, "math", "np", "numpy"):
             new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            yield instead(f"{ast.unparse(old)} takes one number, not a tensor.", old, new)
+            is_math = is_name(old.value, "math")
+            what = "takes one number, not a tensor." if is_math else "is NumPy's, not torch's."
+            yield instead(f"{ast.unparse(old)} {what}", old, new)
         elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
             yield instead("a method is not called without its ().", old, ast.Call(old, [], []))
     for old in (x for x in nodes(tree, ast.Call) if x.args):

@@ -13,7 +13,6 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from ..checks.unnamed import names
 from ..errors import InputError
 from .folder import clean, find, refuse_full
 from .points import write_points
@@ -43,7 +42,6 @@ def arguments(parser):
 def main(options):
     """Print the tables. Return the exit code: 0, or 2 if something in FOLDER cannot be read."""
     folder, out = options.folder, options.out
-    names()  # raises here, or every student would see an error in the teacher's own file
     _refuse(options)
     notebooks, left_out, others = find(folder)
     if not (notebooks or left_out):

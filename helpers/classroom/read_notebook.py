@@ -32,7 +32,6 @@ class Answer(NamedTuple):
 
     passed: bool | None
     mistakes: tuple = ()
-    unnamed: tuple = ()
     at: int = 0
 
 
@@ -116,10 +115,10 @@ def verdict_in(data):
     """Return (exercise, Answer) of an output's data, or None: students can show any output."""
     match data.get(MIME):
         case {"exercise": str(exercise), "passed": True | False | None as passed, **rest}:
-            texts = [rest.get("mistakes"), rest.get("unnamed", [])]
-            if all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in texts):
-                names, unnamed = (tuple(clean(s)[:KEPT] for s in x) for x in texts)
-                return clean(exercise)[:KEPT], Answer(passed, names, unnamed)
+            names = rest.get("mistakes")
+            if isinstance(names, list) and all(isinstance(name, str) for name in names):
+                names = tuple(clean(name)[:KEPT] for name in names)
+                return clean(exercise)[:KEPT], Answer(passed, names)
 
 
 def keep_best(answers, exercise, answer):

@@ -1,14 +1,11 @@
 """Make the tables of a class: its mistakes, the most common first, and students by exercises."""
 
-import re
 from collections import Counter, defaultdict
 
-from ..checks.unnamed import PRINT
 from .folder import exercises_by_lesson
 from .read_notebook import keep_best
 
 NOTES = "Not read, not run to the end, or with errors (only the first is shown; what ran counts)"
-UNNAMED = "Wrong answers without a name yet, grouped if they return the same numbers"
 RIGHT, OPEN, WRONG, NAMELESS = "ok", "..", "x", "?"
 LEGEND = f"{RIGHT} right   {OPEN} as handed out   - not in the notebook   {WRONG} wrong"
 
@@ -21,7 +18,6 @@ def report(runs):
         here = {name: own for name, own in answers.items() if not own.keys().isdisjoint(exercises)}
         if here:
             lines += [lesson, "=" * len(lesson), "", *table(here, exercises)]
-            lines += section(UNNAMED, nameless(here, exercises))
     return [*lines, *notes(runs)]
 
 
@@ -73,25 +69,6 @@ def _mistakes(answer):
     """Return the names of the mistakes in an answer, each once."""
     wrong = answer is not None and answer.passed is False
     return [*dict.fromkeys(answer.mistakes)] or [NAMELESS] if wrong else []
-
-
-def nameless(answers, exercises):
-    """Return lines: the wrong answers without a name, grouped if they return the same numbers or,
-    without numbers, get the same verdict."""
-    groups = defaultdict(list)
-    for exercise in exercises:
-        for student, own in answers.items():
-            match own.get(exercise):
-                case (False, (), (digits, said), *_):
-                    known = re.fullmatch(PRINT, digits)
-                    group = (f"{exercise} {digits}", "") if known else (exercise, said)
-                    groups[group].append((student, said))
-    lines = []
-    for (name, _), members in groups.items():
-        students, said = zip(*members, strict=True)
-        who = f"{len(students)} student{'s' * (len(students) > 1)}: {', '.join(students)}"
-        lines.append(f"{name}, {who}: {said[0]}")
-    return lines
 
 
 def notes(runs):

@@ -1,33 +1,15 @@
-"""Which steps of a wrong answer are right, so that a student need not look there."""
+"""Which operation of the student's code gives the first NaN."""
 
 import os
 import re
 import sys
-from contextlib import contextmanager
 from itertools import islice
 
 import torch
 
-from .code import all_codes, part_at
+from .code import part_at
 from .counterfactual import World
 from .message import shorten
-from .results import attempt, call_ours, close
-
-
-class _Results(World):
-    """Keeps what each operation gives."""
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def call(self, func, name, args, kwargs):
-        result = func(*args, **kwargs)
-        made = args[0] if name == "__setitem__" else result
-        if torch.is_tensor(made):
-            self.found.append(made.detach().clone())
-        return result
-
 
 # What makes NaN of other numbers, by a part of the operation's name: the first that fits.
 CAUSES = {
@@ -97,42 +79,3 @@ def first_nan(evidence, k):
         if part and cured is not None and cured.isnan().sum() < many:
             return f"look at `{shorten(part, 70)}`: it gives the first NaN{cause and ', '}{cause}."
     return ""
-
-
-@contextmanager
-def _variables(codes, found):
-    """Keep in found the tensors among the local variables of these codes when they return."""
-
-    def look(frame, event, _):
-        if event == "return" and frame.f_code in codes:
-            here = frame.f_locals.items()
-            found.update({k: x.detach().clone() for k, x in here if torch.is_tensor(x)})
-
-    sys.setprofile(look)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-
-
-def right_steps(evidence, k):
-    """Return {local variable: does a right answer compute its numbers, too, on probe k?}, in the
-    order of the code; {} if it computes them in another order, as when queries and keys are
-    swapped. Numbers that are only taken from an argument tell nothing."""
-    ours, mine, probe = _Results(), {}, evidence.probes[k]
-    attempt(evidence.exercise.reference, probe, call_ours, lambda: ours)
-    codes = {code for code in all_codes(evidence.answer) if code.co_name != "__init__"}
-    evidence.ask(k, lambda: _variables(codes, mine))
-    given = [x.double().contiguous() for x in probe.args if torch.is_tensor(x)]
-    right = [x.double().squeeze() for x in ours.found]
-
-    def tells(x):
-        return len(x.unique()) > 2 and not any(torch.isin(x.contiguous(), y).all() for y in given)
-
-    shown = [(k, x.double().squeeze()) for k, x in mine.items() if x.is_floating_point()]
-    # Numbers that two variables hold are hardly right for both.
-    twice = {a for a, x in shown for b, y in shown if a != b and close(x, y)}
-    known = [(name, x) for name, x in shown if name not in twice and tells(x)]
-    places = {n: next((j for j, y in enumerate(right) if close(x, y)), None) for n, x in known}
-    found = [j for j in places.values() if j is not None]
-    return {n: j is not None for n, j in places.items()} if found == sorted(found) else {}
