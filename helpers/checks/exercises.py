@@ -32,7 +32,8 @@ from .texts import contents
 
 HERE = Path(__file__).parent
 NAMES = vars(results) | vars(cases) | vars(modules)
-ANYWHERE = "anywhere"  # the mistakes that can be made in every exercise
+ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
+WHOLE = "positions", "random"  # kinds of results in which no decimals are compared
 
 
 def _python(text, **more):
@@ -96,11 +97,9 @@ def _exercise(name, entry, shared, texts):
         yield from own.items()
         last, expression = [*program.steps.items()][-1]
         for key, mistake in shared[ANYWHERE]["mistakes"].items():
-            code = [
-                f"{last} = " + way.split(" = ")[1].replace("result", f"({expression})")
-                for way in mistake.get("code", ())
-            ]
-            yield key, {**mistake, "code": code}
+            lines = _listed(mistake.get("code", [])) if entry["kind"] not in WHOLE else []
+            code = [line.replace("result", f"({expression})") for line in lines]
+            yield key, {**mistake, "code": [f"{last} = {line}" for line in code]}
 
     mistakes = [_mistake(key, mistake, program, texts, name) for key, mistake in found()]
     reference = _python(entry["reference"]) if "reference" in entry else program
