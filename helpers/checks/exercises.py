@@ -20,7 +20,7 @@ except the names in `without`; `names` renames them. A mistake without a `try` h
 same name has elsewhere; without code, it is only another text for a shared one.
 More: `same_as` takes all of another exercise; `least`, `avoid`, `loops`, see cases.wide and
 Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference` and
-`answer` (a way that is a whole answer) are Python, with the names of cases.py and modules.py.
+`answer` (a way that is a whole answer) are Python, with the names in NAMES.
 """
 
 import tomllib
@@ -28,12 +28,12 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import InputError
-from . import cases, modules
+from . import cases, classes, dropout, modules
 from .exercise import Exercise, Mistake, Probe
 from .program import Program, steps
 
 HERE = Path(__file__).parent
-NAMES = vars(cases) | vars(modules)
+NAMES = vars(cases) | vars(modules) | vars(classes) | vars(dropout)
 ANYWHERE = "anywhere"  # the mistakes that can be made in every exercise
 
 
@@ -84,7 +84,7 @@ def _exercise(name, entry, shared, texts):
             lines.append(line)
     args = dict(each.split(" = ") for each in entry["args"])
     program = Program(args, steps("\n".join(lines)))
-    own = entry.get("mistakes", {})
+    own, without = entry.get("mistakes", {}), entry.get("without", ())
     given = entry.get("cases", [])
     makers = [cases.maker(spec) for spec in args.values()]
 
@@ -99,13 +99,15 @@ def _exercise(name, entry, shared, texts):
     def found():
         for _, mistakes in groups:
             for key, mistake in mistakes.items():
-                if key not in entry.get("without", ()):
+                if key not in without:
                     known = entry.get("names", {}).get(key, key)
                     base = mistake if known == key else {**mistake, **_text(texts.get(known, {}))}
                     yield known, {**base, **_text(own.get(known, {}))}
         yield from own.items()
         last, expression = [*program.steps.items()][-1]
         for key, mistake in shared[ANYWHERE]["mistakes"].items():
+            if key in without:
+                continue
             code = [
                 f"{last} = " + way.split(" = ")[1].replace("result", f"({expression})")
                 for way in mistake.get("code", ())
