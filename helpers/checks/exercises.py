@@ -18,20 +18,22 @@
 What is shared: an exercise that uses steps has their mistakes, too (those whose steps it has),
 except the names in `without`; `names` renames them. A mistake without a `try` has the text that the
 same name has elsewhere; without code, it is only another text for a shared one.
-More: `same_as` takes all of another exercise; `least` and `avoid`, see cases.wide and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference` and
-`answer` (a way that is a whole answer) are Python, with the names of cases.py and modules.py.
+More: `same_as` takes all of another exercise; a `names` or `cases` too long for a line is a table
+[softmax_of_one.names] or [[softmax_of_one.cases]] after the code; `least` and `avoid`, see cases.wide
+and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference`
+and `answer` (a way that is a whole answer) are Python, with the names in NAMES.
 """
 
 from pathlib import Path
 
 from ..errors import InputError
-from . import cases, modules, results
+from . import cases, classes, dropout, modules, results
 from .exercise import Exercise, Mistake, Probe
 from .program import Program, steps
 from .texts import contents
 
 HERE = Path(__file__).parent
-NAMES = vars(results) | vars(cases) | vars(modules)
+NAMES = vars(results) | vars(cases) | vars(modules) | vars(classes) | vars(dropout)
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
 WHOLE = "positions", "random"  # kinds of results in which no decimals are compared
 
@@ -74,7 +76,7 @@ def _exercise(name, entry, shared, texts):
             lines.append(line)
     args = dict(each.split(" = ") for each in entry["args"])
     program = Program(args, steps("\n".join(lines)))
-    own = entry.get("mistakes", {})
+    own, without = entry.get("mistakes", {}), entry.get("without", ())
     given = entry.get("cases", [])
     makers = [cases.maker(spec) for spec in args.values()]
 
@@ -89,11 +91,10 @@ def _exercise(name, entry, shared, texts):
     def found():
         for _, mistakes in groups:
             for key, mistake in mistakes.items():
-                if key not in entry.get("without", ()):
+                if key not in without:
                     known = entry.get("names", {}).get(key, key)
-                    said = mistake if known == key else texts.get(known, {})
-                    made = {k: mistake[k] for k in ("code", "detect") if k in mistake}
-                    yield known, {**made, **_text(said), **_text(own.get(known, {}))}
+                    other = {"why": "", **_text(texts.get(known, {}))} if known != key else {}
+                    yield known, {**mistake, **other, **_text(own.get(known, {}))}
         yield from own.items()
         last, expression = [*program.steps.items()][-1]
         for key, mistake in shared[ANYWHERE]["mistakes"].items():

@@ -209,6 +209,14 @@ def training(cls, inputs, sizes, matrices, biases=False):
     )
 
 
+def training_with_mask(cls, inputs, sizes, matrices):
+    """Observe what training() does, and how many masks would be trained too."""
+    facts = training(cls, inputs, sizes, matrices, biases=True)
+    trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
+    facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
+    return facts
+
+
 def birth(cls, inputs, sizes, *_):
     """Observe whether each module draws new matrices. A seed may be set by __init__ or by a call;
     matrices filled with a single number are not due to a seed."""
@@ -319,3 +327,12 @@ def cut(evidence):
 def more_to_train(evidence):
     matrices = evidence.fact("matrices (d_in, d_out) to train")
     return (evidence.fact(BESIDE) or 0) > 0 or (matrices or 0) > 3
+
+
+def full_length_works(evidence):
+    """Is the class right if context_length is the number of words, and not otherwise?"""
+    k = evidence.wrong[0]
+    inputs, (*widths, most), matrices = evidence.probes[k].args
+    n = inputs.shape[-2]
+    args = inputs, (*widths, n), matrices
+    return n != most and evidence.is_right(k, evidence.ask(k, args=args))
