@@ -173,3 +173,67 @@ def each(kind, *names):
     """Return a function (sizes, step) that makes a batch of these, all with different numbers."""
     one = globals()[kind](*names)
     return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
+
+
+# --- lesson 06 ---
+
+
+def sentence_scores():
+    """Return the scores of the sentence, (6, 6), with the matrices of seeded()."""
+    W_query, W_key, _ = seeded()
+    return sentence() @ W_query @ (sentence() @ W_key).T
+
+
+def causal_mixed():
+    return numbers("causal_mixed", torch.float64)
+
+
+# --- lesson 08 ---
+
+
+def different(*shape):
+    """Return different numbers, in sixteenths, so that rounding to 3 decimals changes most."""
+    return exact(*shape, step=7, unit=16, period=127)
+
+
+# --- lesson 09 ---
+
+
+def without_0(d_out, step):
+    """Return (d_out, d_out) different numbers, in sixteenths, so that rounding changes most."""
+    return exact(d_out, d_out, step=step, unit=16, period=211) + 7
+
+
+def heads_of_sentence():
+    """Return arguments of multi_head: the sentence, and random matrices."""
+    generator = torch.Generator().manual_seed(123)
+    matrices = [torch.rand(3, 4, generator=generator) for _ in range(3)]
+    return sentence()[None], *matrices, exact(4, 4), exact(4, step=3), 2
+
+
+def heads_of_two():
+    """Return arguments of multi_head: two sentences, with scores of exactly 0."""
+    inputs = exact(2, 5, 7, step=3, unit=4).double()
+    inputs[1, 2] = 0
+    matrices = (exact(7, 12, step=step).double() for step in (5, 7, 3))
+    return inputs, *matrices, exact(12, 12).double(), exact(12, step=3).double(), 3
+
+
+def far_heads():
+    """Return arguments of multi_head: large scores, in 4 heads of 4 numbers, so that the roots of
+    head_dim and d_out are exact."""
+    query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
+    for W, row in ((query, 0), (key, 1)):
+        W[:, ::4] = 0
+        W[:2] = 0
+        W[row, ::4] = 1
+    value[:2] = 0
+    W_out, b_out = exact(16, 16, step=5).double(), exact(16, step=3).double()
+    return numbers("strong_heads", torch.float64), query, key, value, W_out, b_out, 4
+
+
+def heads_of_size_2():
+    """Return arguments of multi_head: most sizes are 2, so that answers that raise elsewhere give
+    numbers here."""
+    matrices = (exact(4, 4, step=step) for step in (7, 5, 3, 9))
+    return exact(2, 2, 4, step=3, unit=4), *matrices, exact(4, step=5), 2
