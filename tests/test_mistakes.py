@@ -74,7 +74,10 @@ TRUTH = {
 @pytest.mark.parametrize("exercise", each([e for e in EXERCISES if not e.is_class]))
 def test_each_program_is_the_function_of_its_name(exercise):
     truth = TRUTH.get(exercise.name) or getattr(attention, exercise.name)
-    results = [(attempt(truth, p, call_ours), attempt(exercise.program, p, call_ours)) for p in exercise.probes()]
+    results = [
+        (attempt(truth, p, call_ours), attempt(exercise.program, p, call_ours))
+        for p in exercise.probes()
+    ]
     assert results and all(same(*pair) for pair in results)
 
 

@@ -11,10 +11,10 @@ from .. import guard
 from ..session import untouched
 from . import message
 from .code import named_by
-from .match import established
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
+from .match import established
 from .mending import mended
 from .misuse import is_left_to_do, is_stub, misuse
 from .results import attempt, give_back, replace_by, same, was_stopped

@@ -90,8 +90,9 @@ class Probe:
 class Mistake:
     """A mistake with a name, found by the numbers that it gives, or by detect.
 
-    ways: ways to make it. A dict like Program.steps holds the steps that it changes, in which NUMBER
-    stands for any number of the student's code; a function or a class is a whole answer.  why: sentences, may be empty.  advice: a sentence, what to try.
+    ways: ways to make it. A dict like Program.steps holds the steps that it changes, where NUMBER
+    is any number of the student's code; a function or a class is a whole answer.
+    why: sentences, may be empty.  advice: a sentence, what to try.
     only_if: a regular expression; where the student's code can be read and does not match, the
     mistake was not made, whatever the numbers are.
     detect: takes the evidence.Evidence, returns a bool; for what no single code can show.

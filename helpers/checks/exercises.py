@@ -18,28 +18,38 @@
 What is shared: an exercise that uses steps has their mistakes, too (those whose steps it has),
 except the names in `without`; `names` renames them. A mistake without a `try` has the text that the
 same name has elsewhere; without code, it is only another text for a shared one.
-More: `same_as` takes all of another exercise; a `names` or `cases` too long for a line is a table
-[softmax_of_one.names] or [[softmax_of_one.cases]] after the code; `least` and `avoid`, see cases.wide
-and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference`
+More: `same_as` takes all of another exercise; `names` or `cases` too long for a line are tables,
+[softmax_of_one.names] or [[softmax_of_one.cases]], after the code; `least` and `avoid`, see
+cases.wide and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference`
 and `answer` (a way that is a whole answer) are Python, with the names in NAMES.
 """
 
 from pathlib import Path
 
 from ..errors import InputError
-from . import cases, classes, dropout, modules, results
-from .exercise import Exercise, Mistake, Probe
+from . import cases, classes, dropout, examples, modules, results
+from .exercise import Exercise, Mistake, Probe, returned
 from .program import Program, steps
 from .texts import contents
 
 HERE = Path(__file__).parent
-NAMES = vars(results) | vars(cases) | vars(modules) | vars(classes) | vars(dropout)
+MODULES = results, cases, examples, modules, classes, dropout
+NAMES = {name: x for module in MODULES for name, x in vars(module).items()}
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
 WHOLE = "positions", "random"  # kinds of results in which no decimals are compared
 
 
 def _python(text, **more):
     return eval(text, NAMES | more)
+
+
+def _maker(spec):
+    """Return a function (sizes, step) that makes an argument. spec: the name of a size, or that of a
+    maker and what it takes, such as "words n d"."""
+    kind, *names = spec.split()
+    if names:
+        return NAMES[kind](*names)
+    return NAMES.get(kind) or (lambda sizes, step: sizes[kind])
 
 
 def _listed(x):
@@ -78,15 +88,15 @@ def _exercise(name, entry, shared, texts):
     program = Program(args, steps("\n".join(lines)))
     own, without = entry.get("mistakes", {}), entry.get("without", ())
     given = entry.get("cases", [])
-    makers = [cases.maker(spec) for spec in args.values()]
+    makers = [_maker(spec) for spec in args.values()]
 
     def probes():
         if isinstance(given, str):
             return _python(given)
         first = [_case(one) for one in given] or [*cases.small(*makers)]
         wide = cases.wide(*makers, **entry.get("least", {}))
-        last = [probe for probe in first if probe.if_right]
-        return [*(probe for probe in first if not probe.if_right), *wide, *last]
+        plain = [probe for probe in first if probe.measure is returned]
+        return [*plain, *wide, *(probe for probe in first if probe.measure is not returned)]
 
     def found():
         for _, mistakes in groups:

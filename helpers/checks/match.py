@@ -150,7 +150,9 @@ def _pairs(program, moves, args):
         options = [chosen]
         if len(chosen) < 2 and not any(name in way for way in ways):
             taken = {*names[:k], *(step for way in ways for step in way)}
-            begins = [m for m, (_, way) in enumerate(moves) if name in way and not taken & way.keys()]
+            begins = [
+                m for m, (_, way) in enumerate(moves) if name in way and not taken & way.keys()
+            ]
             options += [(*chosen, m) for m in begins]
         for option in options:
             changed = program.changed(*(moves[m][1] for m in option))

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
+from .results import Observed, close, numbers_of
 
 # --- building it ---
 

@@ -203,7 +203,7 @@ def close(mine, right):
 
 def rows_close(many, one):
     """Return (k,) of bool: is each part of many, (k, ...), close() to one, (...)?"""
-    return near(many, one).flatten(1).all(1)
+    return near(many, one).reshape(len(many), -1).all(1)
 
 
 def near(mine, right):

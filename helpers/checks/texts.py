@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from ..errors import InputError
 
-
 HINT = "open the hint above your code."  # where nothing more is known than the numbers
 
 
@@ -26,6 +25,6 @@ class Fact(NamedTuple):
 def contents(name):
     """Return a toml file of this folder, such as contents("cases.toml"). Raises InputError."""
     try:
-        return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+        return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: {error}") from None
