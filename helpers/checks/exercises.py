@@ -20,8 +20,8 @@ except the names in `without`; `names` renames them. A mistake without a `try` h
 same name has elsewhere; without code, it is only another text for a shared one.
 More: `same_as` takes all of another exercise; `names` or `cases` too long for a line are tables,
 [softmax_of_one.names] or [[softmax_of_one.cases]], after the code; `least` and `avoid`, see
-cases.wide and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`, `reference`
-and `answer` (a way that is a whole answer) are Python, with the names in NAMES.
+cases.wide and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`,
+`reference` and `answer` (a way that is a whole answer) are Python, with the names in NAMES.
 """
 
 from pathlib import Path
@@ -44,8 +44,8 @@ def _python(text, **more):
 
 
 def _maker(spec):
-    """Return a function (sizes, step) that makes an argument. spec: the name of a size, or that of a
-    maker and what it takes, such as "words n d"."""
+    """Return a maker of an argument, see cases.py. spec: the name of a size, or that of a maker and
+    what it takes, such as "words n d"."""
     kind, *names = spec.split()
     if names:
         return NAMES[kind](*names)

@@ -132,7 +132,9 @@ class _Case:
         for pair in sorted(pair for (pair, _), is_near in zip(given, near, strict=True) if is_near):
             (first, one), (second, other) = (moves[m] for m in pair)
             if first.name != second.name and self.fits(one, other):
-                return first, second
+                order = list(self.exercise.program.steps)
+                pair = (min(map(order.index, one)), first), (min(map(order.index, other)), second)
+                return tuple(mistake for _, mistake in sorted(pair, key=lambda each: each[0]))
         return ()
 
 
