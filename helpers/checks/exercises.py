@@ -36,7 +36,8 @@ HERE = Path(__file__).parent
 MODULES = results, cases, examples, modules, classes, dropout
 NAMES = {name: x for module in MODULES for name, x in vars(module).items()}
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
-WHOLE = "positions", "random"  # kinds of results in which no decimals are compared
+# How many ways to round count, the coarsest first: more decimals are within the tolerance.
+DECIMALS = {"weights": 3, "positions": 0, "random": 0}
 
 
 def _python(text, **more):
@@ -108,7 +109,7 @@ def _exercise(name, entry, shared, texts):
         yield from own.items()
         last, expression = [*program.steps.items()][-1]
         for key, mistake in shared[ANYWHERE]["mistakes"].items():
-            lines = _listed(mistake.get("code", [])) if entry["kind"] not in WHOLE else []
+            lines = _listed(mistake.get("code", []))[: DECIMALS.get(entry["kind"], 2)]
             code = [line.replace("result", f"({expression})") for line in lines]
             yield key, {**mistake, "code": [f"{last} = {line}" for line in code]}
 
