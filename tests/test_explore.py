@@ -84,12 +84,13 @@ def test_what_the_controls_cannot_have_keeps_all_values_and_the_picture(changes,
 
 def test_an_argument_changed_in_place_is_as_new_the_next_time():
     def f(x):
-        x += 1
-        return [x]
+        x[0] += 1
+        return [x[0]]
 
-    with_history = torch.ones(2) * torch.ones(2, requires_grad=True)
-    widget = explore(f, x={"a": torch.zeros(2), "b": torch.ones(2), "c": with_history})
-    for index, number in [(0, "1.00"), (1, "2.00"), (0, "1.00"), (2, "2.00"), (2, "2.00")]:
+    with_history = torch.ones(1, 2) * torch.ones(1, 2, requires_grad=True)
+    same = {"a": torch.zeros(1, 2), "b": [np.ones(2)], "c": with_history, "d": [with_history[0]]}
+    widget = explore(f, x=same)
+    for index, number in [(0, "1.00"), (1, "2.00"), (2, "2.00"), (3, "2.00")] * 2:
         assert cells(widget.compute({"x": index})) == [[number, number]]
 
 

@@ -217,6 +217,7 @@ def CHANGES_NOTHING(some, named, array):
     [
         lambda some, named, array: some[0].zero_(),
         lambda some, named, array: some.append(1),
+        lambda some, named, array: some.__setitem__(0, None),
         lambda some, named, array: named["b"].fill(0),
         lambda some, named, array: named.pop("a"),
         lambda some, named, array: array.resize(3, refcheck=False),
