@@ -8,6 +8,7 @@ import sys
 from graphlib import TopologicalSorter
 from importlib.metadata import metadata, requires
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 import yaml
@@ -168,6 +169,53 @@ def test_the_code_is_linted_and_formatted():
             [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout
+
+
+def follow(recipe, root):
+    """Put a recipe's code where its text says: into the file that is named last before it (a new
+    one, if there is none), in the table whose name is in capitals, or else at the end."""
+    before, code = re.search(r"(.*?)```\w+\n(.*?)```", recipe, re.S).groups()
+    *_, place = re.findall(r"`([\w/.]+\.(?:py|toml))`", before)
+    (file,) = [*root.glob(f"helpers/checks/**/{place}")] or [
+        root / "helpers/checks/lessons" / place
+    ]
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    for line in re.findall("`(from .*?)`", before):
+        text = re.sub(r"(?m)^from \.", f"{line}\nfrom .", text, count=1)
+    if table := re.search("`([A-Z_]+)`", before):
+        start = re.search(rf"(?m)^{table[1]} = [^{{]*{{\n( *)", text)
+        text = text[: start.start(1)] + indent(code, start[1]) + text[start.start(1) :]
+    else:
+        text += code
+    file.write_text(text, encoding="utf-8")
+
+
+def test_a_first_contribution_that_follows_the_recipes_passes(tmp_path, monkeypatch):
+    for name in ("helpers", "data", "pyproject.toml"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    changing = (ROOT / ".github/CONTRIBUTING.md").read_text(encoding="utf-8")
+    for title in ("Add a mistake", "Add an exercise"):
+        follow(changing.partition(f"\n## {title}\n")[2].partition("\n## ")[0], tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "HELPERS", tmp_path / "helpers")
+    test_the_house_stays_small("helpers")
+    test_the_house_stays_small("helpers/checks")
+    test_helpers_has_six_rooms_and_imports_between_them_run_one_way()
+    test_the_code_is_linted_and_formatted()
+    (tmp_path / "contributed.py").write_text(
+        "from helpers.checks import check\n"
+        "check('scaled_scores', lambda q, k: q @ k.mT / q.shape[-1] ** (1 / 3))\n"
+        "check('doubled', lambda x: -2 * x), check('doubled', lambda x: x + x)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "contributed.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    told = re.findall("(?m)^[✘✔] (.*)", done.stdout)
+    assert told == ["scaled_scores: cube root.", "doubled: sign flipped.", "doubled: right."], done
 
 
 def test_the_scripts_are_linted(tmp_path):
