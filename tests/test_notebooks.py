@@ -6,7 +6,9 @@ import copy
 import gc
 import io
 import itertools
+import os
 import re
+import tempfile
 import tomllib
 from pathlib import Path
 from unittest.mock import patch
@@ -50,6 +52,11 @@ def test_every_cell_shows_the_same_on_another_processor(path):
         pytest.skip("CI does it: the lesson trains for ten seconds")
     for cell, text in zip(code_cells(path), replay(path)[2], strict=True):
         assert text == committed(cell), cell.source
+
+
+def test_no_kernel_reads_the_settings_of_ipython_of_whoever_runs_the_tests():
+    """One of them shows every value of a cell, and not only the last one."""
+    assert Path(os.environ["IPYTHONDIR"]).parent == Path(tempfile.gettempdir())
 
 
 @each_that_runs
