@@ -19,9 +19,8 @@ from . import guard
 def untouched(named):
     """Restore at the end what student code has changed outside itself: the notebook's variables
     that it names (with the contents of lists, dicts, sets, tensors, arrays and modules), random
-    numbers, warnings, SETTINGS, and what it replaced in LIBRARIES and CLASSES (after each call, too:
-    a check compares with functions that use them). Not restored: default arguments, the rest of the
-    process (os, sys), and what objects of the student's own classes hold.
+    numbers, warnings, SETTINGS, and what it replaced in LIBRARIES and CLASSES. Not restored: default
+    arguments, the rest of the process (os, sys), and what objects of the student's own classes hold.
 
     named: pairs of a dict of global variables and names in it.
 
@@ -47,9 +46,9 @@ def untouched(named):
         torch.set_deterministic_debug_mode("warn")
         _set_fill(True)
         warnings.simplefilter("ignore")
-        during, put_back = _settings(), _replaced()
-        stack.callback(put_back)  # the first to be undone: the others use torch
-        yield partial(_call, lambda: (put_back(), _set(during)))
+        during = _settings()
+        stack.callback(_replaced())  # the first to be undone: the others use torch
+        yield partial(_call, partial(_set, during))
 
 
 def _call(after, fn, *args, seconds=None):
