@@ -1,6 +1,7 @@
 """The live picture without a browser: what it shows for values of its controls."""
 
 import functools
+import gc
 import itertools
 import sys
 
@@ -10,6 +11,7 @@ import torch
 from asking import ask, cells, change, state
 
 from helpers import InputError, View, explore, guard
+from helpers.models.look import Look
 from helpers.pictures.sketch import Sketch
 
 
@@ -82,16 +84,39 @@ def test_what_the_controls_cannot_have_keeps_all_values_and_the_picture(changes,
 
 def test_an_argument_changed_in_place_is_as_new_the_next_time():
     def f(x):
-        x += 1
-        return [x]
+        x[0] += 1
+        return [x[0]]
 
-    with_history = torch.ones(2) * torch.ones(2, requires_grad=True)
-    widget = explore(f, x={"a": torch.zeros(2), "b": torch.ones(2), "c": with_history})
-    for index, number in [(0, "1.00"), (1, "2.00"), (0, "1.00"), (2, "2.00"), (2, "2.00")]:
+    with_history = torch.ones(1, 2) * torch.ones(1, 2, requires_grad=True)
+    same = {"a": torch.zeros(1, 2), "b": [np.ones(2)], "c": with_history, "d": [with_history[0]]}
+    widget = explore(f, x=same)
+    for index, number in [(0, "1.00"), (1, "2.00"), (2, "2.00"), (3, "2.00")] * 2:
         assert cells(widget.compute({"x": index})) == [[number, number]]
 
 
+def test_a_question_about_a_head_gets_a_copy_of_its_weights():
+    def first_after_hiding_it(weights):
+        weights[:, 0] = 0
+        return weights[0, 0]
+
+    look = Look([torch.ones(2, 3, 3)], list("abc"), "a model")
+    assert look.per_head(first_after_hiding_it).matrix.tolist() == [[0, 0]]
+    assert torch.equal(look.layers[0], torch.ones(2, 3, 3))
+
+
 # --- what goes wrong ---
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"x": 5.0}, {"x": (5.0, 0.1)}, {"y": (0, 1)}, {"x": [[True]], "word": [[True]]}]
+)
+def test_a_refused_view_leaves_nothing_that_complains_later(wrong, monkeypatch):
+    later = []
+    monkeypatch.setattr(sys, "unraisablehook", later.append)
+    with pytest.raises(InputError):
+        explore(lambda x=0, word="": [[x]], **wrong)
+    gc.collect()
+    assert later == []
 
 
 def recurse():
@@ -108,6 +133,10 @@ def forever():
     [
         (lambda: 1 / 0, "ZeroDivisionError: division by zero (line "),
         (lambda: None, "the function returned None; a matrix or a View is expected"),
+        (lambda: (torch.eye(2), torch.eye(2)), "the function returned 2 things; return one matrix"),
+        (lambda: (torch.eye(2), [1]), "returned 2 things; return one matrix, for instance the sec"),
+        (lambda: ([[1]], View([[1]])), "returned 2 things; return one matrix, for instance the se"),
+        (lambda: (torch.eye(2)[None],), "Choose a matrix, for instance weights[0]."),
         (lambda: View([[1, 2]], ["a", "b", "c"]), "tokens has 3 names; 1 are needed. (line "),
         (recurse, "RecursionError"),
         (lambda: View([[1]], digits="two"), "ValueError"),
@@ -212,6 +241,18 @@ def test_numbers_up_to_16_then_colours_and_beyond_512_a_part(shape, seen):
     for i, j in {(0, 0), (n - 1, 0), (n - 1, m - 1)}:
         found = ask(widget, {"cell": [0, i, j]})
         assert found == {"cell": [0, i, j], "number": f"{matrix[i, j]:.2f}", "text": ""}
+
+
+def test_a_tuple_of_rows_is_one_matrix():
+    widget = explore(lambda: (torch.ones(2), np.zeros(2)))
+    assert cells(state(widget)) == [["1.00"] * 2, ["0.00"] * 2]
+
+
+def test_what_numpys_mask_hides_is_empty_on_the_page():
+    hidden = np.ma.masked_where([[0, 1], [0, 0]], [[3.0, 9.0], [1.0, 2.0]])
+    (panel,) = state(explore(lambda: hidden))["panels"]
+    assert panel["cells"] == ["3.00", "", "1.00", "2.00"]
+    assert panel["colours"] == [254, 255, 85, 169]
 
 
 # --- printing ---

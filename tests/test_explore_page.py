@@ -78,7 +78,7 @@ def test_a_cell_is_explained(capsys):
     widget = explore(lambda: view)
     for cell, number, text in [
         ([0, 1, 0], "3.00", "row 1, column 0"),
-        ([0, 0, 1], "", ""),  # not computed yet
+        ([0, 0, 1], "", ""),  # it is empty
         ([1, 1, 0], "", ""),  # in a small head
     ]:
         assert ask(widget, {"cell": cell}) == {"cell": cell, "number": number, "text": text}

@@ -3,11 +3,15 @@
 import ast
 import contextlib
 import copy
+import gc
 import io
 import itertools
+import os
 import re
+import tempfile
 import tomllib
 from pathlib import Path
+from unittest.mock import patch
 
 import nbformat
 import pytest
@@ -28,7 +32,7 @@ from replay import (
     trains,
 )
 
-from helpers import attention
+from helpers import attention, yours
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.pages.closed import ASIDE
 
@@ -48,6 +52,11 @@ def test_every_cell_shows_the_same_on_another_processor(path):
         pytest.skip("CI does it: the lesson trains for ten seconds")
     for cell, text in zip(code_cells(path), replay(path)[2], strict=True):
         assert text == committed(cell), cell.source
+
+
+def test_no_kernel_reads_the_settings_of_ipython_of_whoever_runs_the_tests():
+    """One of them shows every value of a cell, and not only the last one."""
+    assert Path(os.environ["IPYTHONDIR"]).parent == Path(tempfile.gettempdir())
 
 
 @each_that_runs
@@ -281,6 +290,47 @@ def test_every_live_view_answers_over_its_whole_range(path):
                 shown = shown_over(view, control)
             assert len(shown) > 1 or control["kind"] == "text", f"{control['name']}: for nothing"
             view.compute(start)
+
+
+@each_lesson
+def test_no_function_of_a_reader_changes_what_a_lesson_holds(path):
+    namespace, values, *_ = replay(path, quickly=True)
+    sources = [cell.source for cell in code_cells(path)]
+    found = re.findall(r"(?m)^(\w+) = yours\((\w+), ([\w.]+)\)$", "\n".join(sources))
+    first = next(k for k, source in enumerate(sources) if " = yours(" in source)
+    view = next(value for value in values[first:] if hasattr(value, "compute"))
+    held = [x for x in gc.get_objects() if issubclass(type(x), torch.Tensor)]
+    before = [x.detach().clone() for x in held]
+    spoiling = {name: Spoiling(mine, run(course, namespace)) for name, mine, course in found}
+    with patch.dict(namespace, {name: yours(f, f.course) for name, f in spoiling.items()}):
+        ends = {control["name"]: list(whole_range(control))[-1] for control in view.controls}
+        with view.recording():
+            pictures = [view.compute(values) for values in ({}, ends)]
+    for x, was in zip(held, before, strict=True):
+        torch.testing.assert_close(x.detach(), was, rtol=0, atol=0, equal_nan=True)
+    for spoiler in spoiling.values():
+        assert spoiler.spoiled is not None, "it is in a picture"
+        said = f"your {spoiler.__name__}, which changes an argument in place"
+        assert any(said in picture["caption"] for picture in pictures) == spoiler.spoiled
+
+
+class Spoiling:
+    """A right answer that overwrites every tensor that it gets.  spoiled: did it get any? None
+    before it is called."""
+
+    spoiled = None
+
+    def __init__(self, name, course):
+        self.__name__, self.course = name, course
+
+    def __call__(self, *args):
+        result = self.course(*(x.clone() if torch.is_tensor(x) else x for x in args))
+        tensors = [x for x in args if torch.is_tensor(x)]
+        with torch.no_grad():
+            for x in tensors:
+                x.copy_(x + 1)
+        self.spoiled = bool(tensors)
+        return result
 
 
 def shown_over(view, control):

@@ -86,6 +86,8 @@ def test_a_teacher_opens_all_that_is_closed_with_one_command(tmp_path):
 def test_the_copy_works_alone(whole):
     """Its helpers find each other and their data; it lacks what only a teacher needs."""
     assert {path.name for path in whole.iterdir()} >= {"helpers", "data", "requirements.txt"}
+    (constraints,) = re.findall(r"(?m)^-c (.*)", (whole / "requirements.txt").read_text())
+    assert (whole / constraints).is_file(), "pip would stop"
     assert [*whole.glob(".venv/etc/jupyter/labconfig/*.json")], "a notice would cover a lesson"
     assert not (whole / "helpers" / "classroom").exists()
     code = "import sys; sys.path.insert(0, '..')\nfrom helpers import *\nprint(load_journey()[0])\n"

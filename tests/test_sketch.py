@@ -183,3 +183,54 @@ def test_yours_answers_as_soon_as_it_is_written_and_says_where_it_is_wrong():
     assert torch.equal(run(x), accepted) and run.whose == "your my_half", "it is drawn at random"
     with pytest.raises(InputError, match=r"my_half returned shape \(2,\), not \(1,\): see"):
         yours(my_half, lambda x: torch.zeros(1))(8)
+
+
+@pytest.mark.parametrize(
+    "x, wrong",
+    [(torch.tensor([1.0, torch.nan]), False), (np.ones(2), False), (torch.ones(2), True)],
+)
+def test_what_yours_hands_out_is_a_copy_and_whoever_changes_it_is_told(x, wrong):
+    def my_half(x, others, by):
+        half = x / float(by["by"]) + wrong
+        x += 1
+        return half
+
+    def half(x, others, by):
+        return x / float(by["by"])
+
+    run, by, before = yours(my_half, half), {"by": torch.tensor(2.0)}, x + 0
+    for others in ([x], (x, "a")):
+        run(x, others, by=by)
+        assert np.array_equal(x, before, equal_nan=True)
+        assert run.whose == (
+            "your my_half, which changes an argument in place (here a copy; begin with .clone())"
+            + " and whose numbers are wrong here: see its check" * wrong
+        )
+
+
+def CHANGES_NOTHING(some, named, array):
+    pass
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda some, named, array: some[0].zero_(),
+        lambda some, named, array: some.append(1),
+        lambda some, named, array: some.__setitem__(0, None),
+        lambda some, named, array: named["b"].fill(0),
+        lambda some, named, array: named.pop("a"),
+        lambda some, named, array: array.resize(3, refcheck=False),
+        CHANGES_NOTHING,
+    ],
+)
+def test_an_argument_is_copied_and_compared_at_any_depth(change):
+    def my_sum(some, named, array):
+        change(some, named, array)
+        return 1.0
+
+    some, named = [torch.ones(2)], {"a": (torch.ones(1), "a"), "b": np.ones(2)}
+    run = yours(my_sum, lambda some, named, array: some[0].sum() / named["b"].sum())
+    run(some, named, np.ones(2))
+    assert ("in place" in run.whose) == (change is not CHANGES_NOTHING)
+    assert (len(some), [*some[0], *named["b"]], [*named]) == (1, [1] * 4, ["a", "b"])

@@ -12,7 +12,7 @@ import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from helpers import InputError, View, heatmap
+from helpers import InputError, View, explore, heatmap
 from helpers.pictures.still import MAX_NUMBERS
 from helpers.pictures.view import MAX_TEXT, palette
 
@@ -177,6 +177,33 @@ def test_words_are_shown_as_they_are(words, capsys):
     if max(map(len, words)) < 25 and words[0] not in ("\ud800", "a\nb"):
         assert labels(panels(still)[0].xaxis) == words
         assert all(word in repr(still) for word in words)
+
+
+LACKS = "Boxes stand for characters that the font of this picture lacks"
+
+
+def test_characters_that_the_font_lacks_are_told_once():
+    still = heatmap({"注": [[0.5, 0.5]]}, ["力"], keys=["注意", "意"], title="<注>")
+    for _ in range(2):
+        below = still._repr_mimebundle_()[0]["text/html"].partition(">")[2]
+        assert below == f"<p>{LACKS}: 注意力</p>"
+    many = "".join(map(chr, range(0x4E00, 0x4E20)))
+    below = heatmap([[0.5]], [many[:16]], keys=[many[16:]])._repr_mimebundle_()[0]["text/html"]
+    assert below.count("<p>") == 1 and below.endswith("…</p>") and len(below.split()[-1]) < 30
+    assert "<p>" not in heatmap([[0.5]], ["שלום\n"])._repr_mimebundle_()[0]["text/html"]
+    live = explore(lambda: View([[0.5]], ["注"]))._repr_mimebundle_()[0]["text/html"]
+    assert live.count(f"{LACKS}: 注") == 1
+
+
+@pytest.mark.parametrize("masked", [np.ma.masked_all((3, 2, 2)), np.ma.masked_all((1, 2, 2, 2))])
+def test_what_numpys_mask_hides_is_not_drawn(masked):
+    masked[..., 0] = 0.77
+    still = heatmap(masked, list("ab"))
+    for axes in panels(still):
+        texts = [[numbers(axes)[i, j].get_text() for j in range(2)] for i in range(2)]
+        assert texts == [["0.77", ""]] * 2
+        assert [row[1] for row in colours(axes)] == [255, 255]
+    assert repr(still).count("0.77") == 2 * len(panels(still)) and "masked" not in repr(still)
 
 
 def texts_with_words(words):

@@ -93,6 +93,18 @@ def test_what_is_not_computed_yet_has_no_colour_no_number_and_does_not_count():
     assert "the largest is 4.00 in row a" in view.alt()
 
 
+def test_numpys_masked_cells_stay_empty():
+    hidden = np.ma.masked_where(np.triu(np.ones((2, 2)), 1) > 0, [[1.0, 9.0], [3.0, 2.0]])
+    view = View(hidden, list("ab"), row_sums=True)
+    assert view.table()[2] == [["1.00", "", "1.00"], ["3.00", "2.00", "5.00"]]
+    assert "9.00" not in view.text() and "the largest is 3.00 in row b" in view.alt()
+    assert view.colours()[0, 1] == NONE and view.scale == (0, 3)
+    assert View(hidden, shown=[[1, 1], [0, 1]]).shown.tolist() == [[True, False], [False, True]]
+    assert View(hidden[0]).shown.tolist() == [[True, False]]
+    assert View(np.ma.array([1, 2])).shown.all()
+    assert hidden.mask.tolist() == [[False, True], [False, False]]
+
+
 # --- numbers and words ---
 
 
@@ -113,6 +125,26 @@ def test_minus_zero_is_never_printed():
 )
 def test_a_number_of_any_size_is_short(value, text):
     assert View([[value]]).table()[2] == [[text]]
+
+
+@pytest.mark.parametrize(
+    "matrix, largest, small",
+    [
+        (np.full((512, 512), 1 / 512), "0.0020", "0.0012"),
+        ([[-0.003, 0.004, np.nan, np.inf]], "0.0040", "0.0012"),
+        ([[0.99, 0.001], [0.0, 1e-4]], "0.99", "0.00"),
+        (np.zeros((2, 2)), "0.00", "0.00"),
+        ([[1e-8, 2e-8]], "0.00", "0.00"),  # an error of rounding
+        ([[np.nan]], "nan", "0.00"),
+    ],
+)
+def test_where_all_numbers_are_small_they_are_not_all_read_as_0(matrix, largest, small):
+    view = View(matrix)
+    known = view.matrix[np.isfinite(view.matrix)]
+    assert view.number(known.max() if known.size else np.nan) == largest
+    assert view.number(0.0012) == small
+    assert not known.size or f"the largest is {largest} in" in view.alt()
+    assert View(matrix, digits=1).number(0.0012) == "0.0", "as it is told"
 
 
 def test_sums_are_right():
@@ -287,6 +319,8 @@ def test_highlights_are_cells_rows_and_columns():
 NO_MATRIX = "real numbers are expected, as a tensor, a numpy array or nested lists."
 REFUSED = [
     *((dict(matrix=x), NO_MATRIX) for x in (None, "abc", [[1, None]], [[10**30]], [[1j]])),
+    (dict(marked={"a": np.ma.masked_all((3, 3))}), "a has numbers that its mask hides; "),
+    (dict(matrix=[np.ma.masked_all(3)] * 3), "the matrix has numbers that its mask hides; "),
     (dict(matrix=5), "one matrix is expected, (rows, columns); the shape is ()."),
     (dict(matrix=torch.zeros(2, 3, 3)), "the shape is (2, 3, 3). Choose a matrix"),
     (dict(matrix=[[1, 2], [3]]), "the rows of the matrix differ in length"),

@@ -298,5 +298,5 @@ def status(controls, picture, why, cell):
     if "parts" in panel:
         names = rows[i], columns[j]
     place = (" → " if "parts" in panel else ", ").join(filter(None, names)) + state
-    text = f"{place}{',' if ': ' in state else ':'} {shown or 'not computed yet'}"
+    text = f"{place}{',' if ': ' in state else ':'} {shown or 'empty'}"
     return " = ".join(filter(None, [text, why[1]]))

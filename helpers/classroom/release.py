@@ -15,7 +15,7 @@ from .read_notebook import CHECK
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
-NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
+NEEDED = ("requirements.txt", ".github/constraints.txt", "environment.yml", ".gitignore")
 NEEDED += (".venv/etc/jupyter/labconfig/default_setting_overrides.json",)  # no news at the start
 NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
 COPIED = ("helpers", "data")

@@ -46,13 +46,14 @@ class Look:
         return View(weights, rows, keys=rows, caption=caption, explain=explain, **beside)
 
     def per_head(self, number):
-        """Return a View of layers by heads: number(weights) of each head, weights (pieces, pieces).
+        """Return a View of layers by heads: number(weights) of each head, with a copy of its
+        weights (pieces, pieces).
 
         The largest is outlined. The caption gives the number for weights that are even over all
         pieces that any head of the layer looks at; a range if it differs between layers.
         Raises InputError if number is nan for every head.
         """
-        found = [[float(number(head)) for head in layer] for layer in self.layers]
+        found = [[float(number(head.clone())) for head in layer] for layer in self.layers]
         even = sorted(float(number(intervene.even(layer)[0])) for layer in self.layers)
         ends = " to ".join(dict.fromkeys(f"{x:.2f}" for x in (even[0], even[-1])))
         return self.by_heads(found, f"Even weights would give {ends}.")

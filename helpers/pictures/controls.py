@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ..errors import InputError
-from .given import as_array, bare
+from .given import as_array, bare, copied
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
 LARGEST = 2**53  # up to here a page stores whole numbers exactly
@@ -169,7 +169,7 @@ class Choice(Control):
         try:
             return copy.deepcopy(option)  # fn may change its argument
         except Exception:  # a computed tensor with its history, a generator and the like
-            return option.clone() if torch.is_tensor(option) else option
+            return copied(option)
 
     def start_at(self, default):
         labels = self.spec["labels"]

@@ -103,7 +103,7 @@ function makeGuide(picture, send, sayCell, stateOf) {
     if (panel.parts) names.forEach((pair) => pair.shift());
     const isSum = i >= panel.size[0] || j >= panel.size[1];
     const mark = isSum ? undefined : marksOf(panel).get(i * panel.columns.length + j);
-    const words = number === "" ? "not computed yet" : number ?? "…";
+    const words = number === "" ? "empty" : number ?? "…";
     return `${names.map((pair) => pair.join(" ")).join(panel.parts ? " → " : ", ")}${stateOf(i, j)}: ${mark ? `${mark.word}, ` : ""}${words}`;
   }
   function look(k, i, j) {

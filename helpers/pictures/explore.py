@@ -22,7 +22,7 @@ from ..guard import Worker, call, get_ipython
 from .controls import control, sendable
 from .sketch import roles_css
 from .still import draw
-from .view import MAX_SIDE, NONE, palette, side_by_side
+from .view import MAX_SIDE, NONE, View, palette, side_by_side
 
 NUMBERS = (
     16  # rows or columns of a table with numbers in its cells; a larger one shows colours only
@@ -71,24 +71,20 @@ class Explore(anywidget.AnyWidget):
     picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self._sent)
 
     def __init__(self, fn, controls):
-        self._fn = fn
-        self._controls = {name: control(name, short, fn) for name, short in controls.items()}
-        several = [c.name for c in self._controls.values() if c.kind == "cells"]
-        if len(several) > 1:
-            raise InputError(f"{' and '.join(several)} cannot both be the cells; keep one matrix.")
-        self._dragged = [c for c in self._controls.values() if c.kind in GRIPS]
+        self._fn, self._controls = fn, {c.name: c for c in controls}
+        self._dragged = [c for c in controls if c.kind in GRIPS]
         self._lock = threading.RLock()  # questions are answered one at a time
         # The desk answers the page: a slow function must not block the thread that receives the
         # messages of all widgets. The worker calls fn, so that the desk can stop it.
         self._desk, self._worker = Worker(), Worker()
         self._views, self._panels, self._most = [], [], {}
-        self._values = {name: c.spec["value"] for name, c in self._controls.items()}
+        self._values = {c.name: c.spec["value"] for c in controls}
         self._sent = self.compute({}) | {"turn": ""}
         self._answered = [""]  # the last turns of all views: a question may come twice
         colours, white_from = palette()
         super().__init__(
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
-            controls=[c.spec for c in self._controls.values()],
+            controls=[c.spec for c in controls],
             palette=[colours, white_from],
             help=HELP if _is_first() else "",
         )
@@ -270,7 +266,12 @@ def explore(fn, /, **controls):
     Returns the widget: put it last in the cell. Its plain text is its numbers.
     Raises InputError if fn cannot be called or if a control cannot be made.
     """
-    return Explore(fn, controls)
+    # before the widget is made: half a widget would complain when Python deletes it
+    made = [control(name, short, fn) for name, short in controls.items()]
+    several = [c.name for c in made if c.kind == "cells"]
+    if len(several) > 1:
+        raise InputError(f"{' and '.join(several)} cannot both be the cells; keep one matrix.")
+    return Explore(fn, made)
 
 
 def _cell():
@@ -306,6 +307,11 @@ def _drawn(result, dragged):
         raise InputError(
             "the function returned None; a matrix or a View is expected: is `return` missing?"
         )
+    if isinstance(result, tuple) and len(result) > 1 and any(map(_is_whole, result)):
+        raise InputError(
+            f"the function returned {len(result)} things; return one matrix, for instance the "
+            "second."
+        )
     several = side_by_side(result if isinstance(result, dict) and result else {"": result})
     views = [(title, view.part(MAX_SIDE)) for title, view in several]
     panels = _panels(views)
@@ -317,6 +323,11 @@ def _drawn(result, dragged):
                 f"mark for it; return {GRIPS[one.kind].format(one.name)}."
             )
     return views, panels
+
+
+def _is_whole(x):
+    """Return whether x is a picture by itself, and not a row of one."""
+    return isinstance(x, View) or getattr(x, "ndim", 0) > 1
 
 
 def _panels(views):

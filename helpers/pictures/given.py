@@ -12,10 +12,16 @@ from ..errors import InputError
 def as_array(values, what="the matrix"):
     """Return a copy of torch, numpy or nested lists as a float64 array.
 
-    Raises InputError, which names `what`, if there are no real numbers or rows differ in length.
+    Raises InputError, which names `what`, if there are no real numbers, if rows differ in length,
+    or if a mask of numpy hides some.
     """
 
     def unpack(values):
+        if np.ma.is_masked(values):
+            raise InputError(
+                f"{what} has numbers that its mask hides; only View and heatmap leave them out. "
+                "Fill them in, as in weights.filled(0)."
+            )
         if torch.is_tensor(values):
             values = values.detach().cpu().to_dense()
             if not values.is_complex():  # numpy has no bfloat16
@@ -23,8 +29,9 @@ def as_array(values, what="the matrix"):
             return values.numpy()
         return [unpack(v) for v in values] if isinstance(values, (list, tuple)) else values
 
+    plain = unpack(values)
     try:
-        array = np.asarray(unpack(values))
+        array = np.asarray(plain)
     except ValueError:
         raise InputError(f"the rows of {what} differ in length; make them equally long.") from None
     if array.dtype.kind not in "biuf":
@@ -76,26 +83,55 @@ def wide(text):
     )
 
 
+def copied(x):
+    """Return a copy of tensors and arrays, also those in lists, tuples and dicts."""
+    if torch.is_tensor(x):
+        return x.clone()
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    if isinstance(x, dict):
+        return {key: copied(value) for key, value in x.items()}
+    return type(x)(map(copied, x)) if type(x) in (list, tuple) else x
+
+
+def _same(now, before):
+    """Return whether a copy still has the numbers of its original."""
+    if isinstance(before, dict):
+        now, before = list(now.values()), list(before.values())
+    if isinstance(before, (list, tuple)):
+        return len(now) == len(before) and all(map(_same, now, before))
+    if not isinstance(before, (torch.Tensor, np.ndarray)):
+        return True
+    if getattr(now, "shape", None) != before.shape:
+        return False
+    return bool(((now == before) | (now != now) & (before != before)).all())  # nan is as before
+
+
 def yours(mine, course):
     """Return a function that calls the reader's own as soon as it is written, else the course's.
 
-    yours(my_softmax, softmax) takes the same arguments as either. While mine returns None, as a
-    stub does, the course's result is returned; the attribute `whose` names the one used last, and
-    says so if its numbers are wrong. Raises InputError if mine returns a different shape.
+    yours(my_softmax, softmax) takes the same arguments as either, and hands mine a copy of them.
+    While mine returns None, as a stub does, the course's result is returned; the attribute `whose`
+    names the one used last, and says so if it changes its arguments or if its numbers are wrong.
+    Raises InputError if mine returns a different shape.
     """
     name = mine.__name__
 
     def run(*args, **options):
-        result, wanted = mine(*args, **options), course(*args, **options)
+        copies = copied((args, options))
+        result, wanted = mine(*copies[0], **copies[1]), course(*args, **options)
         if result is None:
             run.whose = f"the course's {course.__name__} (until you write {name})"
             return wanted
         got, ours = as_array(result, name), as_array(wanted)
         if got.shape != ours.shape:
             raise InputError(f"{name} returned shape {got.shape}, not {ours.shape}: see its check.")
-        run.whose, alike = f"your {name}", partial(np.allclose, ours, rtol=0.01, atol=1e-3)
+        faults, alike = [], partial(np.allclose, ours, rtol=0.01, atol=1e-3)
+        if not _same(copies, (args, options)):
+            faults.append("which changes an argument in place (here a copy; begin with .clone())")
         if not alike(got) and alike(as_array(course(*args, **options))):  # not drawn at random
-            run.whose += ", whose numbers are wrong here: see its check"
+            faults.append("whose numbers are wrong here: see its check")
+        run.whose = ", ".join(filter(None, [f"your {name}", " and ".join(faults)]))
         if not torch.is_tensor(wanted):
             return result
         # a check accepts lists, arrays and other precisions; a tensor keeps its gradient

@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+import re
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ from .given import as_array, as_text, wide
 from .sketch import INCH
 from .view import MAX_TEXT, NONE, View, palette, side_by_side
 
-NONE_COLOUR = "#ffffff"  # of NaN and of cells not computed yet, under their stripes
+NONE_COLOUR = "#ffffff"  # of NaN and of empty cells, under their stripes
 # (colour, hatch, hatch colour) of such cells, and of each kind of marked cells, as on the page
 STRIPES = ("#ffffff", "///", "#d8d8d8")
 MARKS = (("#d0d0d0", None, None), ("#ffffff", "xx", "#b0b0b0"), ("#ffffff", "..", "#a0a0a0"))
@@ -47,23 +48,32 @@ class Still:
     def png(self):
         """Return the picture as bytes, at twice the resolution shown, for projectors; 128
         colours keep a notebook with many pictures small."""
+        return self._drawn()[0]
+
+    def _drawn(self):
+        """Return (the bytes of png(), the characters for which the font draws a box)."""
         from PIL import Image
 
         buffer, small = io.BytesIO(), io.BytesIO()
-        with warnings.catch_warnings():
-            # A font without the glyph draws a box, and names too wide for the page are cut
-            # off; a warning would appear in the cell's output.
-            warnings.filterwarnings("ignore", message=".*([Gg]lyph|constrained_layout).*")
+        with warnings.catch_warnings(record=True) as raised:
+            # A warning would appear in the cell's output. Names too wide for the page are cut off.
+            warnings.filterwarnings("ignore", message=".*constrained_layout")
+            warnings.filterwarnings("always", message="Glyph")
             self.figure.savefig(buffer, format="png", dpi=160)
+        lacks = (re.match(r"Glyph (\d+)", str(warning.message)) for warning in raised)
         drawn = Image.open(buffer).convert("RGB")
         drawn.quantize(128, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
-        return small.getvalue()
+        return small.getvalue(), "".join(dict.fromkeys(chr(int(lack[1])) for lack in lacks if lack))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        data = base64.b64encode(self.png()).decode()
+        png, lacks = self._drawn()
+        data = base64.b64encode(png).decode()
         width = round(self.figure.get_figwidth() * 80)
         source = f"data:image/png;base64,{data}"
         tag = f'<img alt="{html.escape(self.alt)}" width="{width}" src="{source}">'
+        if lacks:
+            named = html.escape(_label(lacks))
+            tag += f"<p>Boxes stand for characters that the font of this picture lacks: {named}</p>"
         bundle = {"text/plain": repr(self), "text/html": tag, "image/png": data}
         return bundle, {"image/png": {"width": width, "alt": self.alt}}
 
@@ -103,7 +113,7 @@ def _layers(weights):
     first = weights[0] if isinstance(weights, (tuple, list)) and len(weights) else None
     if torch.is_tensor(first) and first.ndim >= 3:
         return [_layers(layer)[0] for layer in weights]
-    array = as_array(weights, "weights")
+    array = weights if np.ma.is_masked(weights) else as_array(weights, "weights")
     while array.ndim > 3 and len(array) == 1:
         array = array[0]
     if array.ndim > 3:
@@ -227,7 +237,7 @@ def _draw_panel(axes, view, table, title, words):
 
     rows, columns, cells = table
     _, white_from = palette()
-    # an image of indices, so that sums and cells not computed yet stay uncoloured
+    # an image of indices, so that sums and empty cells stay uncoloured
     index, (n, m) = np.full((len(rows), len(columns)), NONE), view.matrix.shape
     index[:n, :m] = view.colours()
     _draw_colours(axes, index, "auto")

@@ -18,7 +18,7 @@ from .given import as_array, as_text, bare, names, one_line, wide
 # projector and for every kind of colour vision.
 STOPS = "f7fbff deebf7 c6dbef 9ecae1 6baed6 4292c6 2171b5 08519c 08306b".split()
 WHITE_FROM = 183  # for this colour and darker ones text is white: a contrast of at least 4.5:1
-NONE = 255  # the index of NaN and of cells not computed yet
+NONE = 255  # the index of NaN and of empty cells
 MAX_TEXT = 64  # rows or columns of the numbers as text
 MAX_SIDE = 512  # rows or columns of a picture
 MAX_TERMS = 8  # products that an explanation shows
@@ -39,12 +39,14 @@ def palette():
 class View:
     """View(weights, tokens, caption="Rows sum to 1."): a matrix and how to show it.
 
-    matrix: (rows, columns) or (columns,); torch, numpy or lists; NaN and infinities are shown.
+    matrix: (rows, columns) or (columns,); torch, numpy or lists; NaN and infinities are shown,
+        and what a mask of numpy hides stays empty.
     tokens: names of the rows (the queries), and of the columns if there are equally many.
     keys: names of the columns, if they differ.
     caption: one or two sentences under the picture.
     highlights: cells (row, column) to outline; None means all: (1, None) is row 1.
-    shown: (rows, columns) of bool, False where a cell is not computed yet; None shows all.
+    shown: (rows, columns) of bool, False where a cell stays empty, for instance because it is
+        not computed yet; None shows all.
     row_sums, column_sums: also show the sum of each row, or column.
     marked: {"masked": mask, "dropped": ...}, up to three matrices (rows, columns) of bool:
         cells that stand out, each kind with its own pattern, and with its word instead of an
@@ -53,7 +55,8 @@ class View:
         number is outside, unless clip is set; by default (0, 1) if all values are inside it,
         else from the lowest to the highest with 0 included.
     clip: numbers outside the scale get its first or last colour.
-    digits: digits after the point.
+    digits: digits after the point; by default 2, or 4 if the numbers are so small, as in a text
+        of 512 words, that most would read 0.00.
     axes: what a row and a column stand for.
     explain: explain(row, column) -> str, how the number in this cell is computed.
     heads: (heads, rows, columns), up to 16 heads, drawn small and without numbers next to
@@ -74,7 +77,7 @@ class View:
     row_sums: bool = False
     column_sums: bool = False
     scale: tuple | None = None
-    digits: int = 2
+    digits: int | None = None
     axes: tuple = ("Query", "Key")
     explain: Callable | None = None
     heads: object = None
@@ -85,7 +88,8 @@ class View:
     reached: str = ""
 
     def __post_init__(self):
-        self.matrix = as_array(self.matrix)
+        hidden = np.ma.getmask(self.matrix)  # False if it has no mask
+        self.matrix = as_array(self.matrix.data if np.any(hidden) else self.matrix)
         if self.matrix.ndim == 1:
             self.matrix = self.matrix[None]
             if self.keys is None and len(self.matrix[0]) != 1:
@@ -103,7 +107,7 @@ class View:
         self.tokens = names(self.tokens, rows, "tokens")
         self.keys = names(self.keys, columns, "keys")
         self.axes = names(self.axes, 2, "axes")
-        self.shown = self._cells(
+        self.shown = ~hidden & self._cells(
             "shown", np.ones_like(self.matrix) if self.shown is None else self.shown
         )
         self.highlights = self._outlined(self.highlights)
@@ -119,6 +123,12 @@ class View:
         self._fit_heads()
         self.scale = self._ends(self.scale)
         self.caption, self.reached = as_text(self.caption), as_text(self.reached)
+        if self.digits is None:
+            seen = np.abs(self.matrix[self.shown & np.isfinite(self.matrix)])
+            with np.errstate(over="ignore"):
+                mean = seen.mean() if seen.size else 0
+            # what is smaller still may be an error of rounding
+            self.digits = 4 if 0.00005 <= mean < 0.005 else 2
         self.number(0.0)  # if digits cannot be used, fail now and not in the picture
 
     def _cells(self, what, given):
@@ -180,8 +190,8 @@ class View:
         return text if len(text) <= 12 else f"{value:.{self.digits}e}"
 
     def table(self):
-        """Return (row names, column names, cells), sums included; a cell is text, "" if it is
-        not computed yet."""
+        """Return (row names, column names, cells), sums included; a cell is text, "" if it
+        stays empty."""
         across, down = bool(self.row_sums), bool(self.column_sums)
         shown, known = self.shown, np.where(self.shown, self.matrix, 0.0)
         with np.errstate(all="ignore"):  # inf - inf is nan, and is shown

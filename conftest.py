@@ -1,8 +1,14 @@
-"""Set up what every test needs: one thread for small tensors, an nbval that waits, a browser."""
+"""Set up what every test needs: one thread for small tensors, an nbval that waits, a browser.
 
+It stands above tests and notebooks, so that one notebook alone is tested in the same way.
+"""
+
+import atexit
 import os
 import platform
 import re
+import shutil
+import tempfile
 from unittest.mock import patch
 
 # Before torch is imported, here and in every kernel: with two threads on a busy machine
@@ -10,6 +16,8 @@ from unittest.mock import patch
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The kernel chooses its own; an inherited one would change what a figure prints.
 os.environ.pop("MPLBACKEND", None)
+# Nor may the settings of whoever runs the tests: every kernel finds an empty folder.
+os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
 os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported: no test needs a network
 # What a lesson prints must not depend on the processor: nbval's kernels compute as an old one would
 # (see OLD), and this process as most students' computers do.
@@ -23,6 +31,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 from optional import OPTIONAL, needs_transformers
 from xdist.scheduler import LoadScopeScheduling
 
+atexit.register(shutil.rmtree, os.environ["IPYTHONDIR"], ignore_errors=True)
 OLD = {
     "ATEN_CPU_CAPABILITY": "default",
     "MKL_CBWR": "COMPATIBLE",
