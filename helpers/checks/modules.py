@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
-from .exercise import cured, detected
-from .results import Observed, close, numbers_of
+from .exercise import detected
+from .results import Observed, close, numbers_of, same
 
 # --- building it ---
 
@@ -325,6 +325,13 @@ def _more_to_train(evidence):
     return (evidence.fact(BESIDE) or 0) > 0 or (matrices or 0) > 3
 
 
+def _drops(evidence):
+    """Does dropout change the numbers of the first wrong probe?"""
+    k = evidence.wrong[0]
+    without = evidence.in_world(k, NothingDropped)
+    return "dropout" in evidence.code.lower() and not same(without, evidence.mine[k])
+
+
 # Mistakes in what a class does with its matrices, whatever its formula.
 KEEPING = {
     "super().__init__() forgotten": detected(
@@ -337,7 +344,7 @@ KEEPING = {
         lambda evidence: bool(evidence.measured(drawing, "matrices drawn in forward"))
     ),
     "gradient cut": detected(_cut),
-    "dropout not asked for": cured(NothingDropped),
+    "dropout not asked for": detected(_drops),
     "different numbers in training": detected(_differs_in_training),
     "changed by earlier calls": detected(_has(CHANGES)),
     "grows with each call": detected(_has(GROWS)),

@@ -91,6 +91,7 @@ SOFTMAX = Stage(
         "scores divided by their sum": (
             lambda s: divided(s.scores),
             lambda s: divided(s.scores - s.scores.amin(-1, keepdim=True)),
+            lambda s: divided(s.scores - s.scores.amax(-1, keepdim=True)),
         ),
         "exp missing in the sum": lambda s: naive(s.scores) / s.scores.sum(-1, keepdim=True),
         "scores instead of weights": lambda s: s.scores,
