@@ -90,7 +90,12 @@ def last_is_0(x, i):
     return torch.cat([x[:-1] @ x[i], torch.zeros(1)])
 
 
+async def later(scores):
+    return scores.softmax(0)
+
+
 FACTS = [
+    ("softmax", later, "Write def instead of async def."),
     ("linear", lambda x, w, b: x @ w.T + 2 * b, "Open the hint above your code."),
     ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
     ("scores", last_is_0, "Entries 0 to 4 are right; entry 5 is wrong."),

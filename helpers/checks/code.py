@@ -197,6 +197,12 @@ def may_be_endless(tree):
     return bool(nodes(tree, ast.While) or over & grown(tree) or any(calls_itself))
 
 
+def written_into(tree):
+    """Return the names of variables whose parts are written into, as in x[0] = 1."""
+    parts = [n for n in nodes(tree, ast.Subscript) if isinstance(n.ctx, ast.Store)]
+    return [n.value.id for n in parts if isinstance(n.value, ast.Name)]
+
+
 def is_name(node, *names):
     return isinstance(node, ast.Name) and node.id in names
 

@@ -18,6 +18,10 @@ from .trace import first_nan
 NOT_FINITE = "look for exp of more than 88, log of 0 or less, division by 0, or inf in your code."
 # A place to look, no cause: the probes differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
+INSTEAD = {
+    "a coroutine": "write def instead of async def.",
+    "a generator": "collect the parts in a list, and return it after the loop: yield returns none.",
+}
 
 
 def fact_of(evidence):
@@ -54,9 +58,12 @@ def _calls(evidence, k):
     if mine.instead == "None":
         yield Fact("it returned None (is `return` missing?).", "always return the result.", asked)
     if mine.instead:
-        yield Fact(f"it returned {mine.instead}.", "return the result and nothing else.", asked)
+        advice = INSTEAD.get(mine.instead, "return the result and nothing else.")
+        yield Fact(f"it returned {mine.instead}.", advice, asked)
     if mine.observed is not None:
-        advice = _to_see(mine.observed, evidence.right[k].observed or {})
+        dropped = str(mine.observed.get("what is dropped"))
+        advice = seen_advice(dropped, evidence)
+        advice = advice or _to_see(mine.observed, evidence.right[k].observed or {})
         yield Fact("not what the exercise asks for.", advice)
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(evidence, k)

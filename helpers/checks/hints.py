@@ -7,12 +7,24 @@ import inspect
 import linecache
 import os
 import re
+import sys
 from contextlib import suppress
 from types import ModuleType
 
 import torch
 
-from .code import all_codes, data_from_above, functions_in, is_name, nodes, part_at, unwrapped
+from .code import (
+    all_codes,
+    data_from_above,
+    functions_in,
+    is_name,
+    nodes,
+    own_functions,
+    part_at,
+    tree_of,
+    unwrapped,
+    written_into,
+)
 from .texts import HINT, Fact, contents
 
 # --- what Python says ---
@@ -66,7 +78,8 @@ def _locals(error, evidence):
 
 
 def _unbound(error, evidence):
-    name, step = error.name, _step_of(error, evidence)
+    name = re.search(r"'(\w+)'", str(error))[1]
+    step = _step_of(error, evidence)
     if step and name in step.tb_frame.f_globals:
         return f"start `{name}` inside your function, above this line: a function that writes to \
 `{name}` does not see the `{name}` of a cell above."
@@ -87,10 +100,14 @@ def _unknown(name, error, evidence):
     own = getattr(unwrapped(evidence.answer), "__name__", "")
     if is_class and (said := _without_self(name, evidence)):
         return said
-    if name == "softmax" and "softmax" in evidence.exercise.avoid:
-        return "write its steps yourself, as the exercise asks: exp, then divide by the sum."
+    if re.fullmatch(f"{evidence.exercise.name}|{evidence.exercise.avoid}", name):
+        return f"write the steps of {name} yourself, as the exercise asks."
+    if name in sys.stdlib_module_names:
+        return f"write `import {name}` above your code, or do without it."
     if callable(getattr(torch, name, None)) or name == "inf":
         return f"{_instead_of(name)}: there is no `{name}` without its module."
+    if evidence.tree and name in written_into(evidence.tree):
+        return f"make `{name}` above this line, with torch.zeros: then you can write into it."
     # v for values: the reader's own short name is nearer than one that looks alike.
     near = [k for k in known if len(k) < 3 and name.startswith(k)]
     near = near if len(near) == 1 else difflib.get_close_matches(name, known, n=1, cutoff=0.75)
@@ -178,7 +195,10 @@ def _never_set(name, evidence):
         return f"set self.{name} in __init__: nothing is set on self there yet."
     *most, last = (f"self.{k}" for k in made if k != name)
     listed = f"{', '.join(most)} and {last}" if most else last
-    return f"set self.{name} in __init__, or use what is set: {listed}."
+    lacks = f"set self.{name} in __init__"
+    if f"self.{name}(" in evidence.body:
+        lacks += f", or define a method {name}"
+    return f"{lacks}, or use what is set: {listed}."
 
 
 def _pythons_own(error, evidence):
@@ -226,7 +246,8 @@ def known_advice(error, evidence, first=False):
     it says so before anything else is looked for."""
     text = f"{type(error).__name__}: {error}"
     for entry in contents("slips.toml")["errors"]:
-        if re.search(entry["words"], text) and re.search(entry.get("code", ""), evidence.body):
+        where = (entry["words"], text), (entry.get("in", ""), evidence.exercise.name)
+        if all(re.search(*each) for each in (*where, (entry.get("code", ""), evidence.body))):
             return entry["try"] if entry.get("first", False) or not first else ""
     return ""
 
@@ -310,7 +331,11 @@ def fixed_sizes(evidence):
 
 def only_arguments(answer):
     """Return what to try when the code reads data from cells above; or ""."""
-    said = " and ".join(f"`{name}`" for name in data_from_above(answer))
+    names = data_from_above(answer)
+    trees = filter(None, (tree_of(f.__code__) for f in own_functions(answer)))
+    for name in [name for tree in trees for name in written_into(tree) if name in names]:
+        return f"make your own `{name}` first, with torch.zeros: this one is from a cell above."
+    said = " and ".join(f"`{name}`" for name in names)
     if not said:
         return ""
     return f"use the arguments, not {said}: a value from a cell above stays the same."

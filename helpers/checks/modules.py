@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
-from .results import Observed, close, numbers_of
+from .results import Observed, close, numbers_of, same
 
 # --- building it ---
 
@@ -308,8 +308,10 @@ def _gradients(output, parameters):
 
 
 def drops(evidence):
-    """Is the class right where nothing can be dropped, and only there?"""
-    return evidence.cured_by(NothingDropped)
+    """Does dropout change the numbers of the first wrong probe?"""
+    k = evidence.wrong[0]
+    without = evidence.in_world(k, NothingDropped)
+    return "dropout" in evidence.code.lower() and not same(without, evidence.mine[k])
 
 
 def differs_in_training(evidence):
