@@ -3,25 +3,27 @@
     [softmax_of_one]
     gives = "(n,)"                      the shape of what is returned
     kind = "weights"                    see Exercise
-    args = ["scores = any_size n"]      names, and how wide() of cases.py makes them
-    cases = [{ on = "the scores of journey", args = "scores(sentence(), 1)" }]
+    args = ["scores = any_size n"]      names, and their makers, see cases.py
     code = '''
     use exp                             the steps of steps.toml with that name
     weights = soft(scores, exp)         a step of its own; the last one is the result
     '''
+
+    [softmax_of_one.cases]              first arguments, if the makers' are not enough
+    "scores near 1000" = "numbers('large')[0]"
 
     [softmax_of_one.mistakes."sign flipped"]
     code = "weights = soft(-scores)"    or a list of ways
     why = "..."
     try = "..."
 
-What is shared: an exercise that uses steps has their mistakes, too (those whose steps it has),
-except the names in `without`; `names` renames them. A mistake without a `try` has the text that the
-same name has elsewhere; without code, it is only another text for a shared one.
-More: `same_as` takes all of another exercise; `names` or `cases` too long for a line are tables,
-[softmax_of_one.names] or [[softmax_of_one.cases]], after the code; `least` and `avoid`, see
-cases.wide and Exercise; `only_if` and `detect`, see Mistake. `cases`, `args` of a case, `detect`,
-`reference` and `answer` (a way that is a whole answer) are Python, with the names in NAMES.
+An exercise that uses steps has their mistakes, too (those whose steps it has), except the names in
+`without`; `names` renames them. A mistake without a `try` has the text that the same name has
+elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
+another exercise; `least` and `avoid`, see cases.wide and Exercise; `only_if` and `detect`, see
+Mistake. Cases, `detect`, `reference` and `answer` (a way that is a whole answer) are Python, with
+the names in NAMES. `cases` may also be one expression, for all cases; a case may be a table with
+`args` and what else a Probe has.
 """
 
 from pathlib import Path
@@ -88,13 +90,13 @@ def _exercise(name, entry, shared, texts):
     args = dict(each.split(" = ") for each in entry["args"])
     program = Program(args, steps("\n".join(lines)))
     own, without = entry.get("mistakes", {}), entry.get("without", ())
-    given = entry.get("cases", [])
+    given = entry.get("cases", {})
     makers = [_maker(spec) for spec in args.values()]
 
     def probes():
         if isinstance(given, str):
             return _python(given)
-        first = [_case(one) for one in given] or [*cases.small(*makers)]
+        first = [_case(*one) for one in given.items()] or [*cases.small(*makers)]
         wide = cases.wide(*makers, **entry.get("least", {}))
         plain = [probe for probe in first if probe.measure is returned]
         return [*plain, *wide, *(probe for probe in first if probe.measure is not returned)]
@@ -132,9 +134,9 @@ def _text(entry):
     return {key: entry[key] for key in ("why", "try", "only_if") if key in entry}
 
 
-def _case(entry):
-    entry = dict(entry)
-    label, args = entry.pop("on"), _python(f"({entry.pop('args')},)")
+def _case(label, entry):
+    entry = dict(entry) if isinstance(entry, dict) else {"args": entry}
+    args = _python(f"({entry.pop('args')},)")
     if "measure" in entry:
         entry["measure"] = _python(entry["measure"])
     return Probe(label, args, **entry)
