@@ -296,11 +296,6 @@ def _calls(tree, evidence):
             yield instead(f"{ast.unparse(old)} {what}", old, new)
         elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
             yield instead("a method is not called without its ().", old, ast.Call(old, [], []))
-    for old in (x for x in nodes(tree, ast.Call) if x.args):
-        name = ast.unparse(old.func)
-        if name.startswith("torch."):
-            new = ast.Call(_code("torch.as_tensor"), old.args[:1], [])
-            yield instead(f"{name} accepts tensors only.", old, changed(old, [(old.args[0], new)]))
 
 
 def _another_index(tree, evidence):
