@@ -19,8 +19,9 @@ from . import guard
 def untouched(named):
     """Restore at the end what student code has changed outside itself: the notebook's variables
     that it names (with the contents of lists, dicts, sets, tensors, arrays and modules), random
-    numbers, warnings, SETTINGS, and what it replaced in LIBRARIES and CLASSES. Not restored: default
-    arguments, the rest of the process (os, sys), and what objects of the student's own classes hold.
+    numbers, warnings, SETTINGS, and what it replaced in LIBRARIES and CLASSES. Not restored:
+    default arguments, the rest of the process (os, sys), and what objects of the student's own
+    classes hold.
 
     named: pairs of a dict of global variables and names in it.
 
