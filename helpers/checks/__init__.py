@@ -1,6 +1,6 @@
 """The checks: one verdict per exercise, and a cause only where it is established.
 
-What an exercise is, in text files: lessons/ (right answers and mistakes), steps.toml (what exercises
+What an exercise is, in text files: lessons/ (right answers and mistakes), steps.toml (what they
 share), cases.toml (numbers), slips.toml (slips of Python and PyTorch).
 exercises  reads them: CHECKED, {name: Exercise}
 exercise   what an exercise is made of: probes, mistakes
