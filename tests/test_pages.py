@@ -14,11 +14,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import needed
 from execute import CI, THREE, lessons
 from lab import ROOT, chromium
 from PIL import Image
 
+from conftest import needed
 from helpers.pages.closed import closed
 from helpers.pages.exercises import answers, verdict_on
 from helpers.pages.lesson import checked_in

@@ -2,9 +2,10 @@
 that a clicker sends."""
 
 import pytest
-from conftest import needed
 from lab import chromium
 from playwright.sync_api import expect
+
+from conftest import needed
 
 LAST = 200  # presses, more than any lesson needs
 

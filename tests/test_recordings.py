@@ -12,7 +12,6 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from conftest import needed
 from execute import CI, METADATA, in_browsers
 from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -20,6 +19,7 @@ from playwright.sync_api import expect
 from replay import as_in_a_new_kernel, code_cells, quick, run, shown_by
 from views import LIVE, expected
 
+from conftest import needed
 from helpers import explore
 from helpers.pages import __main__ as command
 from helpers.pages import lesson as lesson_of
