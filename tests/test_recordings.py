@@ -99,10 +99,11 @@ def recorders(path):
     """Yield a recorder for each live view of a notebook, whose cells run here; record nothing."""
     as_in_a_new_kernel()
     namespace = {"__name__": "__main__"}
+    texts = lesson_of.texts_of(nbformat.read(path, as_version=4))
     for cell in code_cells(path):
         value, _ = shown_by(cell.source, namespace)
         if hasattr(value, "compute"):
-            yield record.Recorder(value, lesson_of._texts(cell), record._dice())
+            yield record.Recorder(value, texts, record._dice())
 
 
 def sample(recorder):
