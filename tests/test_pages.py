@@ -92,7 +92,7 @@ def page(tmp_path_factory, pages):
     with chromium(tmp_path_factory.mktemp("browser")) as page:
         needed(page)
         page.errors = []
-        inside = (pages.as_uri() + "/", "data:", "blob:")
+        inside = (pages.parent.as_uri() + "/", "data:", "blob:")
         page.on("request", lambda r: r.url.startswith(inside) or page.errors.append(r.url))
         page.on("requestfailed", lambda r: page.errors.append(f"not there: {r.url}"))
         page.on("pageerror", lambda e: page.errors.append(str(e)))
@@ -111,6 +111,11 @@ def quiet(page):
 def files(pages):
     """Return the pages of three lessons, or of two outside CI, and the first page."""
     return [path for path in every(pages) if path.name[:2] in THREE or path.name == "index.html"]
+
+
+def odd(pages):
+    """Return the page of odd views, see test_recordings.py."""
+    return pages.parent / "odd" / "99_odd.html"
 
 
 def every(pages):
@@ -190,6 +195,37 @@ def test_a_picture_is_not_shrunk_and_says_in_words_what_it_shows(page, pages):
     assert page.locator("#l02-27 table").get_attribute("aria-label") == "Query by Key"
 
 
+# Returns the texts of a drawing that have less than 12 pixels, and whether its query is in sight.
+DRAWN = """([box]) => [
+    [...box.querySelectorAll('text')].filter((text) =>
+        parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a < 12).length,
+    [box.querySelector('text[data-role~=query]')].every((query) => {
+        const word = query.getBoundingClientRect(), { left, right } = box.getBoundingClientRect();
+        return word.left >= left && word.right <= right;
+    }),
+]"""
+
+
+def test_a_wide_drawing_shows_the_word_that_looks_in_letters_that_can_be_read(page, pages):
+    show(page, odd(pages), PHONE)
+    drawing = page.locator(".part", has_text="word29")
+    assert drawing.evaluate_all("([box]) => box.scrollWidth > 2 * box.clientWidth")
+    assert drawing.evaluate_all(DRAWN) == [0, True]
+    page.get_by_label("query", exact=True).fill("0")
+    settle(page)
+    page.wait_for_function(
+        "document.querySelector('text[data-role~=query]').textContent === 'word0'"
+    )
+    assert drawing.evaluate_all(DRAWN) == [0, True]
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+def test_a_printed_sentence_wraps(page, pages, size):
+    show(page, odd(pages), size)
+    sentence = page.locator(".printed", has_text="she flies")
+    assert sentence.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+
+
 def test_help_is_said_once_on_a_page_and_in_words_for_touch(page, pages):
     session = page.context.new_cdp_session(page)
     for touch, word in (True, "Tap a number"), (False, "arrow keys"):
@@ -207,7 +243,7 @@ def test_help_is_said_once_on_a_page_and_in_words_for_touch(page, pages):
 
 
 def test_axe_finds_nothing(page, pages):
-    for path in files(pages):
+    for path in [*files(pages), odd(pages)]:
         show(page, path)
         page.evaluate(ONE_OF_EACH)
         page.add_script_tag(path=AXE)
@@ -363,8 +399,8 @@ def test_every_link_leads_somewhere_and_one_to_a_page_has_words_and_a_picture(pa
             assert not place or place in names[file or name], (name, link)
     made = [path.stem for path in lessons() if f"{path.stem}.html" in texts]
     for before, after in zip(made, made[1:], strict=False):  # the links at the top and at the foot
-        assert texts[f"{before}.html"].count(f'href="{after}.html" rel="next"') == 2
-        assert texts[f"{after}.html"].count(f'href="{before}.html" rel="prev"') == 2
+        assert texts[f"{before}.html"].count(f'rel="next" href="{after}.html"') == 2
+        assert texts[f"{after}.html"].count(f'rel="prev" href="{before}.html"') == 2
     assert re.findall(r'<h3><a href="(.*?)\.html"', texts["index.html"]) == made
 
 

@@ -19,7 +19,7 @@ def main(arguments=None):
         "renew only some pages, name their notebooks; the others stay as they are.",
     )
     parser.add_argument("folder", type=Path, help="created if it does not exist")
-    parser.add_argument("lessons", nargs="*", type=Path, help="only these notebooks; by default all")
+    parser.add_argument("lessons", nargs="*", type=Path, help="notebooks; by default all lessons")
     options = parser.parse_args(arguments)
     paths = options.lessons or sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
     try:
