@@ -101,6 +101,7 @@ class Lesson:
         set_up = SET_UP.format(texts=texts_of(self.notebook))
         self.notebook.cells.insert(0, v4.new_code_cell(set_up))
         kernel = dict(kernel_name="python3", timeout=SECONDS, coalesce_streams=True)
+        kernel["extra_arguments"] = ["--log-level=ERROR"]
         where = {"metadata": {"path": str(self.path.parent)}}
         try:
             NotebookClient(self.notebook, resources=where, **kernel).execute()
