@@ -34,7 +34,7 @@ from replay import (
 
 from helpers import attention, yours
 from helpers.checks.exercises import CHECKED, LESSON_OF
-from helpers.pages.closed import ASIDE
+from helpers.tools.pages.closed import ASIDE
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lambda path: path.stem)
