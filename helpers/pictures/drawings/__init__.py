@@ -1,1 +1,1 @@
-"""Pictures that only some lessons draw: each has its numbers as text, and is live, still or recorded."""
+"""Pictures that only some lessons draw: each is live, still or recorded, with its numbers as text."""
