@@ -1,1 +1,1 @@
-"""Pictures that only some lessons draw: each is live, still or recorded, with its numbers as text."""
+"""Pictures that only some lessons draw: live, still or recorded, with their numbers as text."""
