@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import torch
 from execute import NOTEBOOKS, WIDGET, clean, lessons
-from optional import OPTIONAL, needs_transformers
+from optional import OPTIONAL
 from replay import (
     as_in_a_new_kernel,
     code_cells,
@@ -34,14 +34,9 @@ from helpers.pages.closed import ASIDE
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lambda path: path.stem)
-each_that_runs = pytest.mark.parametrize(
-    "path",
-    [*lessons(), pytest.param(OPTIONAL, marks=needs_transformers)],
-    ids=lambda path: path.stem,
-)
 
 
-@each_that_runs
+@each_notebook
 def test_every_cell_shows_the_same_on_another_processor(path):
     """nbval's kernels compute as an old processor, see conftest.py; this process as a newer one."""
     if not trains(path):
@@ -50,7 +45,7 @@ def test_every_cell_shows_the_same_on_another_processor(path):
         assert text == committed(cell), cell.source
 
 
-@each_that_runs
+@each_notebook
 def test_scrolling_back_changes_nothing(path):
     """Run from the last cell to the first: if a name gets a second meaning further down, this shows
     it, while running twice from the top would hide it."""
@@ -266,7 +261,7 @@ def test_a_lessons_own_class_and_its_twin_give_the_same_outputs(lesson, name, ar
         torch.testing.assert_close(mine.weights(batch), twin.weights(batch))
 
 
-@each_that_runs
+@each_notebook
 def test_every_live_view_answers_over_its_whole_range(path):
     views = [value for value in replay(path)[1] if hasattr(value, "compute")]
     assert len(views) >= 1

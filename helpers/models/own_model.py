@@ -57,7 +57,7 @@ def load_model(name=None):
 
 
 def even(weights):
-    """Return even weights (n, n) over all pieces that any head of a layer (heads, n, n) looks at."""
+    """Return even weights (n, n) over all pieces that a head of a layer (heads, n, n) looks at."""
     seen = (weights > 0).any(0)
     return seen / seen.sum(-1, keepdim=True).clamp(min=1)
 
@@ -223,7 +223,7 @@ class StoryModel(OwnModel):
 
     @torch.no_grad()
     def look(self, text, change=None):
-        """Return a Look at this text.  change: see answers().  Raises InputError for other words."""
+        """Return a Look at this text.  change: see answers().  InputError for other words."""
 
         def in_batch(layer, weights, values):
             return [x[None] for x in change(layer, weights[0], values[0])]
@@ -268,7 +268,7 @@ class HuggingFaceModel(OwnModel):
         return names
 
     def look(self, text, change=None):
-        """Return a Look at this text.  change: see answers().  Raises InputError if it is empty."""
+        """Return a Look at this text.  change: see answers().  InputError if it is empty."""
         ids = self._ids(text)
         output, weights = self._run(ids[:, : self.limit], change)
         answers = output.logits[0, -1].softmax(-1) if hasattr(output, "logits") else None
