@@ -40,7 +40,7 @@ OLD = {
 # The kernel starts in its file's setup, so it gets these variables.
 IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
-PAGES = ("test_pages.py", "test_recordings.py", "test_engines.py")
+PAGES = ("test_pages.py", "test_pages_exercises.py", "test_recordings.py", "test_engines.py")
 LONG = (*PAGES, "test_live.py", "test_alive.py", "test_classroom.py", "12_what_weights_explain")
 LONG += ("test_release.py", "test_notebooks.py", ".ipynb", "test_search.py", "test_mistakes.py")
 # Files whose tests share only what has the same parameter, such as a lesson.

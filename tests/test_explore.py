@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 from asking import ask, cells, change, state
+from helpers.models.look import Look
 
 from helpers import InputError, View, explore, guard
-from helpers.models.look import Look
 from helpers.pictures.sketch import Sketch
 
 

@@ -1,10 +1,10 @@
-"""On a page each exercise is a puzzle of three people's answers, each with a different mistake.
-That the page has them, with what the check says, is tested in test_pages.py."""
+"""On a page each exercise is a puzzle of three people's answers, each with a different mistake."""
 
+import html
 import re
 
 import pytest
-from execute import lessons
+from execute import NOTEBOOKS, lessons
 from rates import WRITTEN
 
 from helpers.checks.exercises import CHECKED, LESSON_OF
@@ -46,3 +46,27 @@ def test_a_page_has_three_short_answers_and_each_gets_the_name_that_it_says(name
         verdict = verdict_on(answer)
         assert (verdict.passed, verdict.mistakes) == (answer.right, answer.names)
         assert answer.right is False
+
+
+def words(markup):
+    return html.unescape(re.sub(r"<[^>]*>", "", markup)).split()
+
+
+def test_an_exercise_is_a_puzzle_of_three_answers_with_what_the_check_says(pages):
+    text = (pages / "02_softmax.html").read_text(encoding="utf-8")
+    assert 'role="alert"' not in text
+    cells = Lesson(NOTEBOOKS / "02_softmax.ipynb").notebook.cells
+    checks = [cell for cell in cells if checked_in(cell)]
+    assert checks
+    for cell in checks:
+        section = re.search(f'<section class="code" id="{cell.id}">.*?</section>', text, re.S)[0]
+        puzzle = section.split('<div class="puzzle">')[1]
+        three = [*answers(checked_in(cell))]
+        for part, answer in zip(puzzle.split("Someone wrote:")[1:], three, strict=True):
+            code, said = part.split("</pre></div>", 1)
+            assert words(code) == answer.code.split()
+            said = re.sub("<ul.*?</ul>|<summary>.*?</summary>", "", said, flags=re.S)
+            assert words(said) == verdict_on(answer).message.split()
+        names = re.findall("<li(.*?)>(.*?)</li>", puzzle)
+        assert sorted(name for _, name in names) == sorted(answer.names[0] for answer in three)
+        assert [name for right, name in names if right] == [three[0].names[0]]
