@@ -9,6 +9,7 @@ import queue
 import sys
 import sysconfig
 import threading
+import time
 import traceback
 from collections import deque
 from contextlib import suppress
@@ -23,6 +24,7 @@ SECONDS = 10  # how long a reader's function may take before it is stopped
 KEPT = 2000  # characters of its printed output, or of its error, that are kept
 DEPTH = 200  # innermost calls that are searched for the reader's line
 STOPS = 20  # attempts to stop a function
+IMPORTING = 60  # seconds that a function may go on importing after its limit
 # code that the reader did not write
 OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep)
 
@@ -54,7 +56,7 @@ class Outcome:
 
 
 _buffers = {}  # thread -> what the reader's function prints in it
-_routers = deque(maxlen=1000)  # kept for a while: print() crashes if its stdout is freed
+_routers = deque(maxlen=100)  # kept for a while: print() crashes if its stdout is freed
 _lock = threading.Lock()
 
 
@@ -76,6 +78,9 @@ class _Router(io.TextIOBase):
         if self.stream and threading.current_thread() not in _buffers:
             self.stream.flush()
 
+    def close(self):
+        """Do nothing: Python closes it at its end, when nothing is left that could be flushed."""
+
 
 def _end(*_):
     raise SystemExit
@@ -85,25 +90,14 @@ def _no_input():
     raise RuntimeError("input() does not work here: take the value as an argument instead")
 
 
-# What readers' functions call instead of these. The originals would end the process (IPython's
-# exit() does so through ask_exit), wait for someone who sees no prompt, or remove the limit that
-# stops a recursion before the memory of the stack is used up.
-INSTEAD = {
-    (os, "_exit"): _end,
-    (os, "abort"): _end,
-    (builtins, "input"): _no_input,
-    (sys, "setrecursionlimit"): lambda: None,
-}
 _genuine = {}  # the functions that are replaced while readers' functions run
 
 
 def _for_others(instead, genuine):
     """Return a function that runs instead() for readers' functions, genuine() for all others."""
-    process = os.getpid()
 
     def function(*args, **kwargs):
-        # a forked child is not the kernel, and has to end
-        mine = threading.current_thread() in _buffers and os.getpid() == process
+        mine = threading.current_thread() in _buffers
         return instead() if mine else genuine(*args, **kwargs)
 
     return function
@@ -115,34 +109,40 @@ def get_ipython():
     return ipython and ipython.get_ipython()
 
 
+def _router(stream):
+    """Return the router of a stream. It keeps that stream: code that captures output meanwhile (as
+    %%capture does) may find a router in sys.stdout, and put it back after all calls have ended."""
+    if isinstance(stream, _Router):
+        return stream
+    known = [router for router in _routers if router.stream is stream]
+    if not known:
+        known = [_Router(stream)]
+        _routers.extend(known)
+    return known[0]
+
+
 def _listen(thread, buffer):
-    """Collect what this thread prints in the buffer, and keep it from ending the process."""
+    """Collect what this thread prints in the buffer, and keep it from ending the process (IPython's
+    exit() does so through ask_exit) and from waiting for someone who sees no prompt."""
     shell = get_ipython()
-    asked = {(shell, "ask_exit"): _end} if hasattr(shell, "ask_exit") else {}
+    instead = {(builtins, "input"): _no_input}
+    if hasattr(shell, "ask_exit"):
+        instead[shell, "ask_exit"] = _end
     with _lock:
         _buffers[thread] = buffer
-        # A new router each time: code that captures output meanwhile (as %%capture does)
-        # may restore this one later, and then it still needs its stream.
-        for name in ("stdout", "stderr"):
-            if not isinstance(getattr(sys, name), _Router):
-                _routers.append(_Router(getattr(sys, name)))
-                setattr(sys, name, _routers[-1])
-        for (place, name), instead in (INSTEAD | asked).items():
+        sys.stdout, sys.stderr = _router(sys.stdout), _router(sys.stderr)
+        for (place, name), function in instead.items():
             known = _genuine.get((place, name))
             genuine = getattr(place, name)
             if known is None or genuine is not known[1]:
-                _genuine[place, name] = genuine, _for_others(instead, genuine)
+                _genuine[place, name] = genuine, _for_others(function, genuine)
                 setattr(place, name, _genuine[place, name][1])
 
 
-def _forget(thread, late):
-    """Undo _listen(), as far as no other call needs it.  late: the function may still run."""
+def _forget(thread):
+    """Undo _listen(), as far as no other call needs it."""
     with _lock:
-        if not (late and thread.is_alive()):
-            _buffers.pop(thread, None)
-        # a thread that was left behind keeps its buffer until it ends, or it would print elsewhere
-        for ended in [t for t in _buffers if t.ident and not t.is_alive()]:
-            del _buffers[ended]
+        _buffers.pop(thread, None)
         if _buffers:
             return
         for name in ("stdout", "stderr"):
@@ -160,14 +160,17 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     seconds: the time limit, after which it is stopped with a TimeoutError; SECONDS by default.
     after: called as soon as the function has ended or the time is over.
     The function runs in a separate thread, because a live view computes outside the main thread,
-    where signals do not arrive. What ends the process (exit(), os._exit, os.abort) ends only the
-    call. What it prints, errors too, is in Outcome.printed; input() raises.
+    where signals do not arrive. exit() ends only the call. What it prints, errors too, is in
+    Outcome.printed; input() raises. A function that is importing is stopped when the import has
+    ended, because a module that is imported by half would break the kernel.
 
-    Some code cannot be stopped and is left behind: a call into C that waits, such as time.sleep, a
-    function that catches every exception again and again, and threads that it started. One long
-    step of the interpreter blocks the kernel until it ends, beyond the time limit: 7 ** (7 ** 9), a
+    Some code cannot be stopped and is left behind; what it prints later appears in the notebook: a
+    call into C that waits, such as time.sleep, ends when C returns; a function that catches every
+    exception, and those in its handlers too, and threads that it started do not end. One long step
+    of the interpreter blocks the kernel until it ends, beyond the time limit: 7 ** (7 ** 9), a
     regular expression that tries everything, or a sum over itertools.count(). Only a restart ends
-    it earlier. A signal (os.kill), a crash in C and using up the memory still end the kernel.
+    it earlier. What ends the process still ends the kernel: os._exit, os.abort, a signal (os.kill),
+    a crash in C, an endless recursion after sys.setrecursionlimit, and using up the memory.
     """
     return _call(lambda: fn(*args, **kwargs), seconds, after)
 
@@ -198,9 +201,10 @@ class Worker:
 
     @staticmethod
     def _work(jobs):
-        while (work := jobs.get()) is not None:
-            work()
-            work = None  # otherwise its objects would be kept until the next call
+        with suppress(SystemExit):  # raised by _stop()
+            while (work := jobs.get()) is not None:
+                work()
+                work = None  # otherwise its objects would be kept until the next call
 
 
 def _call(fn, seconds=None, after=None, worker=None):
@@ -239,12 +243,14 @@ def _call(fn, seconds=None, after=None, worker=None):
         used.do(work)
         late = not running.acquire(timeout=max(0, seconds))
     finally:  # also when the reader pressed "interrupt"
-        after()
-        if late or not worker:
-            used.end()
-        if late:
-            _stop(thread)
-        _forget(thread, late)
+        try:
+            after()
+            if late or not worker:
+                used.end()
+            if late:
+                _stop(thread, running)
+        finally:  # also when "interrupt" is pressed again
+            _forget(thread)
     if late:
         late = TimeoutError(f"it did not return within {seconds:g} seconds and was stopped")
         return Outcome(error=late, printed=printed.getvalue())
@@ -252,15 +258,29 @@ def _call(fn, seconds=None, after=None, worker=None):
     return outcome
 
 
-def _stop(thread):
-    """End a thread by raising _Stop in it, STOPS times at most."""
-    for _ in range(STOPS):  # a loop may catch it: try again for a while
-        if not thread.is_alive():
+def _stop(thread, running):
+    """End the call in a thread by raising _Stop in it, STOPS times at most.
+
+    running: a lock that the call holds. While the thread is importing, at most IMPORTING seconds,
+    nothing is raised: modules that are imported by half would stay in the process.
+    """
+    stops, patient_until = STOPS, time.monotonic() + IMPORTING
+    while stops and thread.is_alive():
+        if not _is_importing(thread) or time.monotonic() > patient_until:
+            stops -= 1  # a loop may catch it: try again for a while
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop)
+            )
+        if running.acquire(timeout=0.02):
             return
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop)
-        )
-        thread.join(0.02)
+
+
+def _is_importing(thread):
+    """Return whether one of the thread's calls is an import that has not ended."""
+    frame = sys._current_frames().get(thread.ident)
+    while frame and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 class _Stop(SystemExit):
@@ -270,6 +290,14 @@ class _Stop(SystemExit):
     def __init__(self):
         frame = sys._getframe(1)
         while frame:
-            frame.f_trace = _end
+            frame.f_trace = _stop_again
             frame = frame.f_back
-        sys.settrace(_end)
+        sys.settrace(_stop_again)
+
+
+def _stop_again(frame, event, _):
+    """Raise another stop on the line where the first was caught: raised earlier, at the event of
+    the exception itself, it would only take the place of the first."""
+    if event == "line":
+        raise SystemExit
+    return _stop_again

@@ -5,14 +5,18 @@ import contextlib
 import io
 import linecache
 import signal
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
 from helpers import InputError, View, guard
+
+ROOT = Path(__file__).parent.parent
 
 
 def forever():
@@ -206,7 +210,7 @@ def test_output_captured_while_a_call_runs_goes_where_it_should(capsys):
     assert capsys.readouterr().out == "after\nlast\n"
 
 
-def test_what_is_left_behind_prints_nowhere(capsys):
+def test_what_is_left_behind_keeps_neither_stdout_nor_input(capsys):
     go = threading.Event()
 
     def f():
@@ -214,19 +218,69 @@ def test_what_is_left_behind_prints_nowhere(capsys):
             with contextlib.suppress(BaseException):  # the worst case: it cannot be stopped
                 while not go.is_set():
                     with contextlib.suppress(BaseException):
-                        time.sleep(0.001)
-        print("late")
+                        while not go.is_set():
+                            with contextlib.suppress(BaseException):
+                                time.sleep(0.001)
 
-    before = set(threading.enumerate())
+    before, genuine = set(threading.enumerate()), (sys.stdout, sys.stderr, input)
     outcome = guard.call(f, seconds=0.05)
+    assert (sys.stdout, sys.stderr, input) == genuine
     (left,) = set(threading.enumerate()) - before
     assert guard.call(print, "next").printed == "next\n"
     go.set()
     left.join()
     assert isinstance(outcome.error, TimeoutError)
-    assert capsys.readouterr().out == ""
-    guard.call(print)
-    assert not isinstance(sys.stdout, guard._Router)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_import_is_not_stopped_halfway(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text(
+        "import sys, time\n"
+        "sys.imported.append('begun')\n"
+        "for _ in range(50):\n"
+        "    time.sleep(0.01)\n"
+        "sys.imported.append('ended')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "imported", [], raising=False)
+
+    def f():
+        import slow_to_import  # noqa: F401
+
+        forever()
+
+    before = threading.active_count()
+    assert "within 0.2 seconds" in guard.call(f, seconds=0.2).complaint()
+    assert sys.imported.count("begun") == sys.imported.count("ended")
+    assert all_ended(before)
+
+
+def test_an_import_that_never_ends_is_stopped(tmp_path, monkeypatch):
+    (tmp_path / "never_imported.py").write_text("while True:\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(guard, "IMPORTING", 0.1)
+    before = threading.active_count()
+    guard.call(__import__, "never_imported", seconds=0.1)
+    assert all_ended(before)
+
+
+ENDS = """
+import sys
+from helpers import guard
+for _ in range(3):
+    stdout = sys.stdout
+    guard.call(print, 1)
+    sys.stdout = open(sys.argv[1], "w")
+    guard.call(print, 1)
+    sys.stdout.close()
+    sys.stdout = stdout
+"""
+
+
+def test_a_process_that_made_calls_ends_silently(tmp_path):
+    command = [sys.executable, "-c", ENDS, tmp_path / "printed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
 
 
 @pytest.mark.parametrize("on", [True, False])
