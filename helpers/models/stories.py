@@ -1,4 +1,4 @@
-"""Define and train a small model that writes stories.
+"""Define a small model that writes stories, and measure what it keeps in mind.
 
 Two layers, each of causal attention with four heads and a feed-forward network, learn to predict
 the next word.
@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from ..attention import (
     MultiHeadAttention,
     causal_mask,
+    exchange,
     merge_heads,
     scaled_scores,
     split_heads,
@@ -27,7 +28,7 @@ from ..attention import (
 from ..attention.data import DATA
 from ..attention.fits import expect_sizes
 from ..errors import InputError
-from .tales import LENGTH, RECALLS, WORDS, Story
+from .tales import ACTS, LENGTH, RECALLS, WORDS, Story
 from .training import Adam  # noqa: F401 (lesson 6 imports it from here)
 
 FILE = DATA / "stories.npz"
@@ -152,21 +153,60 @@ def even_heads(*heads):
     return change
 
 
+def new_stories(count):
+    """Return (count stories that no training draws, their numbers (count, LENGTH))."""
+    draws = random.Random("new")
+    stories = [Story(draws) for _ in range(count)]
+    return stories, torch.tensor([[NUMBER[word] for word in story.words] for story in stories])
+
+
 @torch.inference_mode()
 def recalled(model, change=None, count=100):
     """Return {kind of RECALLS: share of its words that the model finds most likely}.
 
-    count: how many new stories are drawn, not those of the training.  change: as in look().
+    count: how many new stories are drawn.  change: as in look().
     """
-    draws = random.Random("new")
-    stories = [Story(draws) for _ in range(count)]
-    words = torch.tensor([[NUMBER[word] for word in story.words] for story in stories])
+    stories, words = new_stories(count)
     found = look(model, words, change)[0][:, :-1].argmax(dim=-1) == words[:, 1:]
     hits = {kind: [] for kind in RECALLS}
     for hit, story in zip(found.tolist(), stories, strict=True):
         for at, kind in story.recalls.items():
             hits[kind].append(hit[at - 1])
     return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
+
+
+def acts(stories):
+    """Return, for each act: its story, and the positions of she or he, of the own thing, and of
+    the other's thing, (4, m)."""
+    rows = []
+    for number, story in enumerate(stories):
+        for at in (at - 1 for at, kind in story.recalls.items() if kind == "act"):
+            who = story.words[at]
+            rows.append((number, at, story.at[who], story.at["he" if who == "she" else "she"]))
+    return torch.tensor(rows).T
+
+
+@torch.inference_mode()
+def swapped(model, heads, count=300):
+    """Swap the weights that she and he give their own thing and the other's, in new stories.
+
+    heads: where, each a (layer, head) from 0.
+    Returns the shares of acts that then fit their own thing, and that fit the other's.
+    """
+    stories, words = new_stories(count)
+    rows, at, own, others = acts(stories)
+    words = words[rows]
+
+    def change(layer, weights, values):
+        weights = weights.clone()
+        for head in (head for k, head in heads if k == layer):
+            weights[:, head] = exchange(weights[:, head], at, own, others)
+        return weights, values
+
+    sentences = torch.arange(len(words))
+    best = look(model, words, change)[0][sentences, at].argmax(dim=-1)
+    act = torch.tensor([NUMBER.get(ACTS.get(word), -1) for word in WORDS])
+    return [(act[words[sentences, thing]] == best).float().mean().item() for thing in (own, others)]
 
 
 def draw_stories(draws, count=BATCH):
@@ -206,7 +246,7 @@ def own_text(path, most=300):
     """Read a text file and return (the known words, the text as their numbers (n,)).
 
     most: how many different words are kept, the most frequent ones; RARE replaces the others.
-    Raises InputError if the file cannot be read as text, or is shorter than two stories.
+    Raises InputError if the file cannot be read as text, or is shorter than four stories.
     """
     expect_sizes(most=most)
     try:
@@ -215,8 +255,8 @@ def own_text(path, most=300):
         raise InputError(
             f"{str(path)!r} cannot be read: {str(error)[:80]}. A text file in UTF-8 is expected."
         ) from None
-    if len(said) < 2 * LENGTH:
-        raise InputError(f"the text has {len(said)} words; at least {2 * LENGTH} are expected.")
+    if len(said) < 4 * LENGTH:
+        raise InputError(f"the text has {len(said)} words; at least {4 * LENGTH} are expected.")
     known = [RARE, *(word for word, _ in Counter(said).most_common(most))]
     number = {word: k for k, word in enumerate(known)}
     return known, torch.tensor([number.get(word, 0) for word in said])

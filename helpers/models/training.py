@@ -77,13 +77,13 @@ class Log:
         display({"text/plain": repr(self), "text/html": NOTE.format(repr(self))}, raw=True)
 
     def add(self, loss, unseen=None, text=""):
-        """Add the loss of the next step, and what is known besides."""
+        """Add the loss of the next step, a tensor; the loss on unseen texts; and a text."""
         step = len(self.losses)
-        self.losses.append(float(loss))
+        self.losses.append(loss.item())
         if unseen is not None:
-            self.unseen.append((step, float(unseen)))
+            self.unseen.append((step, unseen.item()))
         if text:
-            self.texts.append((step, float(loss), text))
+            self.texts.append((step, loss.item(), text))
         if text or step % max(1, self.steps // 40) == 0:
             self._live.value = self._page()
 
