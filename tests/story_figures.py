@@ -7,6 +7,7 @@ data/stories.npz.
 """
 
 import contextlib
+import random
 import sys
 import time
 from pathlib import Path
@@ -20,12 +21,14 @@ from helpers.models.stories import (
     HEADS,
     LAYERS,
     acts,
+    draw_passages,
     draw_stories,
     even,
     even_heads,
     load_stories,
     look,
     new_stories,
+    own_text,
     recalled,
     save_stories,
     story_loss,
@@ -132,6 +135,21 @@ def print_masks():
             names["trained"](names[name], seed)
 
 
+def print_own_texts(lesson):
+    """Print after how many steps the loss on the unseen quarter of two texts is lowest."""
+    for path, start, steps in (("data/house.txt", "this is the", 200), ("README.md", "the", 400)):
+        known, words = own_text(NOTEBOOKS.parent / path, most=300)
+        cut = len(words) * 3 // 4
+        unseen = draw_passages(words[cut:], random.Random(1), 16)
+        _, log = lesson["train"](
+            lesson["new_model"](known),
+            lambda dice, words=words[:cut]: draw_passages(words, dice, 16),
+            start, steps, unseen,
+        )  # fmt: skip
+        print(f"{path}, {len(words)} words: (step, loss on unseen text)", log.unseen[::2])
+        print(f"  loss at the end {log.losses[-1]:.2f}")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     own = lesson_10()
@@ -143,4 +161,5 @@ if __name__ == "__main__":
         print_figures(load_stories())
         for seed in SEEDS:
             print_seed(seed, own)
+        print_own_texts(own)
         print_masks()

@@ -248,10 +248,12 @@ def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
     for loss in (4.0, 0.5):
         log = Log(100)
         for step in range(101):
-            log.add(torch.tensor(loss), None if step % 10 else torch.tensor(1.0), "a <b>" * (step == 50))
+            unseen = None if step % 10 else torch.tensor(1 + abs(step - 30) / 100)
+            log.add(torch.tensor(loss), unseen, "a <b>" * (step == 50))
         logs.append(log)
         live = log._live.value
         assert f"100 of 100 steps loss {loss:.2f}" in live and 'value="100"' in live
+        assert "loss on unseen text, lowest after 30 steps: 1.00" in live
         assert f"after 50 steps, loss {loss:.2f}:</b> a &lt;b&gt;" in live
     said = [line for line in capsys.readouterr().out.splitlines() if line]
     assert said == [repr(log) for log in logs] and said[0] == said[1]

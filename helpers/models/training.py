@@ -97,13 +97,17 @@ class Log:
         curve, below = figure.subplots(2, 1, height_ratios=(2.6, 0.19 * lines + 0.01))
         curve.plot(self.losses, color=TRAINED, linewidth=0.8, label="loss of each step")
         if self.unseen:
-            curve.plot(*zip(*self.unseen, strict=True), color=UNSEEN, label="loss on unseen text")
+            curve.plot(*zip(*self.unseen, strict=True), color=UNSEEN, label=self._lowest())
             curve.legend()
         curve.set(xlabel="steps", ylabel="loss", ylim=(0, None))
         below.axis("off")
         below.text(0, 1, "\n\n".join(said), va="top", fontsize=9, parse_math=False)
         kinds = "curve of the loss" if not self.unseen else "curves of both losses"
         return Still(figure, f"The {kinds} over {self.steps} steps, and what the model wrote.")
+
+    def _lowest(self):
+        step, loss = min(self.unseen, key=lambda one: one[1])
+        return f"loss on unseen text, lowest after {step} steps: {loss:.2f}"
 
     def _said(self):
         for step, loss, text in self.texts:
@@ -113,6 +117,7 @@ class Log:
         """Return what the live picture shows, as HTML."""
         done, high = len(self.losses) - 1, max([1.0, *self.losses])
         now = f"loss {self.losses[-1]:.2f}" if self.losses else ""
+        lowest = f"<br>{self._lowest()}" if self.unseen else ""
         curves = (
             (TRAINED, list(enumerate(self.losses))[:: max(1, self.steps // 300)]),
             (UNSEEN, self.unseen),
@@ -129,7 +134,7 @@ class Log:
         )
         return (
             f'<div class="training"><progress max="{self.steps}" value="{max(0, done)}"></progress>'
-            f" {max(0, done)} of {self.steps} steps {now}<br>"
+            f" {max(0, done)} of {self.steps} steps {now}{lowest}<br>"
             '<svg viewBox="0 0 600 102" width="600" style="max-width: 100%" role="img" '
             f'aria-label="The loss so far, {now}."><line x2="600" y1="100" y2="100" stroke="gray"/>'
             f"{drawn}</svg>{said}</div>"
