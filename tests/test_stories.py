@@ -252,7 +252,7 @@ def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
             log.add(torch.tensor(loss), unseen, "a <b>" * (step == 50))
         logs.append(log)
         live = log._live.value
-        assert f"100 of 100 steps loss {loss:.2f}" in live and 'value="100"' in live
+        assert f"100 of 100 steps, loss {loss:.2f}" in live and 'value="100"' in live
         assert "loss on unseen text, lowest after 30 steps: 1.00" in live
         assert f"after 50 steps, loss {loss:.2f}:</b> a &lt;b&gt;" in live
     said = [line for line in capsys.readouterr().out.splitlines() if line]

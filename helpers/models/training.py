@@ -9,7 +9,7 @@ import torch
 from IPython.display import display
 
 from ..attention.data import DATA, rows_of
-from ..pictures.sketch import ROLES
+from ..pictures.sketch import ROLES, roles_css
 from ..pictures.still import Still
 
 FILE = DATA / "training.csv"
@@ -52,7 +52,7 @@ NOTE = """<div class="training-note"><style>
 .jp-OutputArea-child:not(:has(.training)):has(+ .jp-OutputArea-child .training-note) {{
   display: none; }}
 </style><p><em>{}</em></p></div>"""
-TRAINED, UNSEEN = (ROLES[role][0] for role in ("key", "query"))  # colours of the two curves
+TRAINED, UNSEEN = "key", "query"  # the roles whose colours the two curves have
 
 
 class Log:
@@ -95,9 +95,11 @@ class Log:
         lines = sum(2 + text.count("\n") for text in said)
         figure = Figure((9, 2.6 + 0.19 * lines), layout="constrained")
         curve, below = figure.subplots(2, 1, height_ratios=(2.6, 0.19 * lines + 0.01))
-        curve.plot(self.losses, color=TRAINED, linewidth=0.8, label="loss of each step")
+        curve.plot(self.losses, color=ROLES[TRAINED][0], linewidth=0.8, label="loss of each step")
         if self.unseen:
-            curve.plot(*zip(*self.unseen, strict=True), color=UNSEEN, label=self._lowest())
+            curve.plot(
+                *zip(*self.unseen, strict=True), color=ROLES[UNSEEN][0], label=self._lowest()
+            )
             curve.legend()
         curve.set(xlabel="steps", ylabel="loss", ylim=(0, None))
         below.axis("off")
@@ -116,27 +118,28 @@ class Log:
     def _page(self):
         """Return what the live picture shows, as HTML."""
         done, high = len(self.losses) - 1, max([1.0, *self.losses])
-        now = f"loss {self.losses[-1]:.2f}" if self.losses else ""
+        now = f", loss {self.losses[-1]:.2f}" if self.losses else ""
         lowest = f"<br>{self._lowest()}" if self.unseen else ""
         curves = (
             (TRAINED, list(enumerate(self.losses))[:: max(1, self.steps // 300)]),
             (UNSEEN, self.unseen),
         )
         drawn = "".join(
-            f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="'
+            f'<polyline fill="none" stroke="var(--{role})" stroke-width="1.5" points="'
             + " ".join(f"{600 * x / self.steps:.1f},{100 - 96 * y / high:.1f}" for x, y in points)
             + '"/>'
-            for colour, points in curves
+            for role, points in curves
         )
         said = "".join(
             f"<p style='margin: 4px 0; line-height: 1.3'><b>{about}:</b> {html.escape(text)}</p>"
             for about, text in self._said()
         )
         return (
+            f"<style>{roles_css('.training')}</style>"
             f'<div class="training"><progress max="{self.steps}" value="{max(0, done)}"></progress>'
-            f" {max(0, done)} of {self.steps} steps {now}{lowest}<br>"
+            f" {max(0, done)} of {self.steps} steps{now}{lowest}<br>"
             '<svg viewBox="0 0 600 102" width="600" style="max-width: 100%" role="img" '
-            f'aria-label="The loss so far, {now}."><line x2="600" y1="100" y2="100" stroke="gray"/>'
+            f'aria-label="The loss so far{now}."><line x2="600" y1="100" y2="100" stroke="gray"/>'
             f"{drawn}</svg>{said}</div>"
         )
 
