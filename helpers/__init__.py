@@ -13,6 +13,15 @@ error for bad input.
 Imports go one way: attention imports from no other room, and the checks need no picture.
 """
 
+import sys
+
+# in a kernel of some other installation; first, since an older Python lacks what comes next
+if sys.version_info < (3, 11):  # noqa: UP036
+    raise ImportError(
+        f"This kernel runs Python {sys.version.split()[0]}, and the course needs 3.11 to 3.14. "
+        "Choose the kernel of .venv, or install the course as README.md says."
+    )
+
 import torch
 
 from .attention import load_journey

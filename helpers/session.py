@@ -1,5 +1,6 @@
 """Restore the student's session, so that a check may be run at any time, any number of times."""
 
+import math
 import random
 import sys
 import warnings
@@ -18,8 +19,9 @@ from . import guard
 def untouched(named):
     """Restore at the end what student code has changed outside itself: the notebook's variables
     that it names (with the contents of lists, dicts, sets, tensors, arrays and modules), random
-    numbers, warnings, and SETTINGS. Not restored: default arguments, the rest of the process
-    (os, sys), and what objects of the student's own classes hold.
+    numbers, warnings, SETTINGS, and what it replaced in LIBRARIES and CLASSES. Not restored:
+    default arguments, the rest of the process (os, sys), and what objects of the student's own
+    classes hold.
 
     named: pairs of a dict of global variables and names in it.
 
@@ -46,6 +48,7 @@ def untouched(named):
         _set_fill(True)
         warnings.simplefilter("ignore")
         during = _settings()
+        stack.callback(_replaced())  # the first to be undone: the others use torch
         yield partial(_call, partial(_set, during))
 
 
@@ -68,6 +71,30 @@ SETTINGS = (
     (torch.get_num_threads, torch.set_num_threads),
     (sys.getrecursionlimit, sys.setrecursionlimit),
 )
+
+
+# Where an answer may replace what the student and the check use: `torch.softmax = mine`.
+LIBRARIES = torch, nn, nn.functional, torch.linalg, numpy, math
+CLASSES = torch.Tensor, nn.Module
+
+
+def _replaced():
+    """Return a function that puts back what has been replaced in LIBRARIES and CLASSES. New names
+    in a library stay: they may be its own parts, imported when first used."""
+    libraries = [(vars(library), dict(vars(library))) for library in LIBRARIES]
+    classes = [(cls, dict(vars(cls))) for cls in CLASSES]
+
+    def put_back():
+        for now, before in libraries:
+            now.update(before)
+        for cls, before in classes:
+            for name in vars(cls).keys() - before.keys():  # it hid what the class inherits
+                delattr(cls, name)
+            for name, value in before.items():
+                if vars(cls).get(name) is not value:
+                    setattr(cls, name, value)
+
+    return put_back
 
 
 def _settings():

@@ -1,11 +1,17 @@
-"""Make answers out of the wrong stages that an exercise declares."""
+"""Make answers out of the ways that an exercise declares."""
 
 from torch import nn
 
+from helpers.checks.match import NUMBER
 
-def made(exercise, *choices):
-    """Return the answer with other variants of stages.  choices: dicts from stage to variant."""
-    formula = exercise.pipeline.replace(*choices)
+
+def made(exercise, *ways):
+    """Return the answer with these ways, dicts of steps, or the only one, a whole answer."""
+    if not isinstance(ways[0], dict):
+        return ways[0]
+    # 10 is a typical number where a way takes any
+    ways = [{step: line.replace(NUMBER, "10.0") for step, line in way.items()} for way in ways]
+    formula = exercise.program.changed(*ways)
     if not exercise.is_class:
         return formula
 
@@ -15,9 +21,3 @@ def made(exercise, *choices):
             return formula(inputs, *(W.weight.T if isinstance(W, nn.Linear) else W for W in layers))
 
     return Module
-
-
-def every_way(exercise, mistake):
-    """Yield every answer that makes this mistake."""
-    for way in mistake.ways:
-        yield made(exercise, way) if isinstance(way, dict) else way

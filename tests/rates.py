@@ -22,7 +22,6 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from helpers.checks import check  # noqa: E402
-from helpers.checks.verdict import forget  # noqa: E402
 from helpers.pages import exercises  # noqa: E402
 
 WRITTEN = Path(__file__).with_name("written")
@@ -36,7 +35,6 @@ def answers(exercise="*"):
 
 def judged(answer):
     """Check an answer; return (verdict, seconds, what is wrong with the verdict or "")."""
-    forget()
     handed_in = answer.run()
     start = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -61,8 +59,25 @@ def fault(answer, verdict):
 
 
 def followed(answer, verdict):
-    """Does advice that is code, followed to the letter, lead to ✔, or to fewer or different
-    mistakes? Return None where the advice is in words."""
+    """Does advice that is code, followed to the letter until it ends, lead on with each step: to ✔,
+    or to fewer or different mistakes, and never back? Return None where the advice is in words."""
+    tries, been = obeyed(answer, verdict), set()
+    if tries is None:
+        return None
+    while tries is not None:
+        been.add(ast.unparse(ast.parse(answer.code)))
+        better = next(filter(None, (_judged_better(each, verdict) for each in tries)), None)
+        if better is None:
+            return False
+        answer, verdict = better
+        if verdict or ast.unparse(ast.parse(answer.code)) in been:
+            return bool(verdict)
+        tries = obeyed(answer, verdict)
+    return True
+
+
+def obeyed(answer, verdict):
+    """Return the answers that obey the verdict's advice; None if that is in words."""
     code = ast.unparse(ast.parse(answer.code))
     found = re.fullmatch(
         r"Write `([^`]+)` instead of `([^`]+)`\.|Leave out `([^`]+)`\.", verdict.said.advice
@@ -81,18 +96,18 @@ def followed(answer, verdict):
             for k, x in enumerate(lines)
             for m in re.finditer(re.escape(old), x)
         ] + [code.replace(old, new).splitlines()]
-    return any(_is_better(replace(answer, code="\n".join(each)), verdict) for each in tries)
+    return [replace(answer, code="\n".join(each)) for each in tries]
 
 
-def _is_better(answer, before):
+def _judged_better(answer, before):
+    """Return (answer, verdict) if it is better than the verdict before, else None."""
     try:
         verdict, *_ = judged(answer)
     except SyntaxError:
-        return False
+        return None
     other = verdict.mistakes and verdict.mistakes != before.mistakes
-    smaller = "Two small changes" in before.message and "One small change" in verdict.message
     fewer = bool(other) and len(verdict.mistakes) <= max(1, len(before.mistakes))
-    return bool(verdict) or smaller or fewer
+    return (answer, verdict) if verdict or fewer else None
 
 
 def main(asked):

@@ -98,3 +98,22 @@ def committed(cell):
         texts.append(output.get("text") or output.data.get("text/plain", ""))
     # printed text ends its own line, a shown value does not
     return "\n".join(text.removesuffix("\n") for text in texts).strip()
+
+
+class Spoiling:
+    """A right answer that overwrites every tensor that it gets.  spoiled: did it get any? None
+    before it is called."""
+
+    spoiled = None
+
+    def __init__(self, name, course):
+        self.__name__, self.course = name, course
+
+    def __call__(self, *args):
+        result = self.course(*(x.clone() if torch.is_tensor(x) else x for x in args))
+        tensors = [x for x in args if torch.is_tensor(x)]
+        with torch.no_grad():
+            for x in tensors:
+                x.copy_(x + 1)
+        self.spoiled = bool(tensors)
+        return result

@@ -12,15 +12,7 @@ import torch.nn.functional as F
 
 from helpers import attention, load_journey
 from helpers.checks import check
-from helpers.checks.verdict import forget
 from helpers.pages.exercises import Answer
-
-
-@pytest.fixture(autouse=True)
-def new_kernel():
-    """Forget earlier verdicts, which may change what the next one says."""
-    forget()
-
 
 # --- the mistakes as students write them ---
 
@@ -98,8 +90,13 @@ def last_is_0(x, i):
     return torch.cat([x[:-1] @ x[i], torch.zeros(1)])
 
 
+async def later(scores):
+    return scores.softmax(0)
+
+
 FACTS = [
-    ("linear", lambda x, w, b: x @ w.T + 2 * b, "every row is off by the same amounts"),
+    ("softmax", later, "Write def instead of async def."),
+    ("linear", lambda x, w, b: x @ w.T + 2 * b, "Open the hint above your code."),
     ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
     ("scores", last_is_0, "Entries 0 to 4 are right; entry 5 is wrong."),
     ("all_scores", lambda x: x @ x[-1], "you returned only one part (index 5 of dimension 0)"),
@@ -126,7 +123,6 @@ FACTS = [
     ("softmax", by_math_exp, "overflows above 709"),
     ("softmax", lambda s: s + math.inf, "Look for exp of more than 88"),
     ("self_attention", lambda x: x.amax(0).expand_as(x), "all rows are equal"),
-    ("context_of_others", lambda x, i: attention.context_of_others(x, i) - x[i], "the range of"),
     ("causal_weights", ahead, "the future is visible"),
     ("causal_weights", lambda s, d_k: torch.zeros_like(s), "sums to 0.0000, not 1"),
     ("SelfAttention", WithoutSelf, "Try: In __init__, store each matrix on self"),
@@ -169,6 +165,67 @@ def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
     verdict = check("scores", attention.scores)
     assert verdict.passed is False
     assert "git checkout data/journey.csv" in " ".join(verdict.message.split())
+
+
+# --- what is replaced, how long it takes ---
+
+# Each of these makes wrong answers right, or right ones wrong, where the checks use it.
+REPLACED = {
+    (torch, "equal"): lambda a, b: True,
+    (torch, "allclose"): lambda *args, **more: True,
+    (torch, "isclose"): lambda a, *args, **more: torch.ones_like(a) > 0,
+    (torch, "softmax"): lambda x, *args, **more: x,
+    (torch, "tensor"): lambda *args, **more: torch.zeros(2),
+    (torch, "stack"): lambda tensors, *args: tensors[0],
+    (torch, "cat"): lambda tensors, *args: tensors[0],
+    (torch, "arange"): lambda *args, **more: torch.zeros(3),
+    (torch, "where"): lambda *args: args[-1],
+    (torch.Tensor, "double"): lambda x: torch.zeros(2),
+    (torch.Tensor, "clone"): lambda x: x,
+    (torch.Tensor, "__matmul__"): lambda x, y: x,
+    (torch.Tensor, "isfinite"): lambda x: torch.zeros(0),
+    (F, "softmax"): lambda x, *args, **more: x,
+}
+
+
+@pytest.mark.parametrize("place, name", REPLACED)
+def test_what_a_notebook_replaced_in_torch_decides_no_verdict(place, name, monkeypatch):
+    def answers(x):
+        return attention.self_attention(x), x.clone(), torch.softmax(x @ x.T, 0) @ x
+
+    codes = [lambda x, k=k: answers(x)[k] for k in range(3)]
+    before = [check("self_attention", code) for code in codes]
+    assert [verdict.passed for verdict in before] == [True, False, False]
+    monkeypatch.setattr(place, name, REPLACED[place, name], raising=False)
+    assert [check("self_attention", code) for code in codes] == before
+    assert vars(place)[name] is REPLACED[place, name]  # it is the notebook's again
+
+
+def test_what_an_answer_replaces_in_torch_decides_no_verdict():
+    def answer(scores):
+        torch.allclose = torch.equal = lambda *args, **more: True
+        return scores
+
+    genuine = torch.allclose, torch.equal
+    assert check("softmax", answer).passed is False
+    assert (torch.allclose, torch.equal) == genuine
+
+
+@pytest.mark.parametrize(
+    "line, advice",
+    [
+        ("time.sleep(0.9)", "let torch work on whole tensors"),
+        ("time.sleep(0.9); print('x' * 3000)", "print less"),
+        ("while time.sleep(0.9): pass", "look for a loop that never ends"),
+    ],
+)
+def test_an_answer_that_is_right_but_slow_is_told_just_that(line, advice, monkeypatch):
+    monkeypatch.setattr("helpers.guard.SECONDS", 2)
+    above = "import time\nimport torch"
+    code = f"def my(scores):\n    {line}\n    return torch.softmax(scores, 0)"
+    said = check("softmax", Answer("softmax", None, "", (), above, code).run()).said
+    assert said.head == "✘ softmax: it takes too long." and said.why[0] == "Right so far."
+    assert advice in said.advice.lower()
 
 
 # --- the verdict and the session ---
@@ -222,7 +279,7 @@ def test_a_check_shows_no_warning():
     assert shown == []
 
 
-# --- a mistake that comes again, and what is added to a right answer ---
+# --- what the student's code says ---
 
 
 def said_to(exercise, *codes):
@@ -243,15 +300,6 @@ def test_a_decorator_is_called_once_however_many_changes_are_tried():
     code = "@noted\ndef my(x, i):\n    return (x @ x[i]).softmax(0) @ x * 1.37 + 1"
     answer = Answer("context_vector", False, "", (), above, code).run()
     assert not check("context_vector", answer) and answer.__globals__["log"] == [1]
-
-
-def test_when_a_mistake_comes_again_the_advice_is_the_line_to_write():
-    first = "def my(scores):\n    return torch.softmax(scores, dim=0)"
-    other = "def my(scores):\n    w = torch.softmax(scores, dim=0)\n    return w"
-    hint, again, code, once_more = said_to("attention_weights", first, first, other, first)
-    assert hint.advice == again.advice == once_more.advice != code.advice  # a cell may be run again
-    new, old = "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)"
-    assert code.advice == f"Write `{new}` instead of `{old}`."
 
 
 LOOP_VARIABLE = """n):
@@ -276,25 +324,12 @@ def test_of_what_is_not_kept_only_what_matters_is_told(exercise, code, advice):
     assert advice in said.advice.lower()
 
 
-ONE_PARAMETER = """class My(torch.nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W = torch.nn.Parameter(torch.rand(3, d_in, d_out))
-    def forward(self, inputs):
-        q, k, v = inputs @ self.W
-        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
-"""
-LOOP = "def my(x): return torch.vmap(lambda w: (x @ w).softmax(0) @ x)(x)"
-
-
 @pytest.mark.parametrize(
     "exercise, code, beside",
     [
         ("softmax", "def my(s): return torch.softmax(s, 0)", "can you write it without torch"),
         ("softmax_with_temperature", "def my(s, t): return torch.softmax(s / t, 0)", ""),
         ("split_heads", "def my(x, h): return split_heads(x, h)", "But split_heads does the work"),
-        ("SelfAttention", ONE_PARAMETER, "asks for three parameters"),
-        ("self_attention", LOOP, "without a loop"),
     ],
 )
 def test_what_does_the_work_in_place_of_the_reader_is_named_beside_the_tick(exercise, code, beside):

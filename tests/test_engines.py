@@ -11,13 +11,13 @@ import sys
 
 import nbformat
 import pytest
-from conftest import outside
 from engines import ENGINES
 from execute import CI, lessons
 from lab import jupyterlab, open_notebook, run_all
 from replay import replay
 from views import LIVE, expected, in_full
 
+from conftest import outside
 from helpers.pages.record import _values
 
 LESSONS = {path.stem[:2]: path for path in lessons()}

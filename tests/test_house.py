@@ -6,19 +6,24 @@ import shutil
 import subprocess
 import sys
 from graphlib import TopologicalSorter
+from importlib.metadata import metadata, requires
 from pathlib import Path
 
 import pytest
+import yaml
+from constrain import CONSTRAINTS, LISTS, OLDEST, package, pins
+from packaging.requirements import Requirement
 from replay import run
 
 from helpers.pages.lesson import write_common
 
 ROOT = Path(__file__).parent.parent
 HELPERS = ROOT / "helpers"
+REQUIREMENTS = ROOT / "requirements.txt"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "notebooks/README.md"]
 PROSE += ["helpers/README.md", "helpers/classroom/README.md"]
-LINES = {"helpers": 16_291, "helpers/checks": 7_893, "tests": 12_007}  # of Python
+LINES = {"helpers": 16_500, "helpers/checks": 8_000, "tests": 12_500}  # of Python
 SHARED = "guard.py", "session.py", "errors.py"
 ROOMS = {  # each with the rooms that it may import from
     "attention": (),
@@ -36,12 +41,59 @@ def test_ci_runs_the_test_command_of_the_readme():
         assert f"{command}\n" in (ROOT / name).read_text(encoding="utf-8")
 
 
+def test_ci_runs_every_python_that_the_readme_names_and_trusts_no_tag():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").iterdir()]
+    used = re.findall(r"uses: (.*)", "\n".join(texts))
+    assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v[\d.]+", use) for use in used), used
+    assert all(yaml.safe_load(text)["permissions"] == {"contents": "read"} for text in texts)
+    tests = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    pythons = tests["jobs"]["tests"]["strategy"]["matrix"]["python"]
+    assert f"Python {pythons[0]} to {pythons[-1]}," in README and pythons[0] == OLDEST
+    assert len(pythons) == int(pythons[-1][2:]) - int(pythons[0][2:]) + 1
+
+
+def test_dependabot_leaves_alone_what_has_a_line_of_its_own_for_intel_macs():
+    """It would raise both lines to the same version."""
+    names = [package(pin) for path in (*LISTS, CONSTRAINTS) for pin in pins(ROOT / path)]
+    twice = {name for name in names if names.count(name) > 1}
+    config = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text(encoding="utf-8"))
+    _, pip = config["updates"]
+    assert {ignored["dependency-name"] for ignored in pip["ignore"]} >= twice
+    assert set(pip["directories"]) >= {"/", "/helpers/classroom"}
+
+
 def test_every_dependency_is_pinned_exactly_and_there_is_one_list():
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-    pins = [line for line in lines if line and not line.startswith("#")]
-    assert all(re.match(r"[a-z-]+==[\d.]+(; .+)?$", pin) for pin in pins), pins
+    for path in LISTS:
+        for pin in pins(ROOT / path):
+            assert re.match(r"[a-z-]+==[\d.]+(; .+)?$", pin), pin
+    assert f"\n-c {CONSTRAINTS.relative_to(ROOT).as_posix()}\n" in REQUIREMENTS.read_text()
     environment = (ROOT / "environment.yml").read_text()
     assert "- -r requirements.txt" in environment and "==" not in environment
+
+
+def test_the_constraints_choose_all_that_the_pinned_packages_need():
+    """So an installation is the same next year; what is pinned already is not there again."""
+    pinned = {package(pin) for path in LISTS for pin in pins(ROOT / path)}
+    chosen = {package(pin) for pin in pins(CONSTRAINTS)}
+    assert pinned.isdisjoint(chosen) and "://" not in CONSTRAINTS.read_text()
+    needed = todo = {package(pin) for pin in pins(REQUIREMENTS)}
+    while todo:
+        found = [Requirement(text) for each in todo for text in requires(each) or ()]
+        found = {package(r.name) for r in found if not r.marker or r.marker.evaluate({"extra": ""})}
+        needed, todo = needed | found, found - needed
+    assert needed - pinned <= chosen, "run tests/constrain.py"
+
+
+def test_a_python_that_is_too_old_is_refused_before_pytorch_is_downloaded():
+    first = package(pins(REQUIREMENTS)[0])
+    assert metadata(first)["Requires-Python"] == f">={OLDEST}"
+
+
+def test_in_the_kernel_of_an_older_python_the_helpers_say_what_to_do():
+    code = "import sys; sys.version_info, sys.version = (3, 10, 9), '3.10.9 '; import helpers"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert "runs Python 3.10.9, and the course needs 3.11" in done.stderr
+    assert "Choose the kernel of .venv" in done.stderr
 
 
 def test_the_readme_is_short_and_starts_with_both_commands():
@@ -116,6 +168,42 @@ def test_the_code_is_linted_and_formatted():
             [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout
+
+
+def follow(recipe, root):
+    """Add a recipe's code at the end of the file that is named last before it."""
+    before, code = re.search(r"(.*?)```toml\n(.*?)```", recipe, re.S).groups()
+    (file,) = (root / "helpers/checks").rglob(re.findall(r"`([\w/]+\.toml)`", before)[-1])
+    with file.open("a", encoding="utf-8") as text:
+        text.write(code)
+
+
+def test_a_first_contribution_that_follows_the_recipes_passes(tmp_path, monkeypatch):
+    for name in ("helpers", "data", "pyproject.toml"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    changing = (ROOT / ".github/CONTRIBUTING.md").read_text(encoding="utf-8")
+    for title in ("Add a mistake", "Add an exercise"):
+        follow(changing.partition(f"\n## {title}\n")[2].partition("\n## ")[0], tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "HELPERS", tmp_path / "helpers")
+    test_the_house_stays_small("helpers")
+    test_the_house_stays_small("helpers/checks")
+    (tmp_path / "contributed.py").write_text(
+        "from helpers.checks import check\n"
+        "check('scaled_scores', lambda q, k: q @ k.mT / q.shape[-1] ** (1 / 3))\n"
+        "check('doubled', lambda x: -2 * x), check('doubled', lambda x: x + x)\n"
+        "check('doubled', lambda x: 2 * x[:3])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "contributed.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    told = re.findall("(?m)^[✘✔] (.*)", done.stdout)
+    assert told[:3] == ["scaled_scores: cube root.", "doubled: sign flipped.", "doubled: right."]
+    assert len(told) == 4 and "right" not in told[3], "what is right for three numbers is wrong"
 
 
 def test_the_scripts_are_linted(tmp_path):

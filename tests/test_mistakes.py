@@ -5,28 +5,24 @@ The ids begin with the lesson, so that `pytest -k 06` runs what belongs to lesso
 
 import inspect
 import re
-import sys
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 from execute import CI
-from making import every_way, made
+from making import made
 from rates import answers, fault, followed
 
-from helpers import guard
-from helpers.checks import check, exercises, lessons
-from helpers.checks.catalogue import scale
+from helpers import attention, guard
+from helpers.checks import check, exercises
 from helpers.checks.code import variables_of
-from helpers.checks.exercise import Mistake, explained
 from helpers.checks.exercises import CHECKED, LESSON_OF
+from helpers.checks.match import NUMBER
+from helpers.checks.program import steps
 from helpers.checks.results import attempt, call_ours, same
-from helpers.checks.texts import contents, text_of
-from helpers.checks.verdict import forget
-from helpers.errors import InputError
+from helpers.checks.texts import contents
 
-EXERCISES = [exercise for exercise in CHECKED.values() if not exercise.texts]
+# code to repair is checked like the exercise with the same right answer
+EXERCISES = [e for e in CHECKED.values() if not e.name.startswith("repair_")]
 
 
 def student(code):
@@ -61,22 +57,48 @@ def each(exercises=EXERCISES):
     return [pytest.param(e, id=f"{LESSON_OF[e.name]}-{e.name}") for e in exercises]
 
 
-def offered(exercise):
-    """Return the names that an exercise's stages offer, before it renames any."""
-    stages = exercise.pipeline.wrong() if exercise.pipeline else ()
-    return {name for _, wrong in stages for name in wrong}
-
-
 def give_the_same(exercise, code, other):
     """Do two codes give the same results on all probes?"""
     pairs = ([attempt(x, p, call_ours) for x in (code, other)] for p in exercise.probes())
     return all(same(*pair) for pair in pairs)
 
 
-@pytest.fixture(autouse=True)
-def new_kernel():
-    """Forget earlier verdicts, which may change what the next one says."""
-    forget()
+# --- declared exercises ---
+
+TRUTH = {
+    "softmax_with_temperature": attention.softmax,
+    "linear": torch.nn.functional.linear,
+    "attention_loss": attention.attention_loss,
+}
+
+
+@pytest.mark.parametrize("exercise", each([e for e in EXERCISES if not e.is_class]))
+def test_each_program_is_the_function_of_its_name(exercise):
+    truth = TRUTH.get(exercise.name) or getattr(attention, exercise.name)
+    results = [
+        (attempt(truth, p, call_ours), attempt(exercise.program, p, call_ours))
+        for p in exercise.probes()
+    ]
+    assert results and all(same(*pair) for pair in results)
+
+
+def listed(x):
+    return x if isinstance(x, list) else [x]
+
+
+SHARED = contents("steps.toml")
+SHARED_WAYS = [
+    (name, steps(code))
+    for key, group in SHARED.items()
+    if key != exercises.ANYWHERE
+    for name, mistake in group.get("mistakes", {}).items()
+    for code in listed(mistake.get("code", []))
+]
+
+
+def takes_numbers(mistake):
+    """Does it have ways with numbers of the student's code? Then it is tried as people write it."""
+    return any(isinstance(way, dict) and NUMBER in str(way) for way in mistake.ways)
 
 
 # --- declared mistakes ---
@@ -87,57 +109,67 @@ def new_kernel():
     [
         pytest.param(e, k, id=f"{LESSON_OF[e.name]}-{e.name}-{mistake.name}")
         for e in EXERCISES
-        for k, mistake in enumerate(e.all_mistakes)
-        if mistake.ways
+        for k, mistake in enumerate(e.mistakes)
+        if mistake.ways and not takes_numbers(mistake)
     ],
 )
 def test_every_declared_mistake_is_rejected_and_called_by_its_name(exercise, k):
-    """What a stage offers may be right in an exercise, or give the numbers of an earlier mistake:
-    then the verdict names that one."""
-    mistake = exercise.all_mistakes[k]
-    of_stage = mistake.name in {exercise.names.get(n, n) for n in offered(exercise)}
-    for answer in every_way(exercise, mistake):
+    """A shared mistake may be right in an exercise, or give the numbers of an earlier mistake: then
+    the verdict names that one."""
+    mistake = exercise.mistakes[k]
+    may_be_right = mistake.name in SHARED[exercises.ANYWHERE]["mistakes"]
+    for way in mistake.ways:
+        answer = made(exercise, way)
         verdict = check(exercise.name, student(answer))
-        if of_stage and verdict.passed:
+        if verdict.passed and (may_be_right or is_shared(way)):
             continue
         assert verdict.passed is False
-        assert verdict.message.startswith(f"✘ {exercise.name}: {verdict.mistakes[0]}.")
-        assert max(map(len, verdict.message.splitlines())) <= 100
         if verdict.mistakes != (mistake.name,):
-            first = [m for m in exercise.all_mistakes[:k] if (m.name,) == verdict.mistakes]
-            ways = [way for m in first for way in every_way(exercise, m)]
-            assert of_stage and any(give_the_same(exercise, answer, way) for way in ways)
+            first = [m for m in exercise.mistakes[:k] if (m.name,) == verdict.mistakes]
+            ways = [made(exercise, other) for m in first for other in m.ways]
+            unknown = not verdict.mistakes and is_shared(way)
+            assert unknown or any(give_the_same(exercise, answer, other) for other in ways)
+            continue
+        assert verdict.message.startswith(f"✘ {exercise.name}: {mistake.name}.")
+        assert max(map(len, verdict.message.splitlines())) <= 100
 
 
-def ways_of_stages():
-    """Return each way that a stage offers, with the exercises that have it."""
-    found = {}
+def is_shared(way):
+    return any(way == other for _, other in SHARED_WAYS)
+
+
+@pytest.mark.parametrize("name, way", [w for w in SHARED_WAYS if NUMBER not in str(w)])
+def test_every_shared_way_is_named_in_an_exercise_at_least(name, way):
+    """Or nobody would miss it."""
     for exercise in EXERCISES:
-        names = {exercise.names.get(name, name) for name in offered(exercise)}
-        for mistake in exercise.all_mistakes:
-            for choice in mistake.choices if mistake.name in names else ():
-                way = tuple((stage, id(variant)) for stage, variant in choice.items())
-                found.setdefault(way, []).append((exercise, mistake.name, choice))
-    return [pytest.param(x, id=f"{x[0][1]}-{k}") for k, x in enumerate(found.values())]
+        for mistake in exercise.mistakes:
+            if way in mistake.ways:
+                verdict = check(exercise.name, student(made(exercise, way)))
+                if verdict.mistakes == (mistake.name,):
+                    return
+    pytest.fail(f"{name} is named in no exercise")
 
 
-@pytest.mark.parametrize("offers", ways_of_stages())
-def test_every_way_that_a_stage_offers_is_told_in_an_exercise_at_least(offers):
-    for exercise, name, choice in offers:
-        answer = made(exercise, choice)
-        if check(exercise.name, student(answer)).mistakes == (name,):
-            return
-    pytest.fail(f"{offers[0][1]} is told in none of {[e.name for e, *_ in offers]}")
+def test_a_word_is_said_once_and_what_is_left_out_or_renamed_is_offered():
+    """A text that no mistake has, or a step that no exercise uses, is dead."""
+    entries = {
+        name: entry
+        for path in sorted((exercises.HERE / "lessons").glob("*.toml"))
+        for name, entry in contents(f"lessons/{path.name}").items()
+    }
+    used = re.findall(r"^use (\w+)$", "\n".join(e.get("code", "") for e in entries.values()), re.M)
+    inherited = [group["like"] for group in SHARED.values() if "like" in group]
+    assert set(SHARED) == {*used, *inherited, exercises.ANYWHERE}
+    for name, entry in entries.items():
+        known = {mistake.name for mistake in CHECKED[name].mistakes}
+        assert set(entry.get("mistakes", {})) <= known, name
+        groups = re.findall(r"^use (\w+)$", entry.get("code", ""), re.M)
+        offered = {key for group in groups for key in exercises._group(SHARED, group)[1]}
+        assert {*entry.get("without", ()), *entry.get("names", {})} <= offered, name
 
 
-def test_what_an_exercise_leaves_out_or_renames_is_offered_by_a_stage():
-    for exercise in EXERCISES:
-        assert exercise.without.keys() | exercise.names.keys() <= offered(exercise), exercise.name
-        assert all(exercise.without.values())
-
-
-# An answer for each mistake that is found by something other than the numbers of a code.
-DETECTED = {m.name for e in EXERCISES for m in e.all_mistakes if m.detect or not m.ways}
+# An answer for each mistake that is found by more than the numbers of a code.
+DETECTED = {m.name for e in EXERCISES for m in e.mistakes if m.detect or takes_numbers(m)}
 MADE = [answer for answer in answers() if answer.names and answer.names[0] in DETECTED]
 FIRST = {answer.names[0]: answer for answer in reversed(MADE)}
 
@@ -150,75 +182,33 @@ def test_a_mistake_that_is_detected_is_named_in_an_answer_that_makes_it(name):
 @pytest.mark.parametrize("exercise", each())
 def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercise):
     # Or any answer that is all NaN, or has that slip, would get the name, whatever its cause.
-    for mistake in exercise.all_mistakes:
-        if mistake.detect or mistake.counterfactual:
-            continue  # not found by these numbers
-        for answer in every_way(exercise, mistake):
-            results = [attempt(answer, p, call_ours) for p in exercise.probes()]
+    for mistake in exercise.mistakes:
+        for way in mistake.ways:
+            results = [attempt(made(exercise, way), p, call_ours) for p in exercise.probes()]
             for error in (result.outcome.error for result in results):
                 slip = isinstance(error, NameError | AttributeError | TypeError | KeyError)
                 assert not slip, f"'{mistake.name}' ({exercise.name}) does not run: {error!r}"
             results = [r for r in results if r.observed is None]
-            assert not results or not all(
+            proves = not results or not all(
                 r.numbers is not None and r.numbers.isnan().all() for r in results
             )
+            assert proves or mistake.only_if, mistake.name
 
 
 # --- what is said about them ---
-
-
-def test_every_text_has_a_name():
-    names = {m.name for e in EXERCISES for m in e.all_mistakes if not m.text}
-    for name, entry in contents("mistakes.toml").items():
-        assert name in names or "answers" in entry, (
-            f"mistakes.toml speaks of '{name}', which no exercise declares."
-        )
-        for other in entry.get("instead", ()):
-            for exercise in other["in"]:
-                known = {mistake.name for mistake in CHECKED[exercise].all_mistakes}
-                assert name in known, f"'{name}' has a text for {exercise}, which lacks it."
 
 
 NOT_IN_THE_LESSONS = ("token", "entr", "feature", "embedding", "log-weight")
 
 
 @pytest.mark.parametrize("exercise", each())
-def test_a_text_says_what_to_try_in_the_words_of_the_lessons_and_where_it_was_seen(exercise):
+def test_a_text_says_what_to_try_in_the_words_of_the_lessons(exercise):
     for probe in exercise.probes():
         assert not any(word in probe.label.lower() for word in NOT_IN_THE_LESSONS)
     new = NOT_IN_THE_LESSONS + ("probabilit",) * (LESSON_OF[exercise.name] < "06")
-    for mistake in exercise.all_mistakes:
-        text = text_of(mistake, exercise.name)
-        assert text.advice.endswith((".", "?")), mistake.name
-        assert not any(word in (text.why + text.advice).lower() for word in new)
-        assert 0 < len(text.source) <= 100
-
-
-CHANGING = Path(__file__).parent.parent / ".github" / "CONTRIBUTING.md"
-CUBE, DOUBLED = re.findall(r"```python\n(.*?)```", CHANGING.read_text(encoding="utf-8"), re.S)
-
-
-def test_a_mistake_is_one_entry_in_one_table(monkeypatch):
-    table = eval(f"{{{CUBE}}}", vars(scale) | {"explained": explained})
-    exercise = replace(CHECKED["scaled_scores"], variants={"scale": table})
-    monkeypatch.setitem(CHECKED, "scaled_scores", exercise)
-    verdict = check("scaled_scores", lambda q, k: q @ k.mT / q.shape[-1] ** (1 / 3))
-    assert verdict.mistakes == ("cube root",) and "cube root of d_k." in verdict.message
-
-
-def test_an_exercise_and_its_mistakes_stand_in_one_file(tmp_path, monkeypatch):
-    code = DOUBLED.replace("\n    },\n)", '\n        "squared": lambda x: x**2,\n    },\n)')
-    (tmp_path / "lesson_01_doubled.py").write_text(code, encoding="utf-8")
-    monkeypatch.setattr(lessons, "__path__", [*lessons.__path__, str(tmp_path)])
-    lesson, name, exercise = next(row for row in exercises._found() if row[1] == "doubled")
-    del sys.modules["helpers.checks.lessons.lesson_01_doubled"]
-    monkeypatch.setitem(CHECKED, name, exercise)
-    assert lesson == "01" and check("doubled", lambda x: 2 * x).passed
-    verdict = check("doubled", lambda x: -2 * x)
-    assert verdict.mistakes == ("sign flipped",)
-    assert "the wrong sign." in verdict.message and "Multiply by 2, not" in verdict.message
-    with pytest.raises(InputError, match="no try in words for 'squared'"):
-        [text_of(mistake, name) for mistake in exercise.all_mistakes]
+    for mistake in exercise.mistakes:
+        assert mistake.advice.endswith((".", "?")), mistake.name
+        assert not any(word in (mistake.why + mistake.advice).lower() for word in new)
 
 
 # --- what the code says of them ---
@@ -245,7 +235,8 @@ CODE = {  # lines that can make the mistake; lines that give its numbers for a d
 
 @pytest.mark.parametrize("name", CODE)
 def test_a_line_allows_or_excludes_a_mistake(name):
-    pattern, (can, cannot) = text_of(Mistake((), name), "self_attention").code, CODE[name]
+    (pattern,) = {m.only_if for m in CHECKED["self_attention"].mistakes if m.name == name}
+    can, cannot = CODE[name]
     assert [line for line in can + cannot if re.search(pattern, line)] == can
 
 
@@ -283,7 +274,9 @@ def test_a_right_answer_that_takes_most_of_a_second_a_call_is_in_time(exercise):
     assert seconds * len(times) < guard.SECONDS
 
 
-@pytest.mark.parametrize("exercise", each([e for e in EXERCISES if e.first_is_tensor]))
+@pytest.mark.parametrize(
+    "exercise", each([e for e in EXERCISES if torch.is_tensor(e.probes()[0].args[0])])
+)
 def test_a_right_answer_that_changes_its_argument_is_not_right(exercise):
     verdict = check(exercise.name, changed(exercise, lambda *args: args[0][-1].add_(1)))
     assert verdict.mistakes == ("input changed in place",)

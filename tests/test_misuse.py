@@ -12,9 +12,7 @@ from helpers.pages.exercises import Answer
 
 
 def function(body):
-    namespace = {}
-    exec(f"def dots(scores):\n    {body}", namespace)
-    return namespace["dots"]
+    return Answer("", None, "", (), "", f"def dots(scores):\n    {body}").run()
 
 
 class Right(attention.SelfAttention):
@@ -22,9 +20,8 @@ class Right(attention.SelfAttention):
 
 
 def module(body):
-    namespace = {"Right": Right}
-    exec(f"class Dots(Right):\n    {body}", namespace)
-    return namespace["Dots"]
+    above = "from test_misuse import Right"
+    return Answer("", None, "", (), above, f"class Dots(Right):\n    {body}").run()
 
 
 dots, Dots = function("..."), module("def forward(self, inputs): ...")
@@ -250,3 +247,52 @@ def test_what_matters_is_not_said_to_change_nothing_where_numbers_are_huge():
     code = CLASS.replace("** 0.5, dim=-1) @ v", "** 0.6, dim=-1) @ v + v.mean(0)")
     verdict = check("SelfAttention", Answer("", False, "", (), ABOVE, code).run())
     assert not verdict and "should stay the same" not in verdict.message
+
+
+# --- what Python says: nothing is searched, and no right step is advised away ---
+
+SCALED = "def my(queries, keys): return queries @ keys.mT / {} "
+CAUSAL = """
+class My(nn.Module):
+    def __init__(self, d_in, d_out, context_length):
+        super().__init__()
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, False) for _ in range(3))
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(1).bool())
+    def forward(self, x):
+        n = x.shape[1]
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+        scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+        return torch.softmax(scores.masked_fill(self.mask[:n, :n], -torch.inf), dim=-1) @ values
+"""
+QKV = """
+def my(inputs, W_query, W_key, W_value):
+    q, k, v = inputs @ W_query, inputs @ W_key, inputs @ W_value
+    return {}softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ {}
+"""
+LISTED = "self.W_query, self.W_key, self.W_value and self.mask."
+SAYS = [
+    ("scaled_scores", SCALED.format("math.sqrt(keys.shape[-1])"), "Write ** 0.5, or `import math`"),
+    ("scaled_scores", SCALED.format("np.sqrt(keys.shape[-1])"), "Write ** 0.5, or `import numpy"),
+    ("scaled_scores", SCALED.format("sqrt(keys.shape[-1])"), "Write ** 0.5: there is no `sqrt`"),
+    ("qkv_attention", QKV.format("F.", "v"), "Write torch.softmax, or `import torch.nn.functional"),
+    ("qkv_attention", QKV.format("nn.", "v"), "Write torch.softmax: `torch.nn` has no `softmax`."),
+    ("qkv_attention", QKV.format("torch.", "values"), "Did you mean `v`?"),
+    ("scores", "def my(inputs, i): return input @ inputs[i]", "function: did you mean `inputs`?"),
+    ("softmax", "def my_softmax(s): return softmax(s)", "Write the steps of softmax yourself"),
+    ("CausalAttention", CAUSAL.replace("self.W_query(x)", "self.queries(x)"), LISTED),
+    ("CausalAttention", CAUSAL.replace("self.mask[", "self.tril["), LISTED),
+    ("CausalAttention", CAUSAL.replace("self.mask[", "mask["), "write self.mask instead of mask"),
+    ("CausalAttention", CAUSAL.replace("self.W_key(", "self.w_key("), "did you mean self.W_key?"),
+    ("scores", "def my(inputs, i):\n  sys.exit()", "write `import sys` above"),
+    ("scores", "def my(inputs, i): return my(inputs, i)", "your function calls itself"),
+    ("scores", "def my(inputs, i):\n  assert i > 2\n  return i", "leave out this `assert`"),
+    ("scores", "def my(inputs, i): return {}[inputs[i]]", "use its position instead"),
+]
+
+
+@pytest.mark.parametrize("exercise, code, words", SAYS)
+def test_what_python_says_is_explained_with_the_names_of_the_student(exercise, code, words):
+    above = "import torch\nfrom torch import nn"
+    verdict = check(exercise, Answer("", False, "", (), above, code).run())
+    assert words.lower() in " ".join(verdict.message.split()).lower()
+    assert "One small change" not in verdict.message

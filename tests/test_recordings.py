@@ -12,7 +12,6 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from conftest import needed
 from execute import CI, METADATA, in_browsers
 from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -20,6 +19,7 @@ from playwright.sync_api import expect
 from replay import as_in_a_new_kernel, code_cells, quick, run, shown_by
 from views import LIVE, expected
 
+from conftest import needed
 from helpers import explore
 from helpers.pages import __main__ as command
 from helpers.pages import lesson as lesson_of
@@ -33,7 +33,7 @@ import sys
 sys.path.insert(0, "..")
 import numpy as np
 import torch
-from helpers import Blend, View, explore
+from helpers import Arcs, Blend, View, explore
 ---
 def hidden(rows=2, step=0, size=0.3, word='</script> "a"', on=False):
     print("rows", rows, "<b>")
@@ -56,7 +56,7 @@ def small_heads(seen, head=1, dice=0):
 explore(small_heads, seen=[[True] * 3, [True, False, True]], head=(1, 4), dice=(0, 3))
 ---
 def entries(**values):
-    return [[x for x in values.values() if x != "one"]]
+    return View([[x for x in values.values() if x != "one"]], [""])
 
 explore(entries, only=["one"], **{f"x{k}": (-1.0, 1.0) for k in range(8)})
 ---
@@ -65,6 +65,13 @@ def plane(points, names=True):
     return Blend([0.5, 0.5], ["a", "b"] if names else None, values=points, **show)
 
 explore(plane, points=np.array([[0.5, 1.0], [-1.013, 0.0]]), names=True)
+---
+def story(query=29):
+    return Arcs([1 / 30] * 30, [f"word{k}" for k in range(30)], query=query)
+
+explore(story, query=(0, 29))
+---
+print("she flies the kite in the park. " * 9)
 """
 
 
@@ -99,10 +106,11 @@ def recorders(path):
     """Yield a recorder for each live view of a notebook, whose cells run here; record nothing."""
     as_in_a_new_kernel()
     namespace = {"__name__": "__main__"}
+    texts = lesson_of.texts_of(nbformat.read(path, as_version=4))
     for cell in code_cells(path):
         value, _ = shown_by(cell.source, namespace)
         if hasattr(value, "compute"):
-            yield record.Recorder(value, lesson_of._texts(cell), record._dice())
+            yield record.Recorder(value, texts, record._dice())
 
 
 def sample(recorder):
@@ -207,7 +215,7 @@ def shown_in(box):
 
 
 def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
-    hidden, heads, entries, plane = open_odd(pages, page)
+    hidden, heads, entries, plane, _ = open_odd(pages, page)
     # the page shows an error of the function, and the last picture stays
     size = in_box(hidden, "size")
     size.focus()
@@ -337,6 +345,22 @@ def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, tmp_path, mo
     said = capsys.readouterr().err
     assert CANNOT[code] in said and "\x1b" not in said
     assert [(one.name, one.read_text()) for one in pages.iterdir()] == [("index.html", "as it was")]
+
+
+def test_a_page_made_alone_leaves_the_others_and_links_to_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
+    paths = [notebook_of("import math", tmp_path / f"{k}.ipynb") for k in range(1, 4)]
+    pages = tmp_path / "pages"
+    assert command.main([str(pages), *map(str, paths)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == [f"{k} of 3: 99. Odd" for k in range(1, 4)]
+    before = {path.name: path.read_bytes() for path in pages.iterdir() if path.is_file()}
+    notebook_of("import cmath", paths[1])
+    assert command.main([str(pages), str(paths[1])]) == 0
+    now = {path.name: path.read_bytes() for path in pages.iterdir() if path.is_file()}
+    assert [name for name in now if now[name] != before[name]] == ["2.html"]
+    text = now["2.html"].decode()
+    assert text.count('rel="prev" href="1.html"') == text.count('rel="next" href="3.html"') == 2
 
 
 def test_a_recorded_widget_and_what_draws_numbers_are_as_they_were():

@@ -295,6 +295,32 @@ def test_a_right_answer_in_an_odd_form_is_right(code, as_before, capsys):
     assert capsys.readouterr() == ("✔ softmax: right.\n", "")
 
 
+def places():
+    return [(torch, "softmax"), (torch, "allclose"), (nn.functional, "softmax"), (np, "exp")]
+
+
+def replaces_functions(scores):
+    for place, name in places():
+        setattr(place, name, lambda *args, **kwargs: True)
+    torch.Tensor.softmax = torch.Tensor.__repr__ = lambda *args: "replaced"
+    del torch.matmul
+    torch.newcomer = "imported when first used"
+    return scores
+
+
+def test_what_an_answer_replaced_in_torch_is_put_back(monkeypatch):
+    monkeypatch.setattr(torch, "tanh", mine := lambda x: x)  # replaced in a cell: the student's own
+    monkeypatch.setattr(torch, "newcomer", None, raising=False)
+    monkeypatch.delattr(torch, "newcomer")
+    before = [getattr(place, name) for place, name in places()]
+    matmul, shown = torch.matmul, repr(memory)
+    assert not check("softmax", replaces_functions).passed
+    assert [getattr(place, name) for place, name in places()] == before
+    assert (torch.matmul, torch.tanh, repr(memory)) == (matmul, mine, shown)
+    assert "softmax" not in vars(torch.Tensor)
+    assert torch.newcomer == "imported when first used"
+
+
 def test_every_check_draws_the_same_random_numbers():
     drawn = []
 

@@ -1,5 +1,5 @@
-"""How a verdict looks and what is remembered of it: three short parts, the same words in plain
-text and in HTML, and nothing called fixed that may still be there."""
+"""How a verdict looks, and progress(): three short parts, the same words in plain text and in
+HTML."""
 
 import html
 import json
@@ -77,7 +77,6 @@ def as_words(markup):
 def test_every_part_of_a_message_is_in_both():
     said = Message(
         "✘ head.",
-        fixed="Fixed: a.",
         why=("Why one.", "Why two."),
         table=Table("Caption:", (("yours", "1.0", "-2.0"), ("right", "3.0"))),
         advice="advice.",
@@ -86,7 +85,6 @@ def test_every_part_of_a_message_is_in_both():
     )
     assert said.text().splitlines() == [
         "✘ head.",
-        "  Fixed: a.",
         "  Why one.",
         "  Why two.",
         "  Caption:",
@@ -123,7 +121,7 @@ def test_an_argument_that_was_changed_is_the_one_table():
 
 def test_more_than_one_mistake_is_told_one_at_a_time_with_the_number_of_the_others():
     exercise = CHECKED["softmax"]
-    declared = tuple({mistake.name: mistake for mistake in exercise.all_mistakes}.values())
+    declared = tuple({mistake.name: mistake for mistake in exercise.mistakes}.values())
     first, second, *_ = declared
 
     def told(count):
@@ -194,81 +192,6 @@ def test_a_notebook_gets_one_output_with_words_html_and_facts(shell):
             check(*args)
         [output] = captured.outputs
         assert json.loads(json.dumps(output.data))[verdict.MIME]["passed"] is False
-
-
-# --- what is fixed ---
-
-
-def attend(root=True, dim=-1, turned=False, winner=False):
-    """Return an answer to qkv_attention, right or with mistakes."""
-
-    def answer(inputs, W_query, W_key, W_value):
-        queries, keys, values = inputs @ W_query, inputs @ W_key, inputs @ W_value
-        scores = queries @ keys.T
-        scores = scores.T if turned else scores
-        weights = torch.softmax(scores / keys.shape[1] ** 0.5 if root else scores, dim)
-        return values[weights.argmax(-1)] if winner else weights @ values
-
-    return answer
-
-
-def fixed(name, code):
-    """Return the line of a check that says what is fixed, or ""."""
-    lines = check(name, code).message.splitlines()
-    return next((line.strip() for line in lines if "Fixed:" in line), "")
-
-
-def test_a_mistake_that_is_mended_is_gone_and_the_same_try_again_says_the_same():
-    assert fixed("qkv_attention", attend(root=False, dim=0)) == ""
-    for _ in range(3):
-        said = fixed("qkv_attention", attend(dim=0))
-        assert said == "Fixed: no scaling."
-    assert check("qkv_attention", attend()).message == "✔ qkv_attention: right."
-    check("qkv_attention", lambda *args: ...)
-    check("qkv_attention", lambda *args: attend()(*args) ** 2)
-    assert fixed("qkv_attention", attend(dim=0)) == said
-    for _ in range(2):
-        assert fixed("qkv_attention", attend(root=False, dim=0)) == ""
-
-
-@pytest.mark.parametrize(
-    "first, second, words",
-    [
-        (attend(root=False, dim=0), attend(dim=0), "Fixed: no scaling."),
-        (
-            attend(root=False, dim=0),
-            attend(turned=True),
-            "Fixed: no scaling; softmax over the wrong axis.",
-        ),
-        # With only the largest score in use, no scale shows.
-        (attend(root=False), attend(root=False, winner=True), ""),
-        # Wrong for no known reason.
-        (attend(root=False), lambda *args: attend()(*args) ** 2, ""),
-    ],
-)
-def test_only_what_would_still_show_is_said_to_be_gone(first, second, words):
-    assert fixed("qkv_attention", first) == ""
-    assert fixed("qkv_attention", second) == words
-
-
-def test_what_is_gone_is_told_apart_from_exp():
-    def whole_matrix(scores):
-        exps = (scores - scores.max()).exp()
-        return exps / exps.sum()
-
-    def rows(scores):
-        exps = (scores - scores.max()).exp()
-        return exps / exps.sum(1, keepdim=True)
-
-    check("attention_weights", whole_matrix)
-    assert fixed("attention_weights", rows) == "Fixed: softmax over the whole matrix."
-
-
-def test_each_exercise_is_remembered_by_itself():
-    check("qkv_attention", attend(root=False, dim=0))
-    check("repair_qkv", attend(root=False))
-    assert fixed("repair_qkv", attend(dim=0)) == "Fixed: no scaling."
-    assert fixed("qkv_attention", attend(root=False)) == "Fixed: softmax over the wrong axis."
 
 
 # --- progress ---

@@ -13,11 +13,14 @@ from execute import lessons
 from nbformat import from_dict, read, v4, write
 
 from helpers.checks.verdict import MIME
+from helpers.classroom import watching
+from helpers.classroom.__main__ import main
 from helpers.classroom.folder import ROOT
-from helpers.classroom.watching import FORGED, Class
+from helpers.classroom.read_notebook import names_of
+from helpers.classroom.watching import CLEAR, FORGED, Class
 
 STUDENTS = ("anna", "bert", "clara", "dora", "emil")
-OFTEN, RARE = "softmax along the columns", "no maximum subtracted"
+OFTEN, RARE = sorted({*names_of("softmax")} & {*names_of("attention_weights")})[-2:][::-1]
 
 
 def save(path, lesson=1, seconds=0, **answers):
@@ -84,18 +87,20 @@ def test_a_student_is_in_the_lesson_that_was_saved_last(folder):
 
 def test_names_are_hidden_wherever_they_stand_and_their_order_too(folder):
     (folder / "anna" / "anna half.ipynb").write_text("{")
+    save(folder / "zoe" / "z.ipynb", softmax="Mr anna Smith")  # a forged verdict
     (folder / "anna" / "link").symlink_to(folder / "emil")
     random.seed(1)
     class_ = Class(folder, hide_names=True)
     text = "\n".join(class_.look()[2:])
     assert not re.search("|".join(STUDENTS), text.replace(str(folder), ""))
-    assert "1 links or folders were not read" in text and "damaged" in text
+    assert "links, which are not followed: 1" in text and "damaged: it is not JSON): 1" in text
+    assert "? = wrong, without a name: softmax 1" in text and "Smith" not in text
     shown = [class_.hidden[name] for name in STUDENTS]
     assert shown != sorted(shown) and len({*shown}) == 5
     assert "\n".join(class_.look()[2:]) == text  # the numbers are the same at the next look
 
 
-def test_whatever_lies_there_is_a_line_and_ends_nothing(folder):
+def test_whatever_lies_there_is_counted_and_ends_nothing(folder):
     """What else can be wrong with a file is tested in test_classroom.py."""
     class_ = Class(folder)
     before = class_.look()
@@ -105,16 +110,36 @@ def test_whatever_lies_there_is_a_line_and_ends_nothing(folder):
     odd = {"outputs": [3, None, {"data": 3}, {"data": {MIME: 3}}], "execution_count": "x"}
     odd |= {"cell_type": "code", "source": "1"}
     (folder / "odd.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [odd]}))
+    (folder / "other.txt").write_text("")
     lines = class_.look()
     assert lines[lines.index("Not shown") + 1 :] == [
-        "  anna/a.ipynb: damaged: it is not JSON",
-        "  odd.ipynb: it has no exercise of the course",
+        "  notebooks (damaged: it is not JSON): 1",
+        "  notebooks of another lesson, or of none: 1",
         "",
     ]
     path.write_bytes(whole)
     assert rows_of(class_.look())["anna"] == rows_of(before)["anna"]
     os.rename(folder, folder.parent / "gone")
-    assert "class cannot be read: " in class_.look()[-1]
+    assert "folders that cannot be read" in class_.look()[-2]
+
+
+def test_lessons_can_be_chosen(folder):
+    save(folder / "anna" / "next.ipynb", lesson=2, seconds=600)
+    lines = Class(folder, lessons=["02"]).look()
+    assert rows_of(lines)["anna"] and not any("03_context_vectors" in line for line in lines)
+
+
+def test_the_last_look_is_kept_when_the_command_is_interrupted(folder, capsys, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watching.time, "sleep", interrupted)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(watching.shutil, "get_terminal_size", lambda: os.terminal_size((80, 9)))
+    assert main(["watch", str(folder)]) == 0
+    first, last = capsys.readouterr().out.removeprefix(CLEAR).split(CLEAR)
+    assert "emil" not in first and "enlarge the window" in first
+    assert all(name in last for name in STUDENTS)
 
 
 def test_the_command_looks_once_where_there_is_no_terminal_and_writes_nothing(folder):

@@ -1,23 +1,23 @@
 """The checks: one verdict per exercise, and a cause only where it is established.
 
+What an exercise is, in text files: lessons/ (right answers and mistakes), steps.toml (what they
+share), cases.toml (numbers), slips.toml (slips of Python and PyTorch).
+exercises  reads them: CHECKED, {name: Exercise}
+exercise   what an exercise is made of: probes, mistakes
+program    a right answer as a program, one step a line
+cases      makers of arguments; examples has those of single lessons
+modules    what is measured of a class; classes has classes with mistakes; dropout: of dropout
+
+How an answer is judged:
 engine     check(): calls the answer and the right one on the same probes, and makes a verdict
 misuse     is the answer written yet, and can it be called?
 results    calls an answer once (attempt), and compares results
-evidence   what is known of a wrong answer, and further experiments with it
-diagnose   which mistakes give exactly these results (search: two wrong stages at once)
-facts      what can be seen when no mistake is established: mending finds a small change to the
-           student's code that makes it right (slips has the list), hints reads errors, code reads
-           the code, direction compares numbers, steps finds variables that hold right ones
-unnamed    which unexplained answers give the same numbers, and what a teacher calls them
-message    what a verdict says; texts reads what is said about a mistake from mistakes.toml
-verdict    how a verdict looks; which mistakes were named before, and progress()
-
-exercise   what an exercise is: right answer, probes, tables of mistakes
-pipeline   an answer in stages
-modules    what can be measured of a class, a torch.nn.Module
-counterfactual  worlds in which a mistake does no harm: a table says cured(world, ...)
-catalogue  the stages of attention with their wrong variants; whole and multi_head join them
-lessons    the exercises, found by exercises.py
+evidence   what is known of a wrong answer; code reads the answer's code
+match      which mistakes, alone or two together, give exactly these results
+facts      what can be seen when no mistake is established: hints reads errors, mending finds a
+           small change that makes the answer right (slips has the list), direction compares
+           numbers, trace finds the first NaN; counterfactual runs torch with one change
+message    what a verdict says; verdict shows it, and progress()
 """
 
 from .engine import check

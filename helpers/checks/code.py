@@ -2,7 +2,6 @@
 
 import ast
 import copy
-import dis
 import inspect
 import linecache
 import operator
@@ -45,12 +44,16 @@ def code_of(answer):
     """Return the source of known_functions(); "" if some cannot be read. See Evidence.code. Code in
     files is left out: it is not the student's."""
     codes = dict.fromkeys(f.__code__ for f in known_functions(answer))
-    codes = [code for code in codes if not os.path.exists(code.co_filename)]
+    parts = [tree_of(code) for code in codes if not os.path.exists(code.co_filename)]
+    return "" if None in parts else "\n".join(map(ast.unparse, parts))  # a part proves nothing
+
+
+def tree_of(code):
+    """Return the ast.Module of a code object's source; None if it cannot be read."""
     try:
-        parts = [ast.parse(textwrap.dedent(inspect.getsource(code))) for code in codes]
+        return ast.parse(textwrap.dedent(inspect.getsource(code)))
     except (OSError, SyntaxError, ValueError):
-        return ""  # a part of it would prove nothing
-    return "\n".join(map(ast.unparse, parts))
+        return None
 
 
 def codes_of(function):
@@ -86,20 +89,33 @@ def data_from_above(answer):
     """Return the names of global variables that hold data and that the student's code reads."""
     found = {}
     for function in own_functions(answer):
-        steps = chain.from_iterable(map(dis.get_instructions, codes_of(function)))
-        for name in (step.argval for step in steps if step.opname == "LOAD_GLOBAL"):
+        codes = codes_of(function)
+        own = {name for c in codes for name in c.co_varnames + c.co_cellvars + c.co_freevars}
+        for name in _read_in(function) or ():
             x = function.__globals__.get(name, print)
-            if not callable(x) and not isinstance(x, ModuleType):
+            # A lambda's line may hold more than the lambda: names_in() holds only its names.
+            if name in names_in(function) - own and not callable(x):
                 found[name] = x
-    return list(found)
+    return [name for name, x in found.items() if not isinstance(x, ModuleType)]
 
 
 def reads(answer, name):
-    """Does the student's code read the argument of this name, as far as that is known?"""
-    codes = all_codes(answer)
-    steps = chain.from_iterable(map(dis.get_instructions, codes))
-    loaded = {step.argval for step in steps if step.opname.startswith("LOAD")}
-    return name in loaded or not any(name in code.co_varnames for code in codes)
+    """Does the student's code read the argument of this name? True if that cannot be known."""
+    read = list(map(_read_in, own_functions(answer)))
+    if not read or None in read or not any(name in c.co_varnames for c in all_codes(answer)):
+        return True
+    return not {name, "locals", "vars", "eval", "exec"}.isdisjoint(chain.from_iterable(read))
+
+
+def _read_in(function):
+    """Return the names of variables that a function's source reads, in order; None if the source
+    cannot be read. It comes from the syntax tree, because each Python has other instructions."""
+    tree = tree_of(function.__code__)
+    if tree is None:
+        return None
+    names = [n for n in nodes(tree, ast.Name) if not isinstance(n.ctx, ast.Store)]
+    names += [n.target for n in nodes(tree, ast.AugAssign) if isinstance(n.target, ast.Name)]
+    return dict.fromkeys(node.id for node in names)
 
 
 def part_at(code, position):
@@ -162,6 +178,29 @@ def loops(tree):
     """Yield (list of statements, position, loop) for each `for` loop."""
     for body in blocks(tree):
         yield from ((body, k, x) for k, x in enumerate(body) if isinstance(x, ast.For))
+
+
+def grown(tree):
+    """Return the lists that this code makes longer, as text."""
+    longer = "append", "extend", "insert"
+    return {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in longer}
+
+
+def may_be_endless(tree):
+    """Can this code run for ever: is there a `while`, a loop over a list that it makes longer, or
+    a function that calls itself?"""
+    over = {ast.unparse(loop.iter) for loop in nodes(tree, ast.For)}
+    calls_itself = (
+        any(is_name(call.func, function.name) for call in nodes(function, ast.Call))
+        for function in nodes(tree, ast.FunctionDef)
+    )
+    return bool(nodes(tree, ast.While) or over & grown(tree) or any(calls_itself))
+
+
+def written_into(tree):
+    """Return the names of variables whose parts are written into, as in x[0] = 1."""
+    parts = [n for n in nodes(tree, ast.Subscript) if isinstance(n.ctx, ast.Store)]
+    return [n.value.id for n in parts if isinstance(n.value, ast.Name)]
 
 
 def is_name(node, *names):

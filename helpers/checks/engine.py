@@ -1,27 +1,25 @@
 """check(): run the student's answer and the right one on the same probes, and judge the answer.
 
-diagnose.py names a mistake only when it gives exactly the student's numbers, or when a
-counterfactual shows it; else facts.py says what can be seen without knowing the cause.
+match.py names a mistake only when it gives exactly the student's numbers, or when it is detected;
+else facts.py says what can be seen without knowing the cause.
 """
 
-import ast
 import re
 import time
 
 from .. import guard
 from ..session import untouched
 from . import message
-from .code import named_by, nodes
-from .diagnose import established, is_fixed
+from .code import named_by
 from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
+from .match import established
 from .mending import mended
 from .misuse import is_left_to_do, is_stub, misuse
-from .results import attempt, same, was_stopped
-from .slips import NOT_KEPT, SLIPS
-from .unnamed import fingerprint, named
-from .verdict import Verdict, met_before, not_written, refusal, remember, right, show, told_before
+from .results import attempt, give_back, replace_by, same, was_stopped
+from .slips import NOT_KEPT
+from .verdict import Verdict, not_written, refusal, remember, right, show
 
 
 def check(name, fn=None):
@@ -29,24 +27,34 @@ def check(name, fn=None):
 
     fn is called on copies of our own arguments, for at most guard.SECONDS in all. Afterwards the
     notebook's variables that it names, random numbers and the settings of torch are as before
-    (see session.py). Raises nothing: bad use gets a verdict too. guard.call lists what fn could
+    (see session.py); meanwhile torch has its own functions, whatever the notebook replaced. Raises
+    nothing: bad use gets a verdict too. guard.call lists what fn could
     do that a check does not survive. A verdict can be forged by anyone who means to.
     """
-    looked = guard.call(misuse, name, fn)  # reading fn's attributes may run student code
-    if looked.error:
-        verdict = refusal("check: your answer cannot be examined.", looked.complaint())
-    elif looked.value:
-        verdict = refusal(*looked.value)
-    else:
-        try:
-            with untouched(named_by(fn)) as call:
-                verdict = _examine(CHECKED[name], fn, call)
-            remember(name, verdict)
-        except Exception as error:  # data/ is damaged, or fn is unlike anything we know
-            said = guard.Outcome(error=error).complaint()
-            verdict = refusal(f"{name}: it cannot be checked.", said)
+    replaced = give_back()
+    try:
+        verdict = _verdict(name, fn)
+    finally:
+        give_back()
+        replace_by(replaced)
     show(name, verdict)
     return verdict
+
+
+def _verdict(name, fn):
+    looked = guard.call(misuse, name, fn)  # reading fn's attributes may run student code
+    if looked.error:
+        return refusal("check: your answer cannot be examined.", looked.complaint())
+    if looked.value:
+        return refusal(*looked.value)
+    try:
+        with untouched(named_by(fn)) as call:
+            verdict = _examine(CHECKED[name], fn, call)
+        remember(name, verdict)
+        return verdict
+    except Exception as error:  # data/ is damaged, or fn is unlike anything we know
+        said = guard.Outcome(error=error).complaint()
+        return refusal(f"{name}: it cannot be checked.", said)
 
 
 def _examine(exercise, fn, call_safely):
@@ -71,22 +79,11 @@ def _examine(exercise, fn, call_safely):
 
 
 def _beside(evidence):
-    """Return a remark on how a right answer gets its result, if there is one to make; or ""."""
+    """Return a remark on a right answer that calls what the exercise asks to do without; or ""."""
     exercise = evidence.exercise
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
-    tree = None if exercise.loops else evidence.tree
-    if tree and ("vmap(" in evidence.code or nodes(tree, ast.For, ast.comprehension)):
-        return "But one matrix product can give all the scores, without a loop or vmap."
-    if exercise.is_class and "requires_grad=False" in evidence.code:
-        return "But what is never trained should be a buffer: use register_buffer."
-    if exercise.name == "SelfAttention" and re.search(r"rand\(\s*3\s*,", evidence.code):
-        return "But the exercise asks for three parameters, not for one with all three matrices."
-    forward = re.search(r"(?s)def forward\(.*?(?=\n *def |$)", evidence.code)
-    if exercise.is_class and forward and re.search(r"torch\.(ones|full)\(", forward[0]):
-        if "device" not in forward[0]:
-            return "But what forward creates does not move to another device with the module."
     return ""
 
 
@@ -96,6 +93,7 @@ def _within(seconds, call_safely):
 
     def call(fn, *args):
         outcome = call_safely(fn, *args, seconds=max(0.0, end - time.monotonic()))
+        give_back()
         if was_stopped(outcome):
             # Name the limit: the seconds that were left differ from run to run.
             text = "all calls together did not end" if returned else "it did not return"
@@ -128,18 +126,10 @@ def _tried(probe, evidence):
 
 def _failed(evidence):
     """Return the Verdict on a wrong answer: its mistakes, or else what can be seen."""
-    name, found = evidence.exercise.name, ()
+    found = ()
     if not evidence.mine[-1].stopped:
         again = tuple(evidence.ask(0) for _ in range(2))
         evidence.again = () if again[1].stopped else again
-        found = established(evidence) or named(evidence)
-    names = tuple(mistake.name for mistake in found)
-    before = told_before(name, names)
-    fixed = [n for n in before if n not in names and is_fixed(evidence, found, n, before)]
-    fact = None if found else fact_of(evidence)
-    if names:
-        slips = SLIPS if met_before(name, names[0], evidence.code) else NOT_KEPT
-        fact = next(iter(mended(evidence, slips)), None)
-    said = message.failure(evidence, found, fact, fixed)
-    unnamed = () if names else (fingerprint(evidence), said.head.partition(": ")[2])
-    return Verdict(False, said, names, unnamed)
+        found = established(evidence)
+    fact = next(iter(mended(evidence, NOT_KEPT)), None) if found else fact_of(evidence)
+    return Verdict(False, message.failure(evidence, found, fact), tuple(m.name for m in found))

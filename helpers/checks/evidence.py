@@ -20,11 +20,9 @@ from .results import (
     close,
     divides_zero_by_zero,
     factor,
-    likeness,
     numbers_of,
     same,
 )
-from .search import Search
 
 
 @dataclass
@@ -88,11 +86,6 @@ class Evidence:
         """Is probe k the first one again, after others?"""
         return k > 0 and self.probes[k].args is self.probes[0].args
 
-    @cached_property
-    def search(self):
-        """The search for wrong stages on these probes."""
-        return Search(self.exercise, self.probes)
-
     # --- the student's code ---
 
     @cached_property
@@ -101,10 +94,21 @@ class Evidence:
         cannot be read."""
         return code_of(self.answer)
 
+    @cached_property
+    def body(self):
+        """The code without the names of its functions, which are no part of how it works."""
+        return re.sub(r"\bdef \w+", "def _", self.code)
+
+    @cached_property
+    def numbers_written(self):
+        """The numbers in the code, each once."""
+        found = (x.value for x in nodes(ast.parse(self.code), ast.Constant))
+        return list(dict.fromkeys(x for x in found if type(x) in (int, float)))
+
     def contradicts(self, mistake):
         """Does the code show that this mistake was not made?"""
-        pattern = self.exercise.text_of(mistake).code
-        return bool(pattern and self.code) and not re.search(pattern, self.code)
+        pattern = mistake.only_if
+        return bool(pattern and self.code) and not re.search(pattern, self.body)
 
     @cached_property
     def tree(self):
@@ -120,38 +124,35 @@ class Evidence:
             function.decorator_list = []  # each try would call them again
         return tree if tree.body and getattr(tree.body[0], "name", "") == name else None
 
-    def nearness(self, tree):
-        """Return how near the answer comes to a right one with this tree instead of evidence.tree.
-        1: all is right, on further probes too. Below 0.9: the first wrong probe is still wrong."""
+    def is_right_with(self, tree, file):
+        """Is the answer right with this tree instead of evidence.tree, on further probes too? file:
+        where its code pretends to be from."""
         made, world = [], NoEndlessLists if "tensor(" in self.code else None
 
         def answer(*args):
             if not made:
                 space = dict(own_functions(self.answer)[0].__globals__)
                 space["_bases"] = getattr(self.answer, "__bases__", ())
-                exec(compile(ast.fix_missing_locations(tree), "<changed>", "exec"), space)
+                exec(compile(ast.fix_missing_locations(tree), file, "exec"), space)
                 made.append(space[self.answer.__name__])
             return made[0](*args)
 
         def is_right(k):
             return self.is_right(k, attempt(answer, self.probes[k], self.call, world))
 
-        first, *rest = self.wrong_first
-        result = attempt(answer, self.probes[first], self.call, world)
-        if not self.is_right(first, result):
-            return 0.8 * likeness(result, self.right[first])
+        if not all(map(is_right, self.wrong_first)):
+            return False
         # Also test on probes that did not select this code: the rest, then backwards and again.
         known = self.exercise.probes()
         others = [*known[len(self.probes) :], *(x.backwards() for x in known if not x.may_fail)]
         if self.exercise.kind == "random":
             others = 4 * list(known)  # a seed may have been lucky
         wanted = ((x, self.ours(x)) for x in others)
-        is_all = all(map(is_right, (*rest, 0))) and all(
+        return is_right(0) and all(
             same(attempt(answer, x, self.call), right)
             for x, right in wanted
             if right.outcome.error is None
         )
-        return 1.0 if is_all else 0.9
 
     # --- counterfactuals, and other arguments ---
 

@@ -1,22 +1,182 @@
-"""All exercises by name: every Exercise that a file of lessons/ defines, in the order of the
-lessons. To add one, define it there."""
+"""All exercises, read from lessons/*.toml, in the order of the lessons. An entry is an exercise:
 
-import importlib
-import pkgutil
+    [softmax_of_one]
+    gives = "(n,)"                      the shape of what is returned
+    kind = "weights"                    see Exercise
+    args = ["scores = any_size n"]      names, and their makers, see cases.py
+    code = '''
+    use exp                             the steps of steps.toml with that name
+    weights = soft(scores, exp)         a step of its own; the last one is the result
+    '''
 
-from . import lessons
-from .exercise import Exercise
+    [softmax_of_one.cases]              first arguments, if the makers' are not enough
+    "scores near 1000" = "numbers('large')[0]"
+
+    [softmax_of_one.mistakes."sign flipped"]
+    code = "weights = soft(-scores)"    or a list of ways
+    why = "..."
+    try = "..."
+
+An exercise that uses steps has their mistakes, too (those whose steps it has), except the names in
+`without`; `names` renames them. A mistake without a `try` has the text that the same name has
+elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
+another exercise; `least` and `avoid`, see cases.wide and Exercise; `only_if` and `detect`, see
+Mistake. Cases, `detect`, `reference` and `answer` (a way that is a whole answer) are Python, with
+the names in NAMES. `cases` may also be one expression, for all cases; a case may be a table with
+`args` and what else a Probe has.
+"""
+
+from pathlib import Path
+
+from ..errors import InputError
+from . import cases, classes, dropout, examples, modules, results
+from .exercise import Exercise, Mistake, Probe, returned
+from .program import Program, steps
+from .texts import contents
+
+HERE = Path(__file__).parent
+MODULES = results, cases, examples, modules, classes, dropout
+NAMES = {name: x for module in MODULES for name, x in vars(module).items()}
+ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
+# How many ways to round count, the coarsest first: more decimals are within the tolerance.
+DECIMALS = {"weights": 3, "positions": 0, "random": 0}
+
+
+def _python(text, **more):
+    return eval(text, NAMES | more)
+
+
+def _maker(spec):
+    """Return a maker of an argument, see cases.py. spec: the name of a size, or that of a maker and
+    what it takes, such as "words n d"."""
+    kind, *names = spec.split()
+    if names:
+        return NAMES[kind](*names)
+    return NAMES.get(kind) or (lambda sizes, step: sizes[kind])
+
+
+def _listed(x):
+    return x if isinstance(x, list) else [x]
+
+
+def _group(shared, name):
+    """Return (code, mistakes) of the shared steps of this name."""
+    entry = shared[name]
+    code, mistakes = _group(shared, entry["like"]) if "like" in entry else ("", {})
+    mistakes = {**mistakes, **entry.get("mistakes", {})}
+    left_out = entry.get("without", ())
+    return entry.get("code", code), {k: x for k, x in mistakes.items() if k not in left_out}
+
+
+def _texts(entries):
+    """Return {name of a mistake: its first entry that says what to try}."""
+    found = {}
+    for entry in entries:
+        for name, mistake in entry.get("mistakes", {}).items():
+            if "try" in mistake:
+                found.setdefault(name, mistake)
+    return found
+
+
+def _exercise(name, entry, shared, texts):
+    """Return the Exercise that an entry declares. Raises InputError."""
+    groups, lines = [], []
+    for line in entry["code"].strip().splitlines():
+        if line.startswith("use "):
+            groups.append(_group(shared, line.removeprefix("use ")))
+            lines.append(groups[-1][0])
+        else:
+            lines.append(line)
+    args = dict(each.split(" = ") for each in entry["args"])
+    program = Program(args, steps("\n".join(lines)))
+    own, without = entry.get("mistakes", {}), entry.get("without", ())
+    given = entry.get("cases", {})
+    makers = [_maker(spec) for spec in args.values()]
+
+    def probes():
+        if isinstance(given, str):
+            return _python(given)
+        first = [_case(*one) for one in given.items()] or [*cases.small(*makers)]
+        wide = cases.wide(*makers, **entry.get("least", {}))
+        plain = [probe for probe in first if probe.measure is returned]
+        return [*plain, *wide, *(probe for probe in first if probe.measure is not returned)]
+
+    def found():
+        for _, mistakes in groups:
+            for key, mistake in mistakes.items():
+                if key not in without:
+                    known = entry.get("names", {}).get(key, key)
+                    other = {"why": "", **_text(texts.get(known, {}))} if known != key else {}
+                    yield known, {**mistake, **other, **_text(own.get(known, {}))}
+        yield from own.items()
+        last, expression = [*program.steps.items()][-1]
+        for key, mistake in shared[ANYWHERE]["mistakes"].items():
+            lines = _listed(mistake.get("code", []))[: DECIMALS.get(entry["kind"], 2)]
+            code = [line.replace("result", f"({expression})") for line in lines]
+            yield key, {**mistake, "code": [f"{last} = {line}" for line in code]}
+
+    mistakes = [_mistake(key, mistake, program, texts, name) for key, mistake in found()]
+    reference = _python(entry["reference"]) if "reference" in entry else program
+    takes = entry.get("takes", list(args))
+    return Exercise(
+        f"{name}({', '.join(takes)})" + (f" -> {entry['gives']}" if "gives" in entry else ""),
+        entry["kind"],
+        program,
+        reference,
+        probes,
+        tuple(filter(None, mistakes)),
+        modules.formula_args if "reference" in entry else (lambda probe: probe.args),
+        entry.get("avoid", ""),
+    )
+
+
+def _text(entry):
+    return {key: entry[key] for key in ("why", "try", "only_if") if key in entry}
+
+
+def _case(label, entry):
+    entry = dict(entry) if isinstance(entry, dict) else {"args": entry}
+    args = _python(f"({entry.pop('args')},)")
+    if "measure" in entry:
+        entry["measure"] = _python(entry["measure"])
+    return Probe(label, args, **entry)
+
+
+def _mistake(name, entry, program, texts, exercise):
+    """Return the Mistake, or None if the program lacks the steps, or the entry is only a text."""
+    ways = [steps(code) for code in _listed(entry.get("code", []))]
+    ways = [way for way in ways if program.has(way)]
+    ways += [_python(text) for text in _listed(entry.get("answer", []))]
+    detect = entry.get("detect")
+    if not ways and not detect:
+        return None
+    said = entry if "try" in entry else {**texts.get(name, {}), **entry}
+    if "try" not in said:
+        raise InputError(f"'{name}' ({exercise}) does not say what to try.")
+    return Mistake(
+        name,
+        tuple(ways),
+        said.get("why", ""),
+        said["try"],
+        said.get("only_if", ""),
+        detect and (lambda evidence: _python(detect, evidence=evidence)),
+    )
 
 
 def _found():
-    """Yield the number of the lesson, the name of the exercise, and the Exercise."""
-    for module in sorted(module.name for module in pkgutil.iter_modules(lessons.__path__)):
-        for x in vars(importlib.import_module(f"{lessons.__name__}.{module}")).values():
-            if isinstance(x, Exercise):
-                yield module.split("_")[1], x.name, x
+    """Yield the number of the lesson and the Exercise."""
+    shared = contents("steps.toml")
+    paths = sorted((HERE / "lessons").glob("lesson_*.toml"))
+    files = {path: contents(f"lessons/{path.name}") for path in paths}
+    entries = {name: entry for file in files.values() for name, entry in file.items()}
+    texts = _texts([*shared.values(), *entries.values()])
+    for path, file in files.items():
+        for name, entry in file.items():
+            entry = {**entries[entry["same_as"]], **entry} if "same_as" in entry else entry
+            yield path.stem.split("_")[1], _exercise(name, entry, shared, texts)
 
 
 _FOUND = tuple(_found())
 # Includes exercises with code to repair, checked like the one with the same right answer.
-CHECKED = {name: exercise for _, name, exercise in _FOUND}
-LESSON_OF = {name: lesson for lesson, name, _ in _FOUND}
+CHECKED = {exercise.name: exercise for _, exercise in _FOUND}
+LESSON_OF = {exercise.name: lesson for lesson, exercise in _FOUND}

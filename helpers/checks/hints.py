@@ -1,16 +1,224 @@
-"""What to try when no cause is known: advice from the error, and on sizes written as numbers."""
+"""What to try when no cause is known: what an error means, and sizes written as numbers."""
 
 import ast
+import builtins
 import difflib
+import inspect
 import linecache
 import os
 import re
+import sys
 from contextlib import suppress
+from types import ModuleType
 
 import torch
 
-from .code import all_codes, data_from_above, part_at
-from .texts import contents
+from .code import (
+    all_codes,
+    data_from_above,
+    functions_in,
+    is_name,
+    nodes,
+    own_functions,
+    part_at,
+    tree_of,
+    unwrapped,
+    written_into,
+)
+from .texts import HINT, Fact, contents
+
+# --- what Python says ---
+
+# Errors that say what is wrong in their own words, or nearly: nothing else is looked for.
+PLAIN = {
+    RecursionError: "your function calls itself, again and again: use another name in that line.",
+    KeyError: "print the keys of that dict: this one is not in it. A tensor is a key only as the \
+same object, so use its position instead.",
+    SystemExit: "use `return` to end a function: this ends the whole program.",
+    KeyboardInterrupt: "leave out what raises KeyboardInterrupt: it ends the whole program.",
+    AssertionError: "leave out this `assert`, or correct it: it does not hold for these arguments.",
+}
+IMPORTS = {
+    "math": "import math",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+}
+
+
+def python_says(error, evidence):
+    """Return the Fact about an error that Python explains itself, with the student's own names, or
+    None: a name or an attribute that is not there, a failed assert, an endless recursion."""
+    what, advice = f"it raised {type(error).__name__}.", ""
+    if isinstance(error, UnboundLocalError):
+        advice = _unbound(error, evidence)
+    elif isinstance(error, NameError):
+        advice = _unknown(error.name, error, evidence)
+    elif isinstance(error, AttributeError):
+        advice = _no_attribute(error, evidence)
+    elif isinstance(error, ImportError):
+        advice = f"do without `{error.name}`, which cannot be imported here: torch is enough."
+    elif isinstance(error, TypeError) and (name := _pythons_own(error, evidence)):
+        advice = f"`{name}` is Python's own function: {_or_else(name, error, evidence)}"
+    elif not (advice := known_advice(error, evidence, first=True)):
+        advice = next((said for kind, said in PLAIN.items() if isinstance(error, kind)), "")
+    return Fact(what, advice) if advice else None
+
+
+def _or_else(name, error, evidence):
+    near = difflib.get_close_matches(name, _locals(error, evidence), n=1, cutoff=0.7)
+    return f"did you mean `{near[0]}`?" if near else "give your variable a different name."
+
+
+def _locals(error, evidence):
+    """Return the names of local variables that have a value where the error was raised."""
+    step = _step_of(error, evidence)
+    return list(step.tb_frame.f_locals) if step else []
+
+
+def _unbound(error, evidence):
+    name = re.search(r"'(\w+)'", str(error))[1]
+    step = _step_of(error, evidence)
+    if step and name in step.tb_frame.f_globals:
+        return f"start `{name}` inside your function, above this line: a function that writes to \
+`{name}` does not see the `{name}` of a cell above."
+    return f"give `{name}` a value above this line, in every case: an `if` or a loop may skip it."
+
+
+def _unknown(name, error, evidence):
+    """Return advice on a name that has no value."""
+    step, is_class = _step_of(error, evidence), evidence.exercise.is_class
+    if name == "self":
+        return "leave out self.: this is a function, and everything it needs is an argument."
+    used = re.search(rf"(?<![\w.]){name}\.(\w+)", evidence.body)
+    if name in IMPORTS:
+        done = _instead_of(used[1]) if used else ""
+        what = f"{done}, or" if done else "write"
+        return f"{what} `{IMPORTS[name]}` above your code: `{name}` is not imported."
+    known = _locals(error, evidence)
+    own = getattr(unwrapped(evidence.answer), "__name__", "")
+    if is_class and (said := _without_self(name, evidence)):
+        return said
+    if re.fullmatch(f"{evidence.exercise.name}|{evidence.exercise.avoid}", name):
+        return f"write the steps of {name} yourself, as the exercise asks."
+    if name in sys.stdlib_module_names:
+        return f"write `import {name}` above your code, or do without it."
+    if callable(getattr(torch, name, None)) or name == "inf":
+        return f"{_instead_of(name)}: there is no `{name}` without its module."
+    if evidence.tree and name in written_into(evidence.tree):
+        return f"make `{name}` above this line, with torch.zeros: then you can write into it."
+    # v for values: the reader's own short name is nearer than one that looks alike.
+    near = [k for k in known if len(k) < 3 and name.startswith(k)]
+    near = near if len(near) == 1 else difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    if not near and step:
+        others = [k for k in step.tb_frame.f_globals if k != own]
+        near = difflib.get_close_matches(name, others, n=1, cutoff=0.85)
+    if near:
+        return f"did you mean `{near[0]}`? `{name}` has no value."
+    return f"give `{name}` a value above this line, or use an argument: {evidence.exercise.takes}."
+
+
+def _instead_of(name):
+    """Return what to write instead of a function such as math.sqrt or np.exp."""
+    if name == "sqrt":
+        return "write ** 0.5"
+    return f"write torch.{name}" if hasattr(torch, name) else ""
+
+
+def _without_self(name, evidence):
+    """Return advice on a name that a method does not know but another one does; or ""."""
+    if name in _set_on_self(evidence):
+        return f"write self.{name} instead of {name}: they are different variables."
+    for method, args in functions_in(evidence.tree) if evidence.tree else ():
+        stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
+        if name in stored | set(args):
+            made = "is an argument of" if name in args else "exists only in"
+            return (
+                f"store it there as self.{name}, and use that here: `{name}` {made} {method.name}."
+            )
+    return ""
+
+
+def _set_on_self(evidence):
+    """Return the names of what the class sets on self, as assigned or registered."""
+    if not evidence.tree:
+        return []
+    stored = [
+        n.attr
+        for n in nodes(evidence.tree, ast.Attribute)
+        if is_name(n.value, "self") and isinstance(n.ctx, ast.Store)
+    ]
+    calls = [c for c in nodes(evidence.tree, ast.Call) if c.args]
+    names = [
+        c.args[0].value
+        for c in calls
+        if getattr(c.func, "attr", "").startswith("register_")
+        and isinstance(c.args[0], ast.Constant)
+    ]
+    return list(dict.fromkeys([*stored, *names]))
+
+
+def _no_attribute(error, evidence):
+    """Return advice on an attribute that an object does not have."""
+    name, x = error.name, error.obj
+    if said := known_advice(error, evidence):
+        return said
+    if isinstance(x, torch.nn.Module) and type(x).__name__ == evidence.answer.__name__:
+        return _never_set(name, evidence)
+    if isinstance(x, ModuleType):
+        if x is not torch and name and hasattr(torch, name):
+            return f"write torch.{name}: `{x.__name__}` has no `{name}`."
+        near = difflib.get_close_matches(name, dir(x), n=1, cutoff=0.75)
+        return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
+    if x is None:
+        return "find out what is None there: what returns nothing, or was never set?"
+    if isinstance(x, list | tuple) and hasattr(torch.Tensor, name):
+        kind = type(x).__name__
+        return f"make that {kind} a tensor, with torch.tensor or torch.stack: it has no .{name}."
+    near = difflib.get_close_matches(name, dir(x), n=1, cutoff=0.75)
+    return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
+
+
+def _never_set(name, evidence):
+    """Return advice on self.name, which the student's class has not got."""
+    made = _set_on_self(evidence)
+    for method, args in functions_in(evidence.tree) if evidence.tree else ():
+        stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
+        if method.name == "__init__" and name in stored - set(args):
+            return f"write self.{name} = … in __init__: without self., it is lost at the end."
+        if method.name == "__init__" and name in args:
+            return f"write self.{name} = {name} in __init__: its arguments are gone when it ends."
+    if near := difflib.get_close_matches(name, made, n=1, cutoff=0.75):
+        return f"did you mean self.{near[0]}? self.{name} was never set."
+    if not made:
+        return f"set self.{name} in __init__: nothing is set on self there yet."
+    *most, last = (f"self.{k}" for k in made if k != name)
+    listed = f"{', '.join(most)} and {last}" if most else last
+    lacks = f"set self.{name} in __init__"
+    if f"self.{name}(" in evidence.body:
+        lacks += f", or define a method {name}"
+    return f"{lacks}, or use what is set: {listed}."
+
+
+def _pythons_own(error, evidence):
+    """Return the name of a function of Python's own that the failing line uses as a value; ""."""
+    step = _step_of(error, evidence)
+    if step is None:
+        return ""
+    with suppress(SyntaxError):
+        tree = ast.parse(part_at(step.tb_frame.f_code, step.tb_lasti))
+        called = {id(call.func) for call in nodes(tree, ast.Call)}
+        frame = step.tb_frame
+        for n in nodes(tree, ast.Name):
+            own = getattr(builtins, n.id, None)
+            hidden = n.id in frame.f_locals or n.id in frame.f_globals
+            if callable(own) and not hidden and id(n) not in called and not inspect.isclass(own):
+                return n.id
+    return ""
+
+
+# --- errors of PyTorch ---
 
 
 def after_error(error, evidence):
@@ -18,9 +226,7 @@ def after_error(error, evidence):
     text = f"{type(error).__name__}: {error}"
     if evidence.only_first and (said := only_arguments(evidence.answer)):
         return said
-    if said := known_advice(text, evidence) or _meant(error, evidence):
-        return said
-    if said := fixed_sizes(evidence):
+    if said := known_advice(error, evidence) or fixed_sizes(evidence):
         return said
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
@@ -32,39 +238,27 @@ def after_error(error, evidence):
         above = [n for n in data_from_above(evidence.answer) if re.search(rf"\b{n}\b", found)]
         found += f"; `{above[0]}` is from a cell above" if above else ""
         return f"check the shapes in that line: {found}."
-    return "print what goes into that line, just before it runs."
+    return HINT
 
 
-def known_advice(text, evidence):
-    """Return what slips.toml says to try after these words, with this code; or ""."""
+def known_advice(error, evidence, first=False):
+    """Return what slips.toml says to try after this error, with this code; or "". first: only if
+    it says so before anything else is looked for."""
+    text = f"{type(error).__name__}: {error}"
     for entry in contents("slips.toml")["errors"]:
-        if re.search(entry["words"], text) and re.search(entry.get("code", ""), evidence.code):
-            return entry["try"]
+        where = (entry["words"], text), (entry.get("in", ""), evidence.exercise.name)
+        if all(re.search(*each) for each in (*where, (entry.get("code", ""), evidence.body))):
+            return entry["try"] if entry.get("first", False) or not first else ""
     return ""
 
 
-def _meant(error, evidence):
-    """Return advice on a name that is not defined, such as "did you mean ...?"; or ""."""
-    name = getattr(error, "name", None)
-    if isinstance(error, NameError) and name and (step := _step_of(error, evidence)):
-        known = {**step.tb_frame.f_globals, **step.tb_frame.f_locals}
-    elif isinstance(error, AttributeError) and name:
-        known = dir(error.obj)
-    else:
-        return ""
-    near = difflib.get_close_matches(name, [k for k in known if k != name], n=1, cutoff=0.75)
-    if near:
-        return f"did you mean `{near[0]}`? `{name}` is not defined."
-    if f"self.{name}" in evidence.code:
-        return f"write self.{name} instead of {name}: they are different variables."
-    if isinstance(error, AttributeError):
-        own = isinstance(error.obj, torch.nn.Module)
-        return f"set self.{name} in __init__, or define it as a method." if own else ""
-    if not evidence.exercise.is_class:
-        return f"`{name}` is not defined: compute it from the arguments, {evidence.exercise.takes}."
-    if any(name in code.co_varnames for code in all_codes(evidence.answer)):
-        return f"`{name}` is known in one method only: store it as self.{name}, and use that here."
-    return f"`{name}` is not defined: compute it here, or store it in __init__ as self.{name}."
+def seen_advice(what, evidence):
+    """Return what slips.toml says to try when this is seen of the numbers; or ""."""
+    for entry in contents("slips.toml")["seen"]:
+        if what in entry["of"] and re.search(entry.get("in", ""), evidence.exercise.name):
+            if re.search(entry["code"], evidence.body):
+                return entry["try"]
+    return ""
 
 
 def _step_of(error, evidence):
@@ -115,8 +309,6 @@ def _viewed(node, frame):
 
 def _written(evidence):
     """Return the whole numbers in the code, except those that name dimensions."""
-    if not evidence.code:
-        return {x for code in all_codes(evidence.answer) for x in code.co_consts if type(x) is int}
     tree = ast.parse(evidence.code)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     turns = "transpose", "permute", "softmax", "sum", "stack", "cat", "unsqueeze", "swapaxes"
@@ -139,7 +331,11 @@ def fixed_sizes(evidence):
 
 def only_arguments(answer):
     """Return what to try when the code reads data from cells above; or ""."""
-    said = " and ".join(f"`{name}`" for name in data_from_above(answer))
+    names = data_from_above(answer)
+    trees = filter(None, (tree_of(f.__code__) for f in own_functions(answer)))
+    for name in [name for tree in trees for name in written_into(tree) if name in names]:
+        return f"make your own `{name}` first, with torch.zeros: this one is from a cell above."
+    said = " and ".join(f"`{name}`" for name in names)
     if not said:
         return ""
     return f"use the arguments, not {said}: a value from a cell above stays the same."

@@ -10,7 +10,6 @@ from .results import clean, close, same, same_fact
 WIDTH = 98
 SHOWN = 3  # numbers of each side
 TRY = "Try:"
-ALIKE = "Your code gives the same numbers as other answers that were given this name."
 
 
 @dataclass(frozen=True)
@@ -36,13 +35,11 @@ class Table:
 class Message:
     """The parts of a verdict, in the order in which they are shown; all may be empty.
 
-    head: mark, exercise, what is wrong.  fixed: what is no longer wrong.  why: sentences.
-    table: the numbers.  advice: what to try.  after: a closing remark.
-    printed: a sentence, then lines that the student's code printed.
+    head: mark, exercise, what is wrong.  why: sentences.  table: the numbers.  advice: what to
+    try.  after: a closing remark.  printed: a sentence, then lines that the student's code printed.
     """
 
     head: str = ""
-    fixed: str = ""
     why: tuple[str, ...] = ()
     table: Table | None = None
     advice: str = ""
@@ -53,7 +50,7 @@ class Message:
         """Return the message as plain text, wrapped; what follows a head is indented."""
         indent = "  " if self.head else ""
         lines = _wrap(self.head, "", indent)
-        for sentence in (self.fixed, *self.why, self.table and self.table.caption):
+        for sentence in (*self.why, self.table and self.table.caption):
             lines += _wrap(sentence, indent)
         for row in self.table.lines() if self.table else ():
             lines += _wrap(row, indent + "  ", indent + "    ")
@@ -73,25 +70,25 @@ def shorten(text, width):
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def failure(evidence, found, fact=None, fixed=()):
+def failure(evidence, found, fact=None):
     """Return the Message for a wrong answer.
 
-    found: the mistakes that are established, as diagnose.established() orders them. The first is
+    found: the mistakes that are established, as match.established() orders them. The first is
     named, the others are counted.  fact: the Fact to state if there are none; otherwise, if given,
-    its advice replaces that of the first mistake, which was not enough before.
-    fixed: names of mistakes named before that are established not to be there now.
+    its advice replaces that of the first mistake.
     """
     exercise, k = evidence.exercise, evidence.wrong[0]
     if found:
-        text = exercise.text_of(found[0])
-        what, advice, why = f"{found[0].name}.", text.advice, text.why
-        if found[0].is_alike:
-            why = f"{why} {ALIKE}".strip()
-        advice = fact.advice if fact else advice
+        what, why = f"{found[0].name}.", found[0].why
+        advice = (fact or found[0]).advice
     else:
         what, advice, why = fact
     partly = ""
-    if evidence.probes[k].measure is evidence.probes[0].measure and k > 0 and not exercise.is_class:
+    if evidence.mine[k].stopped:
+        partly = "Right so far." if k > 0 else ""
+    elif (
+        evidence.probes[k].measure is evidence.probes[0].measure and k > 0 and not exercise.is_class
+    ):
         partly = "Right on the first call; wrong later."
         if evidence.repeats or evidence.is_first_again(k):
             partly = f"Right on {evidence.probes[0].label}; wrong on {evidence.probes[k].label}."
@@ -103,7 +100,6 @@ def failure(evidence, found, fact=None, fixed=()):
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"
     return Message(
         f"✘ {exercise.name}: {what}",
-        fixed=f"Fixed: {'; '.join(fixed)}." if fixed else "",
         why=tuple(filter(None, (partly, why, sentence))),
         table=table,
         advice=advice[:1].upper() + advice[1:],

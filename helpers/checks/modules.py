@@ -14,8 +14,7 @@ import torch
 from torch import nn
 
 from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
-from .exercise import cured, detected
-from .results import Observed, close, numbers_of
+from .results import Observed, close, numbers_of, same
 
 # --- building it ---
 
@@ -61,7 +60,7 @@ def orders(found):
     return [tuple(roles)] if set(roles) == {0, 1, 2} else list(permutations(range(3)))
 
 
-def put(module, found, order, matrices):
+def put_matrices(module, found, order, matrices):
     """Copy our matrices into those found, in this order, and zeros into the biases."""
     with torch.no_grad():
         for x in filter(lambda x: is_bias(x, matrices[0].shape), module.parameters()):
@@ -126,13 +125,13 @@ def outputs_like(reference):
             module(inputs)  # an error is shown before anything else
             return Observed({"matrices (d_in, d_out) to train": len(found)})
         first, *others = orders(found)
-        put(module, found, first, matrices)
+        put_matrices(module, found, first, matrices)
         result = _outputs(module, inputs)
         if isinstance(result, Observed):
             return result
         wanted = outputs(reference, before, sizes, matrices) if others else result
         for order in () if close(result, wanted) else others:
-            put(module, found, order, matrices)
+            put_matrices(module, found, order, matrices)
             other = numbers_of(module(before.clone()))
             if close(other, wanted):
                 return other
@@ -168,7 +167,7 @@ def training(cls, inputs, sizes, matrices, biases=False):
     def made():
         module = build(cls, sizes)
         found = blocks(module.named_parameters(), sizes)
-        put(module, found, orders(found)[0], matrices)
+        put_matrices(module, found, orders(found)[0], matrices)
         return module
 
     fresh, module = made(), made()
@@ -211,6 +210,14 @@ def training(cls, inputs, sizes, matrices, biases=False):
     )
 
 
+def training_with_mask(cls, inputs, sizes, matrices):
+    """Observe what training() does, and how many masks would be trained too."""
+    facts = training(cls, inputs, sizes, matrices, biases=True)
+    trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
+    facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
+    return facts
+
+
 def birth(cls, inputs, sizes, *_):
     """Observe whether each module draws new matrices. A seed may be set by __init__ or by a call;
     matrices filled with a single number are not due to a seed."""
@@ -233,9 +240,6 @@ def learning(loss, given, *others):
         (gradient,) = _gradients(loss(given, *others), [given])
         return Observed({LEARNS: gradient is not None and bool(gradient.any())})
     return Observed({LEARNS: False})
-
-
-CUT_OFF = {"gradient cut": detected(lambda evidence: evidence.fact(LEARNS) is False)}
 
 
 def drawing(cls, inputs, sizes, matrices):
@@ -300,49 +304,38 @@ def _gradients(output, parameters):
     return torch.autograd.grad(output.square().sum(), parameters, allow_unused=True)
 
 
-# --- mistakes ---
+# --- facts that show a mistake: the entries of lessons/*.toml name them ---
 
 
-def _differs_in_training(evidence):
-    """Does the class give different numbers in training, even without dropout?"""
+def drops(evidence):
+    """Does dropout change the numbers of the first wrong probe?"""
+    k = evidence.wrong[0]
+    without = evidence.in_world(k, NothingDropped)
+    return "dropout" in evidence.code.lower() and not same(without, evidence.mine[k])
+
+
+def differs_in_training(evidence):
+    """Does the class give different numbers in training, even where nothing can be dropped?"""
     return evidence.fact(LIKE_TRAINING) is False and any(
         LIKE_TRAINING in (result.observed or ()) for result in evidence.all_in(NothingDropped)
     )
 
 
-def _has(fact):
-    return lambda evidence: bool(evidence.fact(fact))
-
-
-def _cut(evidence):
+def cut(evidence):
     """Does a gradient miss one of the matrices, or the words?"""
     learns_less = evidence.fact("matrices that learn") in (0, 1, 2)
     return learns_less or evidence.fact("a gradient reaches the words") is False
 
 
-def _more_to_train(evidence):
+def more_to_train(evidence):
     matrices = evidence.fact("matrices (d_in, d_out) to train")
     return (evidence.fact(BESIDE) or 0) > 0 or (matrices or 0) > 3
 
 
-# Mistakes in what a class does with its matrices, whatever its formula.
-KEEPING = {
-    "super().__init__() forgotten": detected(
-        lambda evidence: evidence.raises(AttributeError, "before Module.__init__() call")
-    ),
-    "layers not registered": detected(_has("matrices in a list or dict")),
-    "plain tensors as weights": detected(_has("matrices as plain tensors")),
-    "requires_grad=False left in": detected(_has("matrices that are frozen")),
-    "new random weights in forward": detected(
-        lambda evidence: bool(evidence.measured(drawing, "matrices drawn in forward"))
-    ),
-    "gradient cut": detected(_cut),
-    "dropout not asked for": cured(NothingDropped),
-    "different numbers in training": detected(_differs_in_training),
-    "changed by earlier calls": detected(_has(CHANGES)),
-    "grows with each call": detected(_has(GROWS)),
-    "more to train than asked for": detected(_more_to_train),
-    "the same matrices in every module": detected(
-        lambda evidence: bool(evidence.measured(birth, ALIKE))
-    ),
-}
+def full_length_works(evidence):
+    """Is the class right if context_length is the number of words, and not otherwise?"""
+    k = evidence.wrong[0]
+    inputs, (*widths, most), matrices = evidence.probes[k].args
+    n = inputs.shape[-2]
+    args = inputs, (*widths, n), matrices
+    return n != most and evidence.is_right(k, evidence.ask(k, args=args))

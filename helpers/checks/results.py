@@ -17,6 +17,37 @@ NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".spl
 DTYPES = [getattr(torch, name) for name in NAMES]
 
 
+# What torch has, as it was when the checks were imported, except what it keeps for itself.
+_PLACES = torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg
+_OWN = [
+    (place, {k: x for k, x in vars(place).items() if place is torch.Tensor or k[0] != "_"})
+    for place in _PLACES
+]
+
+
+def give_back():
+    """Put torch's own functions where others stand: after torch.allclose = lambda *a, **k: True,
+    every answer would be right. Return what stood there, for replace_by()."""
+    found = []
+    for place, own in _OWN:
+        now = vars(place)
+        names = [k for k, x in own.items() if now.get(k) is not x]
+        if place is torch.Tensor:  # most of its methods are those of its base class
+            names += [k for k in now.keys() - own.keys() if hasattr(torch._C.TensorBase, k)]
+        found += [(place, k, now.get(k)) for k in names]
+        replace_by((place, k, own.get(k)) for k in names)
+    return found
+
+
+def replace_by(found):
+    """Undo give_back(). found: what it returned."""
+    for place, name, x in found:
+        if x is not None:
+            setattr(place, name, x)
+        elif name in vars(place):
+            delattr(place, name)
+
+
 class Observed(dict):
     """What was measured instead of returned numbers: from the name of a fact to its value, which
     is a bool, a number or text."""
@@ -172,7 +203,7 @@ def close(mine, right):
 
 def rows_close(many, one):
     """Return (k,) of bool: is each part of many, (k, ...), close() to one, (...)?"""
-    return near(many, one).flatten(1).all(1)
+    return near(many, one).reshape(len(many), -1).all(1)
 
 
 def near(mine, right):
@@ -257,20 +288,3 @@ def is_one_row(mine, right):
         and has_equal_rows(mine)
         and any(close(mine[0], row) for row in right)
     )
-
-
-def likeness(mine, right):
-    """Return how alike two Results are, from 0 to 1. Numbers score more than an error, the right
-    shape more than another; then the share of right numbers decides, and how far off they are."""
-    if mine.outcome.error is not None:
-        return 0.0
-    if mine.observed is not None and right.observed:
-        alike = [same_fact(mine.observed.get(k), x) for k, x in right.observed.items()]
-        return 0.3 + 0.7 * sum(alike) / len(alike)
-    if mine.numbers is None or right.numbers is None:
-        return 0.1
-    if mine.numbers.shape != right.numbers.shape:
-        return 0.2
-    off = (mine.numbers.double() - right.numbers.double()).abs().nan_to_num(torch.inf).mean()
-    share = near(mine.numbers, right.numbers).double().mean()
-    return round(0.3 + 0.6 * float(share) + 0.1 / (1 + float(off)), 4)

@@ -18,6 +18,7 @@ from .code import (
     data_from_above,
     fits,
     functions_in,
+    grown,
     is_name,
     loops,
     nodes,
@@ -26,11 +27,6 @@ from .code import (
 from .texts import contents
 
 GROW = "append", "extend", "insert"
-
-
-def grown(tree):
-    """Return the lists that this code makes longer, as text."""
-    return {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in GROW}
 
 
 def _said(node):
@@ -56,11 +52,14 @@ def _in_the_table(*kinds):
     """Return a slip from slips.toml, which writes its new pattern wherever its old one fits."""
 
     def slip(tree, evidence):
+        error = str(evidence.mine[evidence.wrong[0]].outcome.error or "")
         # How many are dropped at random is chance, so a count that is off by one does not show.
         shown = [k for k in kinds if (k, evidence.exercise.kind) != ("counts", "random")]
         conditions = _conditions(tree)
         for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in shown):
-            if re.search(entry.get("unless", "(?!)"), evidence.code):
+            if re.search(entry.get("unless", "(?!)"), evidence.body):
+                continue
+            if not re.search(entry.get("error", ""), error):
                 continue
             inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
             parts = dict.fromkeys(chain.from_iterable(map(ast.walk, inside)))
@@ -113,7 +112,7 @@ def _start_on_the_wrong_side_of_the_loop(tree, evidence):
             rest = [x for x in loop.body if x is not start] or [ast.Pass()]
             new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
             advice = f"write {_said(start)} before the loop, not in it."
-            yield "each pass of the loop starts over.", advice, [(body, new)]
+            yield f"{_said(start)} stands inside the loop.", advice, [(body, new)]
 
 
 def _divided_too_early(tree, evidence):
@@ -168,6 +167,10 @@ def _no_return(tree, evidence):
 def _not_kept(tree, evidence):
     what, variables = "a result is not kept.", _variables(tree)
     for old in nodes(tree, ast.Expr):
+        if isinstance(old.value, ast.Compare) and isinstance(old.value.ops[0], ast.Eq):
+            target = _code(f"{ast.unparse(old.value.left)} = 0").targets
+            new = ast.Assign(target, old.value.comparators[0])
+            yield "== compares; = sets.", f"write {_said(new)}: == only compares.", [(old, new)]
         for part in nodes(old.value, ast.Name, ast.Subscript):
             if is_name((nodes(part, ast.Name) or [None])[0], *variables):
                 new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
@@ -288,14 +291,11 @@ def _calls(tree, evidence):
     for old in nodes(tree, ast.Attribute):
         if is_name(old.value, "math", "np", "numpy"):
             new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            yield instead(f"{ast.unparse(old)} takes one number, not a tensor.", old, new)
+            is_math = is_name(old.value, "math")
+            what = "takes one number, not a tensor." if is_math else "is NumPy's, not torch's."
+            yield instead(f"{ast.unparse(old)} {what}", old, new)
         elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
             yield instead("a method is not called without its ().", old, ast.Call(old, [], []))
-    for old in (x for x in nodes(tree, ast.Call) if x.args):
-        name = ast.unparse(old.func)
-        if name.startswith("torch."):
-            new = ast.Call(_code("torch.as_tensor"), old.args[:1], [])
-            yield instead(f"{name} accepts tensors only.", old, changed(old, [(old.args[0], new)]))
 
 
 def _another_index(tree, evidence):
@@ -369,7 +369,7 @@ def _parts(node, depth=2):
             yield from _parts(part, depth - 1)
 
 
-NOT_KEPT = (_not_kept,)
+NOT_KEPT = (_in_the_table("kept"), _not_kept)
 SLIPS = (
     _wrong_name,
     _without_self,

@@ -1,5 +1,4 @@
-"""How a verdict looks, and what is remembered while the kernel lives: earlier verdicts and the
-mistakes they named, for the next verdict and for progress(), which is here too."""
+"""How a verdict looks, and progress(), which shows the last verdict on each exercise."""
 
 import html
 from dataclasses import dataclass, field
@@ -18,13 +17,11 @@ MIME = "application/vnd.attention.verdict+json"  # for programs that read verdic
 class Verdict:
     """passed: True, False, or None while the exercise is still the stub.
     said: the Message.  mistakes: names of those established, in the order in which
-    diagnose.established() returns them; may be empty.  unnamed: if an answer is wrong but no
-    mistake is named, its unnamed.fingerprint() and what is wrong."""
+    match.established() returns them; may be empty."""
 
     passed: bool | None
     said: Message = field(repr=False)
     mistakes: tuple[str, ...] = ()
-    unnamed: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def message(self):
@@ -56,8 +53,6 @@ def show(name, verdict):
     """Show the verdict on the exercise called name (which may be anything: see misuse)."""
     name = name if isinstance(name, str) else None
     facts = {"exercise": name, "passed": verdict.passed, "mistakes": list(verdict.mistakes)}
-    if verdict.unnamed:
-        facts["unnamed"] = list(verdict.unnamed)
     _show(verdict, {MIME: facts})
 
 
@@ -88,7 +83,7 @@ def as_html(said, passed):
     """Return the words of said.text() as HTML. What a student's code printed or raised is text in
     it, never markup. Without styles and attributes it still reads from top to bottom."""
     blocks = [_element("p", said.head, f"{LINE};font-weight:bold;font-size:1.1em")]
-    blocks += [_element("p", sentence) for sentence in (said.fixed, *said.why)]
+    blocks += [_element("p", sentence) for sentence in said.why]
     blocks += [_table(said.table)] if said.table else []
     if said.advice:
         advice = html.escape(said.advice)
@@ -126,43 +121,20 @@ def _table(table):
     return f'<table style="margin:0 0 6px;border:0;font-size:inherit{digits}">\n{rows}\n</table>'
 
 
-# --- what is remembered ---
+# --- progress ---
 
 
-# By the name given to check(): the last verdict; and two tuples of mistakes, those named before
-# the last ones, and the last ones.
-_verdicts, _told = {}, {}
-_met = {}  # (exercise, mistake) -> the code in which it was first found
+_verdicts = {}  # the last one, by the name given to check()
 
 
 def forget():
     """Forget all verdicts, as if the kernel were new."""
     _verdicts.clear()
-    _told.clear()
-    _met.clear()
-
-
-def met_before(name, mistake, code):
-    """Was this mistake found before in different code? Then the advice should be code. A cell that
-    is run again, unchanged, gets the same verdict again."""
-    return bool(code) and _met.setdefault((name, mistake), code) != code
-
-
-def told_before(name, mistakes):
-    """Return the mistakes that the verdict before this one named for this exercise.
-
-    If these are the last ones again, return those before them, so that a cell that is run again
-    gets the same verdict again.
-    """
-    before, last = _told.get(name, ((), ()))
-    return before if mistakes == last else last
 
 
 def remember(name, verdict):
-    """Keep a verdict for told_before() and progress()."""
+    """Keep a verdict for progress()."""
     _verdicts[name] = verdict
-    if verdict.mistakes:
-        _told[name] = told_before(name, verdict.mistakes), verdict.mistakes
 
 
 def progress(*exercises):

@@ -2,8 +2,7 @@
 
 watching      shows who is at which exercise, from the saved notebooks; watch() in a notebook
 release       makes the class's copy of the course, also for nbgrader
-grade         reads all notebooks, runs them again (run_notebook, each in its own kernel, by
-              kernel), reads the verdicts, prints the tables and writes points
+grade         shows who solved what, from the saved notebooks, and writes points
 folder, read_notebook, table  find the notebooks, read one, and make the tables of a class
 """
 

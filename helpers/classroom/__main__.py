@@ -16,6 +16,9 @@ def main(arguments=None):
         about = module.__doc__.partition("\n\n")[0]
         part = parts.add_parser(name, help=about, description=module.__doc__)
         module.arguments(part)
+        part.add_argument(
+            "--lessons", nargs="+", metavar="LESSON", help="for instance 01 02; by default all"
+        )
         part.set_defaults(main=module.main)
     options = parser.parse_args(arguments)
     # A name that cannot be encoded must not end the program.

@@ -3,13 +3,16 @@
 import os
 import re
 import unicodedata
+from collections import Counter
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from ..checks.exercises import CHECKED, LESSON_OF
 from ..errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
+OTHERS = "files that are not notebooks"
 
 
 def clean(text):
@@ -19,56 +22,88 @@ def clean(text):
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+# --- lessons ---
+
+
 @cache
 def lessons():
     """Return the notebooks of the course, in order."""
     return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
 
-@cache
-def exercises_by_lesson():
-    """Return {name of a lesson: names of its exercises}, both in order."""
+def chosen(names=None):
+    """Return the lessons' files.  names: such as "03" or the whole name, or None for all. Raises
+    InputError."""
+    for name in names or ():
+        if not any(name in (path.stem, path.stem[:2]) for path in lessons()):
+            expected = f"{lessons()[0].stem[:2]} to {lessons()[-1].stem[:2]}, such as 01 02"
+            raise InputError(f"--lessons: there is no lesson {name!r}; choose from {expected}.")
+    return [p for p in lessons() if not names or {p.stem, p.stem[:2]}.intersection(names)]
+
+
+def exercises_by_lesson(names=None):
+    """Return {name of a lesson: names of its exercises}, both in order.  names: see chosen()."""
     return {
         path.stem: [name for name in CHECKED if path.stem.startswith(LESSON_OF[name])]
-        for path in lessons()
+        for path in chosen(names)
     }
 
 
+# --- notebooks ---
+
+
 def find(folder):
-    """Return the notebooks, [(student, path)] sorted; [a sentence for each link, and for each
-    folder that cannot be read]; [path of each other file].
+    """Return the notebooks, [(student, path)] sorted, and what else is there: {what: how many}.
 
     Hidden files and folders are left out (copies that Jupyter keeps, files that a Mac adds).
     """
-    notebooks, left_out, others = [], [], []
+    notebooks, left_out = [], Counter()
 
     def unreadable(error):
-        left_out.append(f"{clean(error.filename)} cannot be read: {error.strerror}.")
+        left_out[f"folders that cannot be read ({error.strerror})"] += 1
 
     for place, folders, files in os.walk(folder, onerror=unreadable):
         folders[:] = [n for n in folders if n[0] != "." and n not in ("__MACOSX", "__pycache__")]
         files = [n for n in files if n[0] != "."]
         for path in (Path(place, name) for name in folders + files):
             if path.is_symlink():
-                left_out.append(f"{clean(path)} is a link and was not followed.")
+                left_out["links, which are not followed"] += 1
             elif path.name not in files:
                 continue
             elif path.suffix.lower() == ".ipynb":
                 notebooks.append((student_of(path.relative_to(folder)), path))
             else:
-                others.append(path)
-    notebooks.sort(key=lambda found: (found[0].casefold(), found))
-    return notebooks, sorted(left_out), sorted(others)
+                left_out[OTHERS] += 1
+    return sorted(notebooks, key=lambda found: (found[0].casefold(), found)), left_out
+
+
+# --- students ---
+
+# What a download names a folder or a file. The student is what stands in brackets: a number that
+# belongs to one submission is left out.
+DOWNLOADED = [
+    # Canvas: mustera_LATE_4711_99003_02_softmax-1.ipynb, or without names
+    r"(?:LATE_)?(anon_[^_]+)_\d+_.+",
+    r"(.+?)(?:_LATE)?(_\d+)_\d+_.+",
+    # Moodle: Anna Muster_815_assignsubmission_file. Without names all have the same single word.
+    r"(.+ .+?)_\d+_assignsubmission_.+",
+    r"(\S+_\d+)_assignsubmission_.+",
+    # nbgrader's exchange: anna+02_softmax+2026-10-05 08:00:00 UTC+Zk3
+    r"([^+]+)\+.+\+\d{4}-\d\d-\d\d .+",
+]
 
 
 def student_of(path):
     """Return the student's name.  path: of the notebook, relative to the folder of the class."""
+    for part, pattern in product(path.parts, DOWNLOADED):
+        if found := re.fullmatch(pattern, part, re.I):
+            return clean("".join(found.groups()))
     if len(path.parts) > 1:
         return clean(path.parts[0])
     stems = "|".join(re.escape(lesson.stem) for lesson in lessons())
-    # Jupyter names a copy -Copy1, and a browser (1).
+    # Jupyter names a copy -Copy1, a browser (1), and Canvas -1.
     name = re.sub(r"(-Copy\d+| ?\(\d+\))$", "", path.stem)
-    return clean(re.sub(f"^({stems})[ _-]+|[ _-]+({stems})$", "", name, flags=re.I))
+    return clean(re.sub(f"^({stems})[ _-]+|[ _-]+({stems})(-\\d+)?$", "", name, flags=re.I))
 
 
 def refuse_full(folder, expected="an empty folder"):

@@ -1,88 +1,84 @@
-"""Show which student solved which exercise, and which mistakes were made.
+"""Show which student solved which exercise, and which mistakes were made, from saved results.
 
-Every notebook below FOLDER is read and then run again; nothing is written into FOLDER. The student
-has the name of the folder that the notebook is in (the first below FOLDER) or, for a notebook
-directly in FOLDER, the name of the file without the name of the lesson. If a student tried an
-exercise more than once, in one notebook or in several, the best attempt counts.
+Every notebook below FOLDER is read as it was saved: no code is run, nothing is written into
+FOLDER. The student has the name of the folder that the notebook is in (the first below FOLDER) or,
+for a notebook directly in FOLDER, the name of the file without the name of the lesson; what Canvas,
+Moodle and nbgrader add to a name is left out. If a student tried an exercise more than once, the
+best attempt counts.
 
-A grade can be forged: the students' code runs with your rights, in the same kernel as the checks.
-Run only code that you would also open and run yourself.
+A saved result can be forged. For points from answers that are run again: release --nbgrader.
 """
 
-import sys
-from collections import defaultdict
+import csv
+from collections import Counter, defaultdict
 from pathlib import Path
 
-from ..checks.unnamed import names
 from ..errors import InputError
-from .folder import clean, find, refuse_full
-from .points import write_points
-from .read_notebook import read, strange
-from .run_notebook import run_all
-from .table import best, report, section
+from .folder import OTHERS, clean, exercises_by_lesson, find
+from .read_notebook import RIGHT, keep_best, read
+from .table import counts, section, table
 
-LOOK = "Check these: they use names that no exercise needs (a forged verdict may leave no trace)"
+SAVED = "These are results saved in the notebooks. Nothing was run again, and anyone can forge one."
 
 
 def arguments(parser):
     parser.add_argument("folder", type=Path, help="the folder with the notebooks of the class")
     parser.add_argument(
-        "--seconds", type=int, default=300, help="limit for each notebook, default %(default)s"
-    )
-    parser.add_argument(
-        "--cell-seconds", type=int, default=60, help="limit for each cell, default %(default)s"
-    )
-    parser.add_argument(
         "--out",
         type=Path,
-        help="a new or empty folder outside FOLDER, for the points: moodle.csv and canvas.csv; "
-        "points.json has everything in the table",
+        metavar="POINTS.csv",
+        help="a new file: for each student and lesson, how many saved results are right",
     )
 
 
 def main(options):
-    """Print the tables. Return the exit code: 0, or 2 if something in FOLDER cannot be read."""
-    folder, out = options.folder, options.out
-    names()  # raises here, or every student would see an error in the teacher's own file
-    _refuse(options)
-    notebooks, left_out, others = find(folder)
-    if not (notebooks or left_out):
-        left_out.append(f"There is no notebook (.ipynb) to run in {clean(folder)}.")
-    shown = [clean(path.relative_to(folder)) for _, path in notebooks]
-    # All are read before any is run: running one may change the files of the others.
-    runs = [read(path) for _, path in notebooks]
-    sources = {k: notebook.sources for k, notebook in enumerate(runs) if not notebook.failed}
-    ended = run_all(sources, options.seconds, options.cell_seconds)
-    for count, (k, ran) in enumerate(ended, start=1):
-        runs[k] = ran
-        print(f"{count} of {len(sources)}: {shown[k]}", file=sys.stderr, flush=True)
-    runs = [(student, *run) for (student, _), *run in zip(notebooks, shown, runs, strict=True)]
-    lines = report(runs)
-    lines += section(LOOK, [f"{shown[k]}: {x}" for k in sources if (x := strange(sources[k]))])
-    lines += section("Files that are not notebooks", by_folder(others, folder))
+    """Print the tables. Return the exit code: 0, or 2 if something in FOLDER was not read."""
+    lessons = exercises_by_lesson(options.lessons)
+    notebooks, left_out = find(options.folder)
+    if not notebooks:
+        more = "".join(f", but {what}: {n}" for what, n in left_out.items())
+        raise InputError(f"There is no notebook (.ipynb) in {clean(options.folder)}{more}.")
+    answers, failed, empty = defaultdict(dict), [], 0
+    for student, path in notebooks:
+        notebook = read(path)
+        own = answers[student]  # an empty dict for a student without answers
+        for exercise, answer in notebook.answers.items():
+            keep_best(own, exercise, answer)
+        if notebook.failed:
+            failed.append(f"{clean(path.relative_to(options.folder))}: {notebook.failed}")
+        empty += not notebook.failed and not notebook.answers
+    unread = [*failed, *(left_out.keys() - {OTHERS})]
+    lines = [SAVED, "", *report(answers, lessons), *section("Damaged, or not read", failed)]
+    lines += counts("Left out", left_out + Counter({"notebooks without an exercise": empty}))
     print("\n".join(lines))
-    if runs and out:
-        write_points(best(runs), out)
-    for sentence in left_out:
-        print(sentence, file=sys.stderr)
-    return 2 if left_out else 0
+    if options.out:
+        write_points(answers, lessons, options.out)
+    return 2 if unread else 0
 
 
-def by_folder(paths, folder):
-    """Return a line for each folder with the names of its files."""
-    found = defaultdict(list)
-    for path in paths:
-        found[clean(path.parent.relative_to(folder))].append(clean(path.name))
-    return [f"{place}: {', '.join(names)}".removeprefix(".: ") for place, names in found.items()]
+def report(answers, lessons):
+    """Return the lines of the tables.  answers: student -> exercise -> Answer.  lessons: as from
+    exercises_by_lesson()."""
+    lines = []
+    for lesson, exercises in lessons.items():
+        here = {name: own for name, own in answers.items() if not own.keys().isdisjoint(exercises)}
+        if here:
+            lines += [lesson, "=" * len(lesson), "", *table(here, exercises)]
+    return lines
 
 
-def _refuse(options):
-    """Raise InputError for impossible options, before anything is run."""
-    out = options.out
-    if min(options.seconds, options.cell_seconds) < 1:
-        raise InputError("--seconds and --cell-seconds: 1 or more is expected.")
-    if out and out.resolve().is_relative_to(options.folder.resolve()):
-        raise InputError("--out is in the class's folder; choose a folder outside it.")
-    if out:
-        refuse_full(out)
-        out.mkdir(parents=True, exist_ok=True)  # before the class is run, which takes long
+def write_points(answers, lessons, path):
+    """Write for each student and lesson how many saved results are right; nothing for a lesson
+    that was not handed in. Raises OSError if the file exists."""
+    asked = {exercise for own in answers.values() for exercise in own}
+    lessons = {lesson: names for lesson, names in lessons.items() if asked & {*names}}
+    rows = [["Student", *(f"{x}, saved, of {len(names)}" for x, names in lessons.items())]]
+    for student, own in answers.items():
+        row = ["'" + student if student[0] in "=+@-" else student]  # no formula for a spreadsheet
+        for names in lessons.values():
+            tried = [own[name].state for name in names if name in own]
+            row.append(tried.count(RIGHT) if tried else "")
+        rows.append(row)
+    # With a byte order mark, for Excel. A name may contain half of a surrogate pair.
+    with path.open("x", encoding="utf-8-sig", errors="replace", newline="") as file:
+        csv.writer(file).writerows(rows)

@@ -1,4 +1,4 @@
-"""Read the file of a notebook, without running anything."""
+"""Read what the checks said in a notebook when it was saved. Nothing is run."""
 
 import json
 import re
@@ -6,33 +6,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-import nbformat
+from ..checks import verdict
+from ..checks.exercises import CHECKED
+from .folder import lessons
 
-from ..checks.verdict import MIME
-from .folder import clean, lessons
-
-KEPT = 200  # characters kept of each text that a student wrote
+LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is read in one go
 CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
-RANK = (None, False, True).index  # which of two verdicts is better
-# Names that no exercise needs, but that code which changes or forges a verdict may use.
-STRANGE = re.compile(
-    r"helpers\.(checks|classroom|guard)|from\s+helpers\s+import.*\b(checks|classroom|guard)\b"
-    r"|attention\.verdict|\bVerdict\b|\b(def|class|as)\s+check\b|\bcheck\s*=(?!=)"
-    r"|__(class|dict|globals|builtins|import|code)__|\bsys\.modules|\bsetattr\b|\bimportlib\b"
-    r"|(?<![.\w])(exec|eval)\s*\(|\bgc\b|\bsubprocess\b|\bos\.(_exit|kill|system|remove)"
-    r"|\bshutil\b|\bglobals\s*\("
-)
+OPEN, NOT_RUN, ERROR, WRONG, RIGHT = STATES = "..", "not run", "error", "x", "ok"
+NAMELESS = "?"
 
 
 class Answer(NamedTuple):
-    """The result of a check, as in a Verdict.
+    """What was saved of a check.
 
-    passed: None if the answer is not written, or as it was handed out.  at: its cell's count.
+    state: one of STATES, the better the later; OPEN is as handed out.  mistakes: names that the
+    course has, and NAMELESS for anything else.  at: its cell's count.
     """
 
-    passed: bool | None
+    state: str
     mistakes: tuple = ()
-    unnamed: tuple = ()
     at: int = 0
 
 
@@ -40,14 +32,11 @@ class Answer(NamedTuple):
 class Notebook:
     """The content of a notebook's file.
 
-    sources: of its code cells.  verdicts: exercise -> the best Answer, the last of equal ones.
-    errors: (number of the cell as in [7], the error) of each cell that raised an error.
-    failed: why it cannot be read or did not run to its end, or "".  saved: when, in seconds.
+    answers: exercise -> the best Answer, the last of equal ones, in the order of the cells.
+    failed: why it cannot be read, or "".  saved: when, in seconds.
     """
 
-    sources: list = field(default_factory=list)
-    verdicts: dict = field(default_factory=dict)
-    errors: list = field(default_factory=list)
+    answers: dict = field(default_factory=dict)
     failed: str = ""
     saved: float = 0
 
@@ -58,11 +47,15 @@ def read(path):
     try:
         if not path.is_file():  # reading from a pipe could wait for ever
             return Notebook(failed="not an ordinary file")
+        size = path.stat().st_size / 1e6
+        if size > LARGEST:
+            return Notebook(failed=f"not read, since it has {size:.0f} MB, more than {LARGEST}")
         text = path.read_text(encoding="utf-8-sig")
-        content = json.loads(text)
-        if content["nbformat"] < 4:
-            content = nbformat.reads(text, as_version=4)
-        return _notebook(content["cells"], path.stat().st_mtime)
+        notebook = Notebook(saved=path.stat().st_mtime)
+        for source, cell in _code(json.loads(text)["cells"]):
+            for exercise, answer in _answers(source, cell):
+                keep_best(notebook.answers, exercise, answer)
+        return notebook
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
@@ -74,31 +67,33 @@ def read(path):
     return Notebook(failed=why)
 
 
-def _notebook(cells, saved):
-    notebook = Notebook(saved=saved)
-    for source, cell in _code(cells):
-        notebook.sources.append(source)
-        count = cell.get("execution_count")
-        for output in cell.get("outputs", ()):
-            match output:
-                case {"output_type": "error", "ename": str(name), "evalue": str(value)}:
-                    error = clean(f"{name}: {value}".removesuffix(": "))[:KEPT]
-                    notebook.errors.append((len(notebook.sources), error))
-                case {"data": {**data}} if found := verdict_in(data):
-                    exercise, answer = found
-                    if found in given().get(source, ()):  # such as code to repair
-                        answer = Answer(None)
-                    answer = answer._replace(at=count if isinstance(count, int) else 0)
-                    keep_best(notebook.verdicts, exercise, answer)
-    return notebook
-
-
 def _code(cells):
-    """Yield (source, cell) of the code cells that are not empty."""
+    """Yield (source, cell) of the code cells."""
     for cell in cells:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and source.strip():
-            yield source, cell
+        if cell["cell_type"] == "code":
+            yield "".join(cell["source"]), cell
+
+
+def _answers(source, cell):
+    """Yield (exercise, Answer) for each verdict of a cell, then for each check without one."""
+    outputs, at = cell.get("outputs", ()), cell.get("execution_count")
+    at = at if isinstance(at, int) else 0
+    handed_out = given().get(source)
+    checked = set()
+    for exercise, answer in filter(None, map(verdict_in, outputs)):
+        checked.add(exercise)
+        if (exercise, answer) in (handed_out or ()):  # such as code to repair
+            answer = Answer(OPEN)
+        yield exercise, answer._replace(at=at)
+    if handed_out is not None:
+        state = OPEN
+    elif any(isinstance(x, dict) and x.get("output_type") == "error" for x in outputs):
+        state = ERROR
+    else:
+        state = NOT_RUN
+    for exercise, _ in CHECK.findall(source):
+        if exercise in CHECKED and exercise not in checked:
+            yield exercise, Answer(state, at=at)
 
 
 @cache
@@ -106,33 +101,40 @@ def given():
     """Return the sources of the course's own code cells, each with the verdicts it shows."""
     files = [json.loads(lesson.read_text(encoding="utf-8")) for lesson in lessons()]
     return {
-        source: [verdict_in(output.get("data", {})) for output in cell["outputs"]]
+        source: [verdict_in(output) for output in cell["outputs"]]
         for file in files
         for source, cell in _code(file["cells"])
     }
 
 
-def verdict_in(data):
-    """Return (exercise, Answer) of an output's data, or None: students can show any output."""
-    match data.get(MIME):
-        case {"exercise": str(exercise), "passed": True | False | None as passed, **rest}:
-            texts = [rest.get("mistakes"), rest.get("unnamed", [])]
-            if all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in texts):
-                names, unnamed = (tuple(clean(s)[:KEPT] for s in x) for x in texts)
-                return clean(exercise)[:KEPT], Answer(passed, names, unnamed)
+def verdict_in(output):
+    """Return (exercise, Answer) of a cell's output, or None. Students can save any output, so no
+    word of it is kept that the course does not have."""
+    match output:
+        case {
+            "data": {
+                verdict.MIME: {
+                    "exercise": str(name),
+                    "passed": True | False | None as passed,
+                    "mistakes": [*said],
+                }
+            }
+        } if name in CHECKED:
+            if passed is not False:
+                return name, Answer(RIGHT if passed else OPEN)
+            known = names_of(name)
+            names = [x if x in known else NAMELESS for x in said] or [NAMELESS]
+            return name, Answer(WRONG, tuple(dict.fromkeys(names)))
+
+
+@cache
+def names_of(exercise):
+    """Return the names of all mistakes that the course has for this exercise."""
+    return [mistake.name for mistake in CHECKED[exercise].mistakes]
 
 
 def keep_best(answers, exercise, answer):
     """Put the answer into the dict unless it has a better one; the last of equal ones counts."""
-    if exercise not in answers or RANK(answer.passed) >= RANK(answers[exercise].passed):
+    rank = STATES.index
+    if exercise not in answers or rank(answer.state) >= rank(answers[exercise].state):
         answers[exercise] = answer
-
-
-def strange(sources):
-    """Return "cell [2]: the line" for the student's first line with a name that no exercise needs,
-    else ""."""
-    for number, source in enumerate(sources, start=1):
-        lines = source.splitlines() if source not in given() else ()
-        for line in filter(STRANGE.search, lines):
-            return f"cell [{number}]: {clean(line)[:KEPT]}"
-    return ""

@@ -10,12 +10,12 @@ import nbformat
 from nbformat import v4
 
 from ..errors import InputError
-from .folder import ROOT, clean, lessons, refuse_full
+from .folder import ROOT, chosen, clean, refuse_full
 from .read_notebook import CHECK
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
-NEEDED = ("requirements.txt", "environment.yml", ".gitignore")
+NEEDED = ("requirements.txt", ".github/constraints.txt", "environment.yml", ".gitignore")
 NEEDED += (".venv/etc/jupyter/labconfig/default_setting_overrides.json",)  # no news at the start
 NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
 COPIED = ("helpers", "data")
@@ -23,7 +23,43 @@ OPTIONAL = [*(ROOT / "notebooks").glob("your_own_model.*")]
 KINDS = ("solutions", "hints", "answers")
 # of a cell, as nbgrader requires it
 METADATA = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
-MARK = ".release"  # the file that marks an earlier release
+MARK = ".release"  # the file that marks an earlier release; it holds the README as it was written
+README = """\
+# Attention, one step at a time
+
+## Start
+
+Open a terminal in this folder. {python}
+One command installs everything into `.venv` and opens the first lesson; later, it only opens it.
+Once installed, nothing needs a network.
+
+Linux and macOS:
+
+{linux}
+
+Windows (PowerShell):
+
+{windows}
+
+On a server for the class, open the first lesson in the folder `notebooks`.
+
+## Lessons
+
+| lesson | minutes | afterwards you can |
+|---|---|---|
+{lessons}
+
+## When you are stuck
+
+- **Run the cell again** and read what the check says: one mistake at a time, and what to try.
+- **Open what is folded** below the exercise or the question. Folded in this copy: {folded}.
+  {left_out}
+- **Start afresh**: *Kernel > Restart Kernel and Run All Cells*. It helps when a name holds
+  something else by now, or when a picture says that Python doesn't answer. What you wrote stays.
+- **Ask**, and say what the check said.
+
+Before you hand a lesson in, run all its cells and save it: what the checks said is saved with it.
+"""
 
 
 def arguments(parser):
@@ -32,9 +68,6 @@ def arguments(parser):
         type=Path,
         help="a new or empty folder, or an earlier release to update; other files in it stay, for "
         "instance .git and lessons that are not named now",
-    )
-    parser.add_argument(
-        "--lessons", nargs="+", metavar="LESSON", help="for instance 01 02; by default all"
     )
     parser.add_argument(
         "--without",
@@ -65,34 +98,32 @@ def arguments(parser):
 
 def main(options):
     """Return the exit code. Raises InputError if nothing was written."""
-    folder, chosen = options.folder, _chosen(options.lessons)
-    parts = {folder: chosen}
+    folder, paths = options.folder, chosen(options.lessons)
+    without = {*options.without, "solutions"} if options.nbgrader else {*options.without}
+    parts = {folder: paths}
     if options.nbgrader:
-        parts = {folder / "source" / path.stem: [path] for path in chosen}
+        parts = {folder / "source" / path.stem: [path] for path in paths}
     for part in parts:
         _refuse(part)
-    for part, paths in parts.items():
-        write_course(part, paths, options.without, options.nbgrader)
+    for part, its in parts.items():
+        write_course(part, its, without, options.nbgrader)
     optional = [] if options.lessons or options.nbgrader else OPTIONAL
     for path in optional:
         shutil.copy(path, folder / "notebooks")
-    for path in (*chosen, *optional) if options.open else ():
+    if not options.nbgrader:
+        write_readme(folder, without)
+    for path in (*paths, *optional) if options.open else ():
         if path.suffix == ".ipynb":
             open_all(folder / "notebooks" / path.name)
-    left_out = ", ".join(options.without) or "nothing left out"
-    print(f"Lessons in {clean(folder)}: {len(chosen)} written (--without: {left_out}).")
+    print(f"Lessons in {clean(folder)}: {len(paths)} written. {_left_out(without)}")
     if options.repository:
-        print("\n".join(links(options.repository, chosen[0].name)))
+        print("\n".join(links(options.repository, paths[0].name)))
     return 0
 
 
-def _chosen(names):
-    """Return the lessons' files.  names: such as "03" or the whole name, or None for all."""
-    for name in names or ():
-        if not any(name in (path.stem, path.stem[:2]) for path in lessons()):
-            expected = f"{lessons()[0].stem[:2]} to {lessons()[-1].stem[:2]}, such as 01 02"
-            raise InputError(f"--lessons: there is no lesson {name!r}; choose from {expected}.")
-    return [p for p in lessons() if not names or {p.stem, p.stem[:2]}.intersection(names)]
+def _left_out(without):
+    """Return a sentence.  without: some of KINDS."""
+    return f"Left out: {', '.join(kind for kind in KINDS if kind in without) or 'nothing'}."
 
 
 def _refuse(folder):
@@ -105,10 +136,9 @@ def _refuse(folder):
 
 def write_course(folder, paths, without, for_nbgrader):
     """Write the lessons and what they need into the folder; replace its helpers and data."""
-    without = {*without, "solutions"} if for_nbgrader else without
     notebooks = folder if for_nbgrader else folder / "notebooks"
     notebooks.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).write_text("made by python -m helpers.classroom release, which can update it\n")
+    (folder / MARK).touch()
     ignore = shutil.ignore_patterns(*NOT_FOR_STUDENTS)
     for name in COPIED:
         if (folder / name).exists():
@@ -121,6 +151,33 @@ def write_course(folder, paths, without, for_nbgrader):
     for path in paths:
         copy = without_folds(nbformat.read(path, as_version=4), without)
         nbformat.write(with_points(copy) if for_nbgrader else copy, notebooks / path.name)
+
+
+def write_readme(folder, without):
+    """Write the copy's README.md, unless the teacher has changed it."""
+    readme, mark = folder / "README.md", folder / MARK
+    if not readme.exists() or readme.read_bytes() == mark.read_bytes():
+        text = readme_of(folder, without)
+        for path in (readme, mark):
+            path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def readme_of(folder, without):
+    """Return the text: how to start, the lessons in this copy, and what to do when stuck. What the
+    course's own README also says is taken from it."""
+    course = (ROOT / "README.md").read_text(encoding="utf-8")
+    files = sorted(path.name for path in (folder / "notebooks").glob("*.ipynb"))
+    commands = re.findall(r"(?m)^ {4}.* jupyter lab .*$", course)
+    linux, windows = (x.replace("01_dot_products.ipynb", files[0]) for x in commands)
+    rows = re.findall(r"(?m)^(\|.*\]\(notebooks/(.*?)\).*)$", course)
+    return README.format(
+        python=re.search(r"You need Python .*?\)\.", course)[0],
+        linux=linux,
+        windows=windows,
+        lessons="\n".join(row for row, name in rows if name in files),
+        folded=", ".join(kind for kind in KINDS if kind not in without) or "nothing",
+        left_out=_left_out(without),
+    )
 
 
 def links(repository, first):

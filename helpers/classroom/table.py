@@ -1,49 +1,25 @@
 """Make the tables of a class: its mistakes, the most common first, and students by exercises."""
 
-import re
 from collections import Counter, defaultdict
 
-from ..checks.unnamed import PRINT
-from .folder import exercises_by_lesson
-from .read_notebook import keep_best
+from .read_notebook import ERROR, NAMELESS, NOT_RUN, OPEN, RIGHT, WRONG
 
-NOTES = "Not read, not run to the end, or with errors (only the first is shown; what ran counts)"
-UNNAMED = "Wrong answers without a name yet, grouped if they return the same numbers"
-RIGHT, OPEN, WRONG, NAMELESS = "ok", "..", "x", "?"
-LEGEND = f"{RIGHT} right   {OPEN} as handed out   - not in the notebook   {WRONG} wrong"
-
-
-def report(runs):
-    """Return the lines of the report.  runs: [(student, name of the file, Notebook)]."""
-    answers = best(runs)
-    lines = []
-    for lesson, exercises in exercises_by_lesson().items():
-        here = {name: own for name, own in answers.items() if not own.keys().isdisjoint(exercises)}
-        if here:
-            lines += [lesson, "=" * len(lesson), "", *table(here, exercises)]
-            lines += section(UNNAMED, nameless(here, exercises))
-    return [*lines, *notes(runs)]
-
-
-def best(runs):
-    """Return student -> exercise -> the best Answer in all notebooks."""
-    answers = defaultdict(dict)
-    for student, _, notebook in runs:
-        own = answers[student]  # an empty dict for a notebook without answers
-        for exercise, answer in notebook.verdicts.items():
-            keep_best(own, exercise, answer)
-    return answers
+LEGEND = (
+    f"{RIGHT} right   {WRONG} wrong   {ERROR} its cell ended in an error   "
+    f"{NOT_RUN} no result is saved   {OPEN} as handed out   - not in the notebook"
+)
 
 
 def table(answers, exercises, places=None):
     """Return lines: the mistakes with their numbers, and students by exercises.
 
-    answers: as from best().  places: student -> the exercise that the student is working on.
+    answers: student -> exercise -> Answer.  places: student -> the exercise that the student is
+    working on.
     """
     made = defaultdict(Counter)  # mistake -> how many made it, in each exercise
     for own in answers.values():
         for exercise in exercises:
-            for name in _mistakes(own.get(exercise)):
+            for name in own[exercise].mistakes if exercise in own else ():
                 made[name][exercise] += 1
     order = sorted(made, key=lambda name: (name == NAMELESS, -made[name].total(), name))
     numbers = {name: str(k) for k, name in enumerate(order, start=1)} | {NAMELESS: NAMELESS}
@@ -53,9 +29,7 @@ def table(answers, exercises, places=None):
         answer = answers[student].get(exercise)
         if answer is None:
             return f"{here}-"
-        if answer.passed is not False:
-            return here + (RIGHT if answer.passed else OPEN)
-        return " ".join([here + WRONG, *(numbers[name] for name in _mistakes(answer))])
+        return " ".join([here + answer.state, *(numbers[name] for name in answer.mistakes)])
 
     rows = [["", *exercises]]
     rows += [[student, *(cell(student, name) for name in exercises)] for student in answers]
@@ -69,44 +43,11 @@ def table(answers, exercises, places=None):
     return [*section("Mistakes, and how many students made them", legend), *aligned, LEGEND, ""]
 
 
-def _mistakes(answer):
-    """Return the names of the mistakes in an answer, each once."""
-    wrong = answer is not None and answer.passed is False
-    return [*dict.fromkeys(answer.mistakes)] or [NAMELESS] if wrong else []
-
-
-def nameless(answers, exercises):
-    """Return lines: the wrong answers without a name, grouped if they return the same numbers or,
-    without numbers, get the same verdict."""
-    groups = defaultdict(list)
-    for exercise in exercises:
-        for student, own in answers.items():
-            match own.get(exercise):
-                case (False, (), (digits, said), *_):
-                    known = re.fullmatch(PRINT, digits)
-                    group = (f"{exercise} {digits}", "") if known else (exercise, said)
-                    groups[group].append((student, said))
-    lines = []
-    for (name, _), members in groups.items():
-        students, said = zip(*members, strict=True)
-        who = f"{len(students)} student{'s' * (len(students) > 1)}: {', '.join(students)}"
-        lines.append(f"{name}, {who}: {said[0]}")
-    return lines
-
-
-def notes(runs):
-    """Return lines: the notebooks that did not run to the end or raised an error."""
-    entries = []
-    for _, name, notebook in runs:
-        said = [notebook.failed] if notebook.failed else []
-        said += [f"cell [{cell}] {error}" for cell, error in notebook.errors[:1]]
-        if not notebook.verdicts:
-            said.append("none of its checks gave a verdict")
-        if said:
-            entries.append(f"{name}: {'; '.join(said)}")
-    return section(NOTES, entries)
-
-
 def section(heading, entries):
     """Return lines: a heading, its entries and an empty line; nothing without entries."""
     return [heading, *(f"  {entry}" for entry in entries), ""] if entries else []
+
+
+def counts(heading, left_out):
+    """Return the lines of a section.  left_out: {what: how many}."""
+    return section(heading, [f"{what}: {n}" for what, n in sorted(left_out.items())])

@@ -10,17 +10,19 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 
 from IPython.display import display
 
-from .folder import clean, exercises_by_lesson, find
-from .read_notebook import CHECK, Answer, read
-from .table import section, table
+from .folder import OTHERS, exercises_by_lesson, find
+from .read_notebook import OPEN, RIGHT, read
+from .table import counts, table
 
 FORGED = "This is not a grade: it shows saved verdicts, and anyone can forge one."
 EVERY = 5  # seconds between two looks
+CLEAR = "\x1b[2J\x1b[H"  # clears the window
 AT_ONCE = 60  # seconds: the files of one copy of the course have about the same age
 
 
@@ -31,30 +33,34 @@ def arguments(parser):
 
 def main(options):
     """Show the class until stopped, or once if the output is not a terminal. Return 0."""
-    class_ = Class(options.folder, options.hide_names)
-    while sys.stdout.isatty():
-        most = shutil.get_terminal_size().lines - 1
-        lines = class_.look()
-        if len(lines) > most:
-            lines[most - 1 :] = ["... and more lines: enlarge the window to see them."]
-        print("\x1b[2J\x1b[H" + "\n".join(lines), flush=True)  # clears the window
-        time.sleep(EVERY)
-    print("\n".join(class_.look()))
+    class_ = Class(options.folder, options.hide_names, options.lessons)
+    lines = class_.look()
+    if sys.stdout.isatty():
+        with suppress(KeyboardInterrupt):
+            while True:
+                most = shutil.get_terminal_size().lines - 2
+                more = ["... and more lines: enlarge the window, or stop to see them (Ctrl+C)."]
+                print(CLEAR + "\n".join(lines[:most] + more * (len(lines) > most)), flush=True)
+                time.sleep(EVERY)
+                lines = class_.look()
+        print(CLEAR, end="")
+    print("\n".join(lines))
     return 0
 
 
 _stop = threading.Event()
 
 
-def watch(folder, hide_names=False):
+def watch(folder, hide_names=False, lessons=None):
     """Show the class in a notebook, and update the table every five seconds.
 
-    This ends with the kernel, or when watch() is called again.
+    lessons: such as ["01", "02"]; by default all. Raises InputError for an unknown one. This ends
+    with the kernel, or when watch() is called again.
     """
     global _stop
     _stop.set()
     _stop = stop = threading.Event()
-    class_ = Class(folder, hide_names)
+    class_ = Class(folder, hide_names, lessons)
     shown = display(_bundle(class_), raw=True, display_id=True)
 
     def refresh():
@@ -73,34 +79,42 @@ def _bundle(class_):
 class Class:
     """The notebooks of a class. All are read at each look: 300 lessons take 0.2 s."""
 
-    def __init__(self, folder, hide_names=False):
+    def __init__(self, folder, hide_names=False, lessons=None):
         self.folder, self.hide_names = Path(folder), hide_names
+        self.lessons = exercises_by_lesson(lessons)
         self.hidden = {}
 
     def look(self):
-        """Return lines to show. Never raises an error: a file that cannot be read is a line."""
-        notebooks, left_out, _ = find(self.folder)
+        """Return lines to show, with no word of a student's but the name. Never raises an error."""
+        notebooks, left_out = find(self.folder)
+        del left_out[OTHERS]
         self._hide({student for student, _ in notebooks})
-        now, failed = {}, []
+        now = {}
         for student, path in notebooks:
             name = self.hidden[student] if self.hide_names else student
             notebook = read(path)
-            lesson, answers = _answers(notebook)
+            lesson, answers = self._lesson(notebook.answers)
             if lesson:
                 seen = notebook.saved // AT_ONCE, lesson, answers
                 now[name] = max(now.get(name, seen), seen, key=itemgetter(0))
+            elif notebook.failed:
+                left_out[f"notebooks ({notebook.failed})"] += 1
             else:
-                file = name if self.hide_names else clean(path.relative_to(self.folder))
-                failed.append(f"{file}: {notebook.failed or 'it has no exercise of the course'}")
+                left_out["notebooks of another lesson, or of none"] += 1
         lines = [FORGED, f"{time.strftime('%H:%M:%S')}  {len(now)} students", ""]
-        for lesson, exercises in exercises_by_lesson().items():
+        for lesson, exercises in self.lessons.items():
             answers = {name: now[name][2] for name in sorted(now) if now[name][1] == lesson}
             if answers:
                 places = {name: _place(own) for name, own in answers.items()}
                 lines += [f"{lesson}   (> is here)", *table(answers, exercises, places)]
-        if self.hide_names:
-            left_out = [f"{len(left_out)} links or folders were not read."] if left_out else []
-        return [*lines, *section("Not shown", sorted(failed)), *left_out]
+        return lines + counts("Not shown", left_out)
+
+    def _lesson(self, answers):
+        """Return the lesson of a notebook with these answers, or "", and those of its exercises."""
+        for lesson, exercises in self.lessons.items():
+            if here := {name: x for name, x in answers.items() if name in exercises}:
+                return lesson, here
+        return "", {}
 
     def _hide(self, students):
         """Give each student a number that does not follow the order of the alphabet."""
@@ -109,19 +123,9 @@ class Class:
             self.hidden[student] = f"student {len(self.hidden) + 1:02d}"
 
 
-def _answers(notebook):
-    """Return the lesson, or "", and exercise -> Answer for the exercises in the notebook."""
-    asked = [match[1] for source in notebook.sources for match in CHECK.finditer(source)]
-    for lesson, exercises in exercises_by_lesson().items():
-        if not {*asked}.isdisjoint(exercises):
-            here = [name for name in asked if name in exercises]  # in the notebook's order
-            return lesson, {name: notebook.verdicts.get(name, Answer(None)) for name in here}
-    return "", {}
-
-
 def _place(own):
     """Return the exercise that was checked last or, if it is right, the first that is not."""
-    left = [name for name, answer in own.items() if not answer.passed]
-    tried = [name for name, answer in own.items() if answer.passed is not None]
+    left = [name for name, answer in own.items() if answer.state != RIGHT]
+    tried = [name for name, answer in own.items() if answer.state != OPEN]
     last = max(tried, key=lambda name: own[name].at, default="")
     return last if last in left else next(iter(left), "")

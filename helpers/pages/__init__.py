@@ -4,6 +4,5 @@ record     records what a live view shows while its lesson runs
 closed     decides which answers and which code are folded, here and in notebooks
 exercises  makes a puzzle for each exercise: which mistake does this answer have?
 lesson     writes a notebook that was run as a page: page/ has the templates, pages.css the
-           style; pages.js plays the recordings, reading.js does the rest, and present.js and
-           present.css show steps on a projector
+           style; pages.js plays the recordings, and reading.js does the rest
 """

@@ -3,19 +3,19 @@
 The same rule applies to notebooks, whose cells are collapsed when they are executed, and to pages.
 """
 
-import ast
 import re
 
 from ..checks.verdict import MIME as VERDICT
 
 ASIDE = "aside"  # a tag: code that a reader can skip, if no rule recognises it
-DRAWS = ("explore", "Still")
+LOADS = re.compile(r"(import|from) |\S.*\b(insert|set_printoptions|load_\w+)\(")
+EXPLORES = re.compile(r"^explore\(", re.M)
 FOLD = re.compile(r"<details>.*?</details>", re.S)
 
 
 def closed(cells):
     """Yield (cell, answers, way) for each cell: whether its outputs are an answer, and why its
-    code is closed, one of DRAWS, "loads", ASIDE or ""."""
+    code is closed, "explore", "loads", ASIDE or ""."""
     asked = False
     for cell in cells:
         if cell.cell_type == "code":
@@ -40,28 +40,11 @@ def names_mistakes(cell):
 
 
 def way(cell):
-    """Return why the code of a cell is closed: it only loads, or its last statement is a picture,
-    live or still. So an idea needs a separate cell."""
+    """Return why the code of a cell is closed: it shows a live picture, or each of its lines only
+    loads. So an idea needs a separate cell."""
     if ASIDE in cell.metadata.get("tags", ()):
         return ASIDE
-    try:
-        statements = ast.parse(cell.source).body
-    except SyntaxError:  # such as %pip, which only IPython knows
-        return ""
-    if statements and all(map(_loads, statements)):
-        return "loads"
-    called = _called(statements[-1]) if statements else ""
-    return called if called in DRAWS else ""
-
-
-def _loads(statement):
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        return True
-    called = _called(statement)
-    return called in ("insert", "set_printoptions") or called.startswith("load_")
-
-
-def _called(statement):
-    """Return the last part of the name that a statement calls, or "" if it calls nothing."""
-    value = getattr(statement, "value", None)
-    return ast.unparse(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
+    if EXPLORES.search(cell.source):
+        return "explore"
+    lines = [line for line in cell.source.split("\n") if line]
+    return "loads" if lines and all(map(LOADS.match, lines)) else ""

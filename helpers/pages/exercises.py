@@ -26,7 +26,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from ..checks import check
-from ..checks.verdict import as_html, forget
+from ..checks.verdict import as_html
 
 SHOWN = Path(__file__).with_name("answers")
 _cells = itertools.count(1)
@@ -71,7 +71,6 @@ def answers(exercise="*", folder=SHOWN):
 
 def verdict_on(answer):
     """Return the Verdict that check() gives on an answer now."""
-    forget()  # or the verdict names the mistakes that the answer before had, as fixed
     with capture_output():
         return check(answer.exercise, answer.run())
 

@@ -12,8 +12,9 @@ import nbformat
 from matplotlib.figure import Figure
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from nbconvert import HTMLExporter
-from nbconvert.filters import strip_ansi
+from nbconvert import TemplateExporter
+from nbconvert.filters import Highlight2HTML, html2text, strip_ansi
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import v4
 from PIL import Image
 
@@ -25,17 +26,11 @@ from .record import MIME, in_columns
 
 HERE = Path(__file__).parent
 TITLE = "Attention, one step at a time"
-ABOUT = (
-    "From one dot product to a model that writes: predict, move a picture, and watch every number "
-    "change."
+COVER = "l01-60"  # the cell whose view is on the front page: course.html.j2 asks about it
+COURSE = (  # in course.zip
+    *("*.md", ".github/*.*", "notebooks/*.*", "helpers/**/*", "data/**/*"),
+    *("requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"),
 )
-COVER = "l01-60"  # the cell whose view is on the front page, with the question about it
-QUESTION = (
-    "A small model writes stories. The arcs show where it looks before it writes the word after "
-    "<em>she</em>. Give Anna a different thing, or make all weights even: what does it write now?"
-)
-COURSE = "*.md", ".github/*.*", "notebooks/*.*", "helpers/**/*", "data/**/*"  # in course.zip
-COURSE += "requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"
 SECONDS = 600  # that a cell may take, even on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a cell's tag: one more text for its text box
@@ -49,7 +44,6 @@ start({texts!r})
 FOLDED = {
     "loads": "What this lesson loads",
     "explore": "The Python behind this picture",
-    "Still": "The Python that draws this picture",
     ASIDE: "Python that you can skip",
 }
 WITHOUT = (
@@ -57,10 +51,7 @@ WITHOUT = (
     "the mistake in someone's answer. To write code and have it checked, use "
     "[the notebooks](index.html#notebooks).*"
 )
-BOX = '<div class="wide" data-box="Table">'
-QUIET = re.compile(' role="alert"')  # a page announces nothing by itself
 CHECK = re.compile(r'^check\("(\w+)"', re.M)
-PICTURE = re.compile(r'<img alt="([^"]*)"([^>]*?) src="data:image/png;base64,([^"]*)">')
 
 
 class CannotMake(Exception):
@@ -73,6 +64,7 @@ class Lesson:
     def __init__(self, path):
         self.path, self.name = path, path.stem
         self.notebook = nbformat.read(path, as_version=4)
+        self.pictures = {}  # the first of each cell: {id of the cell: (file, alt)}
 
     @property
     def title(self):
@@ -99,11 +91,17 @@ class Lesson:
         found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises?)?\.", text)
         return sum(int(part or 0) for part in found.groups()) if found else 0
 
+    @property
+    def picture(self):
+        """The first picture, (file, alt), or None."""
+        return next(iter(self.pictures.values()), None)
+
     def run(self):
         """Run all cells; views store their recordings in their outputs."""
-        texts = {cell.source.rstrip("\n"): _texts(cell) for cell in self.notebook.cells}
-        self.notebook.cells.insert(0, v4.new_code_cell(SET_UP.format(texts=texts)))
+        set_up = SET_UP.format(texts=texts_of(self.notebook))
+        self.notebook.cells.insert(0, v4.new_code_cell(set_up))
         kernel = dict(kernel_name="python3", timeout=SECONDS, coalesce_streams=True)
+        kernel["extra_arguments"] = ["--log-level=ERROR"]
         where = {"metadata": {"path": str(self.path.parent)}}
         try:
             NotebookClient(self.notebook, resources=where, **kernel).execute()
@@ -118,25 +116,40 @@ class Lesson:
 
     def write(self, folder, before=None, after=None):
         """Write the page and its pictures. before, after: the neighbouring lessons, or None."""
-        _for_readers(self.notebook)
-        for cell in self.notebook.cells:
-            if cell.cell_type == "code":
-                cell.outputs = [self._output(cell, x, folder) for x in cell.outputs]
-        body, _ = _exporter().from_notebook_node(
-            self.notebook, resources={"lesson": self, "before": before, "after": after}
-        )
-        self.picture = next(iter(re.findall("<img .*?>", body)), "")  # the first picture
-        body = _with_contents(re.sub(r"<table.*?</table>", rf"{BOX}\g<0></div>", body, flags=re.S))
+        (folder / "pictures").mkdir(exist_ok=True)
+        resources = {"title": self.title, "about": self.about, "before": before, "after": after}
+        resources["headings"] = self._for_readers(folder)
+        body, _ = _exporter().from_notebook_node(self.notebook, resources=resources)
         (folder / f"{self.name}.html").write_text(body, encoding="utf-8")
+
+    def _for_readers(self, folder):
+        """Adapt the notebook for readers who run no code: remove what is solved and how to run a
+        cell, fold what is closed in a notebook, and put a puzzle below each check. Return the
+        headings of its texts."""
+        markdown = Markdown()
+        self.notebook.cells = [x for x in self.notebook.cells if "progress(" not in x.source[:9]]
+        for cell, answers, way in closed(self.notebook.cells):
+            if cell.cell_type == "code":
+                cell.fold, cell.answer = FOLDED.get(way), answers
+                cell.outputs = [self._output(cell, x, folder) for x in cell.outputs if _is_shown(x)]
+                exercise = checked_in(cell)
+                cell.puzzle = as_puzzle(exercise) if exercise else ""
+            else:
+                text = cell.source.partition("### Your progress\n")[0].replace(".ipynb)", ".html)")
+                text = text.replace("## Exercises\n", f"## Exercises\n\n{WITHOUT}\n")
+                lines = text.split("\n")
+                text = "\n".join(x for x in lines if not x.startswith("Run a cell with"))
+                cell.html = MarkdownWithMath(markdown).render(text)
+        return markdown.headings
 
     def _output(self, cell, output, folder):
         """Return an output as the page shows it: pictures in files, a live view recorded."""
         data = output.get("data", {})
-        if "text/html" in data:
-            text = re.sub(r"<style>.*?</style>", "", data["text/html"], flags=re.S)
-            text = QUIET.sub("", text)
-            data["text/html"] = PICTURE.sub(lambda x: self._picture(cell, x, folder), text)
-            data.pop("image/png", None)
+        if "image/png" in data:
+            picture = self._picture(cell, output, folder)
+            data["text/html"] = f'<figure class="wide" data-box="Picture">{picture}</figure>'
+        elif VERDICT in data:  # a page announces nothing by itself
+            data["text/html"] = data["text/html"].replace(' role="alert"', "")
         recorded = data.pop(MIME, None)
         if recorded is not None:
             text = json.dumps(in_columns(recorded), separators=(",", ":"))
@@ -147,32 +160,15 @@ class Lesson:
             )
         return output
 
-    def _picture(self, cell, found, folder):
-        alt, more, data = found.groups()
-        pictures = folder / "pictures"
-        pictures.mkdir(exist_ok=True)
-        png = base64.b64decode(data)
-        name = f"{cell.id}-{zlib.crc32(png):08x}.png"
-        (pictures / name).write_bytes(png)
-        image = f'<img alt="{alt}"{more} src="pictures/{name}">'
-        return f'<figure><div class="wide" data-box="Picture">{image}</div></figure>'
-
-
-def _for_readers(notebook):
-    """Adapt a notebook for readers who run no code: remove what is solved and how to run a cell,
-    fold what is closed in a notebook, and put a puzzle below each check."""
-    notebook.cells = [x for x in notebook.cells if not x.source.startswith("progress(")]
-    for cell, answers, way in closed(notebook.cells):
-        if cell.cell_type == "code":
-            cell.fold, cell.answer = FOLDED.get(way), answers
-            cell.outputs = [x for x in cell.outputs if _is_shown(x)]
-            exercise = checked_in(cell)
-            cell.puzzle = as_puzzle(exercise) if exercise else ""
-        else:
-            cell.source = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", cell.source)
-            cell.source = re.sub(r"### Your progress\n.*?(?=\n#|\Z)", "", cell.source, flags=re.S)
-            cell.source = cell.source.replace("## Exercises\n", f"## Exercises\n\n{WITHOUT}\n")
-            cell.source = re.sub(r"^Run a cell with .*\n?", "", cell.source, flags=re.M)
+    def _picture(self, cell, output, folder):
+        """Write a picture, and return its element."""
+        png = base64.b64decode(output.data.pop("image/png"))
+        file = f"pictures/{cell.id}-{zlib.crc32(png):08x}.png"
+        (folder / file).write_bytes(png)
+        about = output.metadata["image/png"]
+        alt = html.escape(about["alt"])
+        self.pictures.setdefault(cell.id, (file, alt))
+        return f'<img alt="{alt}" width="{about["width"]}" src="{file}">'
 
 
 def _is_shown(output):
@@ -182,48 +178,57 @@ def _is_shown(output):
     return set(data) - {WIDGET} and data.get(VERDICT, {}).get("passed", True) is not None
 
 
+class Markdown(IPythonRenderer):
+    """Renders texts as nbconvert does, with tables in boxes that scroll.
+
+    headings: (level, id, text) of each heading below the title, for the contents of a page.
+    """
+
+    def __init__(self):
+        super().__init__(escape=False, exclude_anchor_links=True)
+        self.headings = []
+
+    def heading(self, text, level, **_):
+        if level == 1:
+            return f"<h1>{text}</h1>\n"
+        plain = html2text(f"<p>{text}</p>")
+        name = re.sub(r"\W+", "-", plain).strip("-").lower()
+        self.headings.append((level, name, plain))
+        return f'<h{level} id="{name}">{text}</h{level}>\n'
+
+    def table(self, text):
+        return f'<div class="wide" data-box="Table"><table>\n{text}</table></div>\n'
+
+
 def checked_in(cell):
     """Return the exercise that is checked in this cell, or None."""
     found = cell.cell_type == "code" and CHECK.search(cell.source)
     return found[1] if found else None
 
 
-def _with_contents(page):
-    """Give headings ids, and list them with links before the lesson."""
-    lines = []
-
-    def place(found):
-        level, text = found.groups()
-        plain = re.sub("<.*?>", "", text)
-        name = re.sub(r"\W+", "-", html.unescape(plain)).strip("-").lower()
-        part = ' class="part"' if level == "3" else ""
-        lines.append(f'<li{part}><a href="#{name}">{plain}</a></li>')
-        return f'<h{level} id="{name}">{text}</h{level}>'
-
-    page = re.sub(r"<h([23])>(.*?)</h\1>", place, page)
-    return page.replace("<!-- contents -->", "<ol>\n" + "\n".join(lines) + "\n</ol>")
-
-
-def _texts(cell):
-    tags = cell.metadata.get("tags", ())
+def texts_of(notebook):
+    """Return the texts that a lesson's text boxes can take, as well as the one at their start."""
+    tags = (tag for cell in notebook.cells for tag in cell.metadata.get("tags", ()))
     return [tag.removeprefix(RECORD) for tag in tags if tag.startswith(RECORD)]
 
 
 def _exporter():
-    return HTMLExporter(
-        template_name="page", extra_template_basedirs=[str(HERE)], exclude_anchor_links=True
+    """Return what fills the templates in page/; nbconvert's HTMLExporter would read each page
+    again, which takes longer than to write it."""
+    return TemplateExporter(
+        template_name="page",
+        extra_template_basedirs=[str(HERE)],
+        file_extension=".html",
+        filters={"highlight_code": Highlight2HTML(pygments_lexer="python")},
     )
 
 
 def write_common(folder):
     """Write what all pages share: the style, and the script of the views and their recordings."""
-    names = ("reading.js", "pages.js", "present.js")
-    ours = "".join((HERE / name).read_text(encoding="utf-8") for name in names)
+    ours = "".join((HERE / name).read_text(encoding="utf-8") for name in ("reading.js", "pages.js"))
     view = Explore._esm.replace("export default", "const widget =")
     (folder / "course.js").write_text(f"(() => {{\n{view}\n{ours}\n}})();\n", encoding="utf-8")
-    style = (HERE / "pages.css").read_text(encoding="utf-8")
-    style += Explore._css
-    style += (HERE / "present.css").read_text(encoding="utf-8")  # last, since it enlarges the rest
+    style = (HERE / "pages.css").read_text(encoding="utf-8") + Explore._css
     (folder / "course.css").write_text(style, encoding="utf-8")
 
 
@@ -236,20 +241,19 @@ def index(folder, lessons):
                 packed.write(path, Path("attention", path.relative_to(root)))
     cells = [cell for lesson in lessons for cell in lesson.notebook.cells if cell.id == COVER]
     cover = cells[0].outputs[-1].data["text/html"] if cells else ""
-    preview(folder, cover or lessons[0].picture)
+    preview(folder, lessons)
     size = f"{course.stat().st_size / 1e6:.0f}"
-    body = _exporter().environment.get_template("course.html.j2")
-    words = {"title": TITLE, "about": ABOUT, "question": QUESTION}
-    body = body.render(lessons=lessons, cover=cover, size=size, **words)
+    page = _exporter().environment.get_template("course.html.j2")
+    body = page.render(title=TITLE, lessons=lessons, cover=cover, size=size)
     (folder / "index.html").write_text(body, encoding="utf-8")
 
 
-def preview(folder, picture):
+def preview(folder, lessons):
     """Write preview.png, shown with a link to a page: the title above a picture of the pages."""
     figure = Figure(figsize=(12, 6.3), dpi=100)  # 1200 by 630, the usual size of link previews
     figure.text(0.5, 0.86, TITLE, size=40, weight="bold", ha="center")
-    if found := re.search(r'src="(pictures/.*?)"', picture):
+    if found := lessons[0].pictures.get(COVER) or lessons[0].picture:
         axes = figure.add_axes((0.04, 0.05, 0.92, 0.75))
         axes.axis("off")
-        axes.imshow(Image.open(folder / found[1]).convert("RGB"))
+        axes.imshow(Image.open(folder / found[0]).convert("RGB"))
     figure.savefig(folder / "preview.png")

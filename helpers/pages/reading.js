@@ -33,17 +33,19 @@ for (const button of document.querySelectorAll(".unfold")) {
   });
 }
 
-// A puzzle: choosing a name shows whether it is right, and unfolds the verdict in either case.
+// A puzzle: choosing a name shows whether it is right. The right one unfolds the verdict; a wrong
+// one stays marked, and the reader tries again.
 for (const puzzle of document.querySelectorAll(".puzzle")) {
-  const names = [...puzzle.querySelectorAll("li")], verdict = puzzle.querySelector("details");
-  const right = puzzle.querySelector("[data-right]").textContent, said = make("p", { className: "said" });
+  const verdict = puzzle.querySelector("details"), said = make("p", { className: "said" });
   set(said, { role: "status" });
-  const choose = (chosen) => {
-    for (const { firstChild: button } of names) set(button, { "aria-pressed": button.textContent === chosen });
-    puzzle.dataset.solved = chosen === right ? "yes" : "no";
-    setText(said, chosen === right ? `Yes: ${right}.` : `No, though people do make that mistake. Here the mistake is: ${right}.`);
-    verdict.open = true;
-  };
-  for (const name of names) name.replaceChildren(makeButton(name.textContent, () => choose(name.textContent)));
   verdict.before(said);
+  for (const name of puzzle.querySelectorAll("li")) {
+    const text = name.textContent, isRight = "right" in name.dataset;
+    const button = makeButton(text, () => {
+      set(button, { "aria-pressed": true });
+      setText(said, isRight ? `Yes: ${text}.` : `Not here, though people do make that mistake: ${text}. Try again.`);
+      verdict.open ||= isRight;
+    });
+    name.replaceChildren(button);
+  }
 }

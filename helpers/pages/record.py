@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from ..errors import InputError
-from ..guard import get_ipython
 from ..pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
@@ -29,15 +28,12 @@ class CannotRecord(InputError):
 
 def start(texts):
     """Make every live view shown in this kernel from now on save its recording with its still
-    picture.
-
-    texts: {source of a cell: texts that its text box can take, as well as the one at its start}.
+    picture.  texts: that each text box can take, as well as the one at its start.
     """
 
     def recorder(widget):
-        source = get_ipython().history_manager.input_hist_raw[-1]  # of the cell that runs
         try:
-            return {MIME: record(widget, texts.get(source, ()))}
+            return {MIME: record(widget, texts)}
         except InputError as error:
             return {MIME: {"cannot": str(error)}}
 

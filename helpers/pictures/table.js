@@ -70,7 +70,7 @@ function makeTable(palette, { look, press, choose }) {
     names.forEach((name, k) => {
       const button = nodes[k].firstElementChild;
       setText(button ?? nodes[k], name);
-      set(nodes[k], { title: name });
+      set(nodes[k], { title: name || undefined, role: name ? undefined : "cell" }); // without a name it heads nothing
       if (!button) return;
       const query = mayAsk && k < count ? choose.option(name, k) : null;
       button.disabled = query === null;

@@ -1,1 +1,0 @@
-"""The exercises, one or more files for each lesson. No file imports another."""

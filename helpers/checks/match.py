@@ -1,0 +1,168 @@
+"""Find the mistakes that are established: those that, alone or two together, give exactly the
+student's numbers, and those that are detected."""
+
+from dataclasses import replace
+from itertools import islice
+
+import torch
+
+from .exercise import returned
+from .results import attempt, call_ours, numbers_of, rows_close, same
+
+IN_PLACE = "input changed in place"
+NUMBER = "NUMBER"
+MOST, MOST_NUMBERS = 4000, 8  # pairs, and numbers of the student's code, that are tried
+
+
+def established(evidence):
+    """Return the established mistakes of a wrong answer; () if there are none. Those that on their
+    own make the first wrong probe wrong come first, else in the order of the steps."""
+    found = _alone(evidence)
+    if not found and not evidence.probes[evidence.wrong[0]].if_right:
+        found = _Case(evidence).pair()  # two wrong steps would show on an earlier probe
+    # A verdict shows the numbers of the first wrong probe, so it first names what is wrong there.
+    return tuple(sorted(found, key=lambda mistake: not _shows(evidence, mistake)))
+
+
+def _shows(evidence, mistake):
+    """Does this mistake alone make the first wrong probe wrong, as far as we can compute it?"""
+    k, case = evidence.wrong[0], _Case(evidence)
+    ways = [way for way in case.ways(mistake) if isinstance(way, dict)]
+    given = [case.given(way, k=k) for way in ways]
+    return not given or not all(evidence.is_right(k, result) for result in given)
+
+
+def _alone(evidence):
+    """Return a mistake that explains everything, or one detected with what else is wrong; or ()."""
+    case = _Case(evidence)
+    for mistake in evidence.exercise.mistakes:
+        if evidence.contradicts(mistake):
+            continue
+        if mistake.detect and mistake.detect(evidence):
+            return (mistake, *_beside(evidence, mistake))
+        if case.is_made_by(mistake):
+            return (mistake,)
+    return ()
+
+
+def _beside(evidence, mistake):
+    """Return the mistakes besides the detected one: those that explain the numbers, leaving aside
+    what became of the arguments and facts about a class; or ()."""
+    rest = [k for k, result in enumerate(evidence.mine) if result.observed is None]
+    if mistake.name != IN_PLACE and evidence.wrong[0] in rest:
+        return ()  # the numbers themselves show this mistake
+    part = evidence.part(rest)
+    results = [result.unchanged for result in part.mine]
+    if all(part.is_right(k, result) for k, result in enumerate(results)):
+        return ()
+    return _Case(part, results).explanation()
+
+
+class _Case:
+    """Results to explain: those that were seen, or what they are without a detected mistake."""
+
+    def __init__(self, evidence, results=None):
+        self.evidence, self.exercise = evidence, evidence.exercise
+        self.results = evidence.mine if results is None else results
+        # Wrong results first: most ways make a different mistake, which shows there at once.
+        positions = range(len(self.results))
+        self.order = sorted(positions, key=lambda k: evidence.is_right(k, self.results[k]))
+
+    def explanation(self):
+        """Return the mistake that gives these results, or the two that do together; or ()."""
+        for mistake in self.exercise.mistakes:
+            if not self.evidence.contradicts(mistake) and self.is_made_by(mistake):
+                return (mistake,)
+        return self.pair()
+
+    def is_made_by(self, mistake):
+        """Does one of the ways to make this mistake give these results?"""
+        return any(map(self.fits, self.ways(mistake)))
+
+    def ways(self, mistake):
+        """Yield the ways to make a mistake; NUMBER is each number in the student's code."""
+        for way in mistake.ways:
+            if isinstance(way, dict) and NUMBER in " ".join(way.values()):
+                for x in self.evidence.numbers_written[:MOST_NUMBERS]:
+                    yield {step: line.replace(NUMBER, repr(x)) for step, line in way.items()}
+            else:
+                yield way
+
+    def fits(self, *ways):
+        return all(same(self.results[k], self.given(*ways, k=k)) for k in self.order)
+
+    def given(self, *ways, k):
+        """Return what these ways give on probe k. The program is only the formula of a class: what
+        else is measured does not depend on that, and is taken to be right."""
+        probe = self.evidence.probes[k]
+        if not isinstance(ways[0], dict):
+            return attempt(ways[0], probe, call_ours)
+        if self.exercise.is_class:
+            args = self.exercise.formula_args(probe)
+            if args is None:
+                return self.evidence.right[k]
+            probe = replace(probe, args=args, measure=returned)
+        return attempt(self.exercise.program.changed(*ways), probe, call_ours)
+
+    def pair(self):
+        """Return two mistakes that together give these results; () if no two do."""
+        called = [self.exercise.formula_args(probe) for probe in self.evidence.probes]
+        asked = [
+            (k, result.numbers)
+            for k, result in enumerate(self.results)
+            if result.numbers is not None and called[k] is not None
+        ]
+        if all(numbers.isnan().all() for _, numbers in asked):
+            return ()  # NaN alone tells nothing
+        # Search on the probe that tells most for the least work: all numbers finite, and few.
+        asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
+        k, numbers = asked[0]
+        moves = [
+            (mistake, way)
+            for mistake in self.exercise.mistakes
+            if not self.evidence.contradicts(mistake)
+            for way in self.ways(mistake)
+            if isinstance(way, dict)
+        ]
+        pairs = islice(_pairs(self.exercise.program, moves, called[k]), MOST)
+        given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
+        if not given:
+            return ()
+        near = rows_close(torch.stack([x.double() for _, x in given]), numbers).tolist()
+        for pair in sorted(pair for (pair, _), is_near in zip(given, near, strict=True) if is_near):
+            (first, one), (second, other) = (moves[m] for m in pair)
+            if first.name != second.name and self.fits(one, other):
+                order = list(self.exercise.program.steps)
+                pair = (min(map(order.index, one)), first), (min(map(order.index, other)), second)
+                return tuple(mistake for _, mistake in sorted(pair, key=lambda each: each[0]))
+        return ()
+
+
+def _pairs(program, moves, args):
+    """Yield (two positions in moves, the numbers that they give together on these arguments) for
+    all moves that change different steps. What pairs have in common is computed once."""
+    names = list(program.steps)
+
+    def after(state, k, chosen):
+        if k == len(names):
+            if len(chosen) == 2:
+                yield tuple(sorted(chosen)), numbers_of(state[names[-1]])
+            return
+        name, ways = names[k], [moves[m][1] for m in chosen]
+        options = [chosen]
+        if len(chosen) < 2 and not any(name in way for way in ways):
+            taken = {*names[:k], *(step for way in ways for step in way)}
+            begins = [
+                m for m, (_, way) in enumerate(moves) if name in way and not taken & way.keys()
+            ]
+            options += [(*chosen, m) for m in begins]
+        for option in options:
+            changed = program.changed(*(moves[m][1] for m in option))
+            state_after = dict(state)
+            try:
+                changed.take(state_after, name)
+                yield from after(state_after, k + 1, option)
+            except Exception:  # so does every pair that begins like this
+                continue
+
+    yield from after(program.start(args), 0, ())

@@ -1,0 +1,68 @@
+"""A verdict is a function of the answer alone: not of a clock, a load or what came before it."""
+
+import random
+import subprocess
+import sys
+
+from rates import answers, judged
+
+from helpers.checks.code import data_from_above, reads
+from helpers.pages.exercises import Answer
+
+# Some of each kind of verdict: named, mended, shown by a fact, and many changes tried in vain.
+SAMPLE = [a for a in answers() if a.right is False and not a.names][::130][:12]
+
+
+def texts(some):
+    return {answer: judged(answer)[0].message for answer in some}
+
+
+def test_beside_busy_processes_and_in_another_order_the_words_are_the_same():
+    alone = texts(SAMPLE)
+    loop = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(loop) for _ in range(2)]
+    try:
+        assert texts(random.Random(0).sample(SAMPLE, len(SAMPLE))) == alone
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+# --- what a function reads: from its source, since each Python has its own instructions ---
+
+READS = [
+    ("def my(x): return x", True),
+    ("def my(x):\n    x += 1\n    return 0", True),
+    ("def my(x): return [lambda: x for _ in range(2)][0]()", True),
+    ("def my(x):\n    def inner():\n        return x\n    return inner()", True),
+    ("def my(x): return {a: b for a, b in [(1, 2)] if x}", True),
+    ("def my(x): return locals()['x']", True),
+    ("def my(**x): return helper(**x)", True),
+    ("def my(x): return f'{x}'", True),
+    ("def my(*args): return args[0]", True),
+    ("class my:\n    def forward(self, x): return self.f(x)", True),
+    ("def my(x): return 0", False),
+    ("def my(x):\n    x = 1\n    return 2", False),
+    ("def my(y): return y.x", True),  # x is no argument here
+]
+
+
+def test_an_argument_that_is_read_is_never_said_to_be_unread():
+    for code, expected in READS:
+        assert reads(Answer("", None, "", (), "", code).run(), "x") is expected, code
+    assert reads(eval("lambda x: 0"), "x")  # its source cannot be read
+
+
+def test_only_data_of_cells_above_that_the_function_reads_itself_is_told():
+    above = "inputs, scores, helper = [1], [2], print"
+    for code, names in [
+        ("def my(x): return x @ inputs", ["inputs"]),
+        ("def my(x): return [inputs for _ in scores]", ["scores", "inputs"]),
+        ("def my(inputs): return [inputs for scores in inputs]", []),
+        ("def my(x):\n    scores = x.scores\n    return scores", []),
+        ("def my(x): return helper(x.inputs)", []),
+        ("my = [scores, lambda x: inputs][1]", ["inputs"]),
+    ]:
+        found = data_from_above(Answer("", None, "", (), above, code).run())
+        assert sorted(found) == sorted(names), code

@@ -1,0 +1,111 @@
+"""What check() says of two mistakes at once: two wrong steps are named, or whatever else gives the
+same numbers; and a wrong step besides what no number shows."""
+
+import random
+from itertools import combinations, product
+
+import pytest
+import torch
+from making import made
+
+from helpers.checks import check
+from helpers.checks.exercises import CHECKED, LESSON_OF
+from helpers.checks.results import attempt, call_ours, same
+
+# One of the mistakes is to use .T on a batch, of which PyTorch warns.
+pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
+
+PAIRS = 8  # of each exercise
+
+
+def ways_of(mistake):
+    return [way for way in mistake.ways if isinstance(way, dict) and not mistake.only_if]
+
+
+def independent(one, other):
+    return not one.keys() & other.keys()
+
+
+def pairs_of(exercise):
+    """Return pairs of mistakes with ways to make both, in an order that is random and fixed."""
+    known = [(m, way) for m in exercise.mistakes for way in ways_of(m)]
+    pairs = [p for p in combinations(known, 2) if independent(p[0][1], p[1][1])]
+    random.Random(0).shuffle(pairs)
+    return pairs[:PAIRS]
+
+
+def as_student(exercise, code):
+    """Return the answer as code that does not show where it comes from."""
+    return type("Student", (code,), {}) if exercise.is_class else lambda *args: code(*args)
+
+
+def gives_the_same(exercise, one, other):
+    """On the probes on which a wrong answer is called?"""
+    probes = [probe for probe in exercise.probes() if not probe.if_right]
+    return all(same(*(attempt(x, p, call_ours) for x in (one, other))) for p in probes)
+
+
+def explains(exercise, names, code):
+    """Can mistakes of these names together give what this code gives?"""
+    named = [[w for m in exercise.mistakes if m.name == n for w in m.ways] for n in names]
+    return any(
+        all(independent(*two) for two in combinations(ways, 2))
+        and gives_the_same(exercise, made(exercise, *ways), code)
+        for ways in product(*named)
+    )
+
+
+WITH_PAIRS = [
+    e
+    for e in CHECKED.values()
+    if e.kind != "random" and not e.name.startswith("repair_") and pairs_of(e)
+]
+
+
+@pytest.mark.parametrize(
+    "exercise", [pytest.param(e, id=f"{LESSON_OF[e.name]}-{e.name}") for e in WITH_PAIRS]
+)
+def test_two_wrong_steps_are_named(exercise):
+    named = 0
+    for (one, way), (other, second) in pairs_of(exercise):
+        code = made(exercise, way, second)
+        verdict = check(exercise.name, as_student(exercise, code))
+        names = {one.name, other.name}
+        named += set(verdict.mistakes) == names
+        # two mistakes can cancel out, or give what a simpler mistake gives, or NaN
+        if verdict.mistakes and set(verdict.mistakes) != names:
+            assert explains(exercise, verdict.mistakes, code), (names, verdict.mistakes)
+    assert named
+
+
+class FrozenAndOverQueries(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        for name in ("W_query", "W_key", "W_value"):
+            matrix = torch.nn.Parameter(torch.rand(d_in, d_out), requires_grad=False)
+            setattr(self, name, matrix)
+
+    def forward(self, inputs):
+        queries, keys, values = (inputs @ matrix for matrix in self.parameters())
+        return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=0) @ values
+
+
+def changed_and_unscaled(inputs, W_query, W_key, W_value):
+    queries, keys, values = inputs @ W_query, inputs @ W_key, inputs @ W_value
+    inputs[0] = 0
+    return torch.softmax(queries @ keys.T, dim=-1) @ values
+
+
+OVER_QUERIES = "softmax over the wrong axis"
+
+
+@pytest.mark.parametrize(
+    "exercise, code, names",
+    [
+        ("SelfAttention", FrozenAndOverQueries, ("requires_grad=False left in", OVER_QUERIES)),
+        ("qkv_attention", changed_and_unscaled, ("input changed in place", "no scaling")),
+    ],
+    ids=["05-class", "04-function"],
+)
+def test_beside_what_is_no_wrong_number_another_mistake_is_named(exercise, code, names):
+    assert check(exercise, code).mistakes == names
