@@ -28,7 +28,6 @@ import pytest
 from execute import CI
 from lab import chromium, jupyterlab
 from nbval.plugin import IPyNbCell, IPyNbFile
-from optional import OPTIONAL, needs_transformers
 from xdist.scheduler import LoadScopeScheduling
 
 atexit.register(shutil.rmtree, os.environ["IPYTHONDIR"], ignore_errors=True)
@@ -78,8 +77,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if isinstance(item, IPyNbCell):
             item.output_timeout = 60  # seconds of silence; five are too few on a busy machine
-        if item.path == OPTIONAL:
-            item.add_marker(needs_transformers)
 
 
 def needed(page):

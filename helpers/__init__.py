@@ -1,12 +1,14 @@
 """What the lessons import: the sentence, the still picture, the live picture, the checks.
 
-Six rooms:
+What a lesson imports:
 attention  the correct definition of everything, in the order of the lessons, and their data
-pictures   a matrix as a still picture and as a live one, with controls
+pictures   a matrix as a still picture and as a live one, with controls; drawings/ has more kinds,
+           page/ what runs in the browser
 checks     what check() does with an answer: its own __init__ describes the files
 models     the small models of the lessons, the reader's own model, and the trial of a claim
-pages      makes the course's pages
-classroom  the teacher's command
+
+What no lesson imports:
+tools      the course as web pages, the commands for a class
 
 guard calls the reader's code safely, session restores the notebook afterwards, and errors has the
 error for bad input.
@@ -27,17 +29,17 @@ import torch
 from .attention import load_journey
 from .checks import check, progress
 from .errors import InputError
-from .pictures.arcs import Arcs
-from .pictures.blend import Blend
-from .pictures.broadcast import Broadcast
-from .pictures.cache import Cache
+from .pictures.drawings.arcs import Arcs
+from .pictures.drawings.blend import Blend
+from .pictures.drawings.broadcast import Broadcast
+from .pictures.drawings.cache import Cache
+from .pictures.drawings.prefixes import Prefixes
+from .pictures.drawings.shadow import Shadow
+from .pictures.drawings.strip import Strip
+from .pictures.drawings.tiles import Tiles
 from .pictures.explore import explore
 from .pictures.given import yours
-from .pictures.prefixes import Prefixes
-from .pictures.shadow import Shadow
 from .pictures.still import Still, heatmap
-from .pictures.strip import Strip
-from .pictures.tiles import Tiles
 from .pictures.view import View
 
 __all__ = [

@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ROOT / ".github" / "constraints.txt"
 # They are installed together on a server, and in CI.
-LISTS = "requirements.txt", "notebooks/your_own_model.txt", "helpers/classroom/jupyterhub.txt"
-LISTS += ("helpers/classroom/nbgrader.txt",)
+LISTS = "requirements.txt", "notebooks/your_own_model.txt", "helpers/tools/classroom/jupyterhub.txt"
+LISTS += ("helpers/tools/classroom/nbgrader.txt",)
 OLDEST = "3.11"
 
 

@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 from nbformat import v4
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from helpers.pages.closed import closed  # noqa: E402
+from helpers.tools.pages.closed import closed  # noqa: E402
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"

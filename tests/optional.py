@@ -1,4 +1,4 @@
-"""The optional notebook, and a mark that skips its tests if transformers is missing; not in CI."""
+"""The optional notebook, and a mark that skips tests if transformers is missing; not in CI."""
 
 import importlib.util
 

@@ -22,7 +22,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from helpers.checks import check  # noqa: E402
-from helpers.pages import exercises  # noqa: E402
+from helpers.tools.pages import exercises  # noqa: E402
 
 WRITTEN = Path(__file__).with_name("written")
 KINDS = {True: "right", False: "wrong", None: "debatable"}

@@ -314,7 +314,7 @@ def test_the_view_of_a_class_refreshes_itself_and_is_plain_text_when_saved(page,
     _, address, folder, errors = browser
     student = tmp_path / "anna" / "a.ipynb"
     student.parent.mkdir()
-    source = "from helpers.classroom import watching\nwatching.EVERY = 0.3\n"
+    source = "from helpers.tools.classroom import watching\nwatching.EVERY = 0.3\n"
     source += f"watching.watch({str(tmp_path)!r})"
     write(folder / "teacher.ipynb", 'import sys\nsys.path.insert(0, ".")\n' + source)
     open_notebook(page, address, "teacher.ipynb", reload=False)

@@ -9,10 +9,18 @@ import pytest
 from nbformat import v4, write
 
 from helpers.checks.verdict import MIME
-from helpers.classroom import folder as folders
-from helpers.classroom.__main__ import main
-from helpers.classroom.grade import SAVED
-from helpers.classroom.read_notebook import LARGEST, OPEN, Answer, given, names_of, read, verdict_in
+from helpers.tools.classroom import folder as folders
+from helpers.tools.classroom.__main__ import main
+from helpers.tools.classroom.grade import SAVED
+from helpers.tools.classroom.read_notebook import (
+    LARGEST,
+    OPEN,
+    Answer,
+    given,
+    names_of,
+    read,
+    verdict_in,
+)
 
 LESSON = "03_context_vectors"
 BOTH = {*names_of("softmax")} & {*names_of("attention_weights")}

@@ -12,7 +12,7 @@ from replay import committed
 from test_notebooks import each_notebook
 
 from helpers.checks.verdict import MIME
-from helpers.pages.closed import FOLD, asks, closed, way
+from helpers.tools.pages.closed import FOLD, asks, closed, way
 
 NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
 

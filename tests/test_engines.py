@@ -18,7 +18,7 @@ from replay import replay
 from views import LIVE, expected, in_full
 
 from conftest import outside
-from helpers.pages.record import _values
+from helpers.tools.pages.record import _values
 
 LESSONS = {path.stem[:2]: path for path in lessons()}
 # together they have a query, a step, a temperature, an axis, a switch, and a switch in each cell

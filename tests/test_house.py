@@ -15,14 +15,14 @@ from constrain import CONSTRAINTS, LISTS, OLDEST, package, pins
 from packaging.requirements import Requirement
 from replay import run
 
-from helpers.pages.lesson import write_common
+from helpers.tools.pages.lesson import write_common
 
 ROOT = Path(__file__).parent.parent
 HELPERS = ROOT / "helpers"
 REQUIREMENTS = ROOT / "requirements.txt"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "notebooks/README.md"]
-PROSE += ["helpers/README.md", "helpers/classroom/README.md"]
+PROSE += ["helpers/README.md", "helpers/tools/classroom/README.md"]
 LINES = {"helpers": 16_500, "helpers/checks": 8_000, "tests": 12_500}  # of Python
 SHARED = "guard.py", "session.py", "errors.py"
 ROOMS = {  # each with the rooms that it may import from
@@ -30,8 +30,7 @@ ROOMS = {  # each with the rooms that it may import from
     "pictures": ("attention",),
     "checks": ("attention",),
     "models": ("attention", "pictures"),
-    "pages": ("attention", "pictures", "checks", "models"),
-    "classroom": ("attention", "pictures", "checks", "models"),
+    "tools": ("attention", "pictures", "checks", "models"),  # which no lesson imports
 }
 
 
@@ -59,7 +58,7 @@ def test_dependabot_leaves_alone_what_has_a_line_of_its_own_for_intel_macs():
     config = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text(encoding="utf-8"))
     _, pip = config["updates"]
     assert {ignored["dependency-name"] for ignored in pip["ignore"]} >= twice
-    assert set(pip["directories"]) >= {"/", "/helpers/classroom"}
+    assert set(pip["directories"]) >= {"/", "/helpers/tools/classroom"}
 
 
 def test_every_dependency_is_pinned_exactly_and_there_is_one_list():
@@ -130,7 +129,7 @@ def room_of(file):
     return file.relative_to(HELPERS).parts[0]
 
 
-def test_helpers_has_six_rooms_and_imports_between_them_run_one_way():
+def test_helpers_has_five_rooms_and_imports_between_them_run_one_way():
     files = [*HELPERS.rglob("*.py")]
     assert {room_of(f) for f in files if f.parent != HELPERS} == ROOMS.keys()
     graph = {file: set(imports_of(file)) for file in files}
@@ -141,15 +140,13 @@ def test_helpers_has_six_rooms_and_imports_between_them_run_one_way():
         if file.parent != HELPERS:
             may = {room_of(file), *SHARED, *ROOMS[room_of(file)]}
             assert {room_of(f) for f in used} <= may, file
-    lessons = HELPERS / "checks" / "lessons"
-    assert not [f for f in lessons.glob("*.py") for used in graph[f] if used.parent == lessons]
 
 
 def test_helpers_know_neither_tests_nor_notebooks():
     files = [*HELPERS.rglob("*.py"), *HELPERS.rglob("*.toml")]
     text = {file: file.read_text(encoding="utf-8") for file in files}
     assert [file for file in files if "tests/" in text[file]] == []
-    others = [file for file in files if room_of(file) not in ("classroom", "pages")]
+    others = [file for file in files if room_of(file) != "tools"]
     assert [file for file in others if ".ipynb" in text[file]] == []
 
 

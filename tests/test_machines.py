@@ -7,7 +7,7 @@ import sys
 from rates import answers, judged
 
 from helpers.checks.code import data_from_above, reads
-from helpers.pages.exercises import Answer
+from helpers.tools.pages.exercises import Answer
 
 # Some of each kind of verdict: named, mended, shown by a fact, and many changes tried in vain.
 SAMPLE = [a for a in answers() if a.right is False and not a.names][::130][:12]

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 import torch
 from execute import NOTEBOOKS, WIDGET, clean, lessons
-from optional import OPTIONAL, needs_transformers
+from optional import OPTIONAL
 from replay import (
     Spoiling,
     as_in_a_new_kernel,
@@ -34,18 +34,13 @@ from replay import (
 
 from helpers import attention, yours
 from helpers.checks.exercises import CHECKED, LESSON_OF
-from helpers.pages.closed import ASIDE
+from helpers.tools.pages.closed import ASIDE
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lambda path: path.stem)
-each_that_runs = pytest.mark.parametrize(
-    "path",
-    [*lessons(), pytest.param(OPTIONAL, marks=needs_transformers)],
-    ids=lambda path: path.stem,
-)
 
 
-@each_that_runs
+@each_notebook
 def test_every_cell_shows_the_same_on_another_processor(path):
     """nbval's kernels compute as an old processor, see conftest.py; this process as a newer one."""
     if not trains(path):
@@ -59,7 +54,7 @@ def test_no_kernel_reads_the_settings_of_ipython_of_whoever_runs_the_tests():
     assert Path(os.environ["IPYTHONDIR"]).parent == Path(tempfile.gettempdir())
 
 
-@each_that_runs
+@each_notebook
 def test_scrolling_back_changes_nothing(path):
     """Run from the last cell to the first: if a name gets a second meaning further down, this shows
     it, while running twice from the top would hide it."""
@@ -255,7 +250,7 @@ def test_a_lessons_own_class_and_its_twin_give_the_same_outputs(lesson, name, ar
         torch.testing.assert_close(mine.weights(batch), twin.weights(batch))
 
 
-@each_that_runs
+@each_notebook
 def test_every_live_view_answers_over_its_whole_range(path):
     views = [value for value in replay(path)[1] if hasattr(value, "compute")]
     assert len(views) >= 1

@@ -1,6 +1,8 @@
-"""The optional notebook's helper, tested on tiny models built here, so no network is needed."""
+"""Your own model: the story model without a name, and tiny models of transformers built here."""
 # ruff: noqa: F401, F811 (fixtures are imported)
 
+import copy
+import itertools
 import re
 import shutil
 import subprocess
@@ -10,38 +12,36 @@ from pathlib import Path
 import pytest
 import torch
 from optional import OPTIONAL
-from own_models import TEXT, complaint, saved, tiny
-from replay import code_cells, markdown_cells
+from own_models import TEXT, built, complaint, hf, saved, tiny, tokenizer
+from replay import code_cells, markdown_cells, replay, run
 
-from helpers.attention import look_back
+from helpers.attention import uniform_causal
 from helpers.models import own_model
+from helpers.models.stories import load_stories, next_words, weights_of
 
 ROOT = Path(__file__).parent.parent
+SHE = "Anna is in the park with a kite. Tom has a book. she"
+IT = "a cat comes. Anna has a kite in the park. Tom takes a book to the barn. it"
 
 
-POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 12345\n"
+@pytest.fixture(scope="module")
+def story():
+    return own_model.load_model()
 
 
-def direct(folder, **inputs):
-    """Return what transformers itself gives, without our code."""
-    import transformers as hf
-
-    model = hf.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
-    with torch.no_grad():
-        return model(**inputs, output_attentions=True)
-
-
-def test_the_course_does_without_transformers():
-    code = "import sys, helpers, helpers.models.own_model; sys.exit('transformers' in sys.modules)"
+def test_without_a_name_it_needs_neither_transformers_nor_a_network():
+    code = "import sys, helpers.models.own_model as own; sys.modules['transformers'] = None;"
+    code += "assert own.load_model().likeliest(own.load_model().answers('today')); "
+    code += "sys.exit('huggingface_hub' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
 def test_without_transformers_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    text = complaint(own_model.load_model)
+    text = complaint(own_model.load_model, "distilgpt2")
     command = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
     assert command in text and r".venv\Scripts\python" in text
-    assert command in markdown_cells(OPTIONAL)[1].source
+    assert any(command in cell.source for cell in markdown_cells(OPTIONAL))
 
 
 def test_its_package_is_pinned_exactly():
@@ -50,192 +50,189 @@ def test_its_package_is_pinned_exactly():
     assert pins and all(re.match(r"transformers==[\d.]+(; .+)?$", pin) for pin in pins)
 
 
-def test_the_tiny_model_leaves_the_random_numbers_alone(tiny):
-    torch.manual_seed(5)
-    own_model.load_model()
-    drawn = torch.rand(1)
-    torch.manual_seed(5)
-    assert torch.equal(drawn, torch.rand(1))
+def test_the_story_model_is_that_of_lesson_10(story):
+    kept = load_stories()
+    look = story.look(SHE)
+    torch.testing.assert_close(torch.stack(look.weights), weights_of(kept, SHE))
+    chances = next_words(kept, SHE)
+    expected = torch.tensor([chances[word] for word in kept.known])
+    torch.testing.assert_close(story.answers(SHE), expected)
+    assert (look.pieces[7], look.pieces[14], story.layers, story.heads) == (
+        *("kite", "she"), [1, 2], [1, 2, 3, 4],
+    )  # fmt: skip
+    assert "'Anne' is not a word of the stories" in complaint(story.look, "Anne has")
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "grouped"])
-def test_the_weights_are_those_of_transformers(saved, kind):
+def test_only_two_weights_change_the_answer_alone_as_the_notebook_says(story):
+    weights, keep = story.look(SHE).weights, torch.ones(15, 15, dtype=torch.bool)
+    found = {}
+    for layer, head, i in itertools.product((1, 2), range(1, 5), range(1, 15)):
+        for j in range(i + 1):
+            keep[i, j] = False
+            if story.without(SHE, layer, head, keep).reached:
+                found[layer, head, i, j] = f"{weights[layer - 1][head - 1, i, j]:.2f}"
+            keep[i, j] = True
+    assert found == {(1, 3, 12, 9): "0.94", (2, 3, 14, 7): "1.00"}
+
+
+def test_the_heads_that_the_notebook_names_have_these_weights_and_effects(story):
+    largest = story.per_head(IT, lambda weights: weights[-1].max())
+    assert largest.matrix[1].round(2).tolist() == [0.95, 0.17, 0.99, 0.99]
+    assert story.look(IT).pieces[1] == "cat"
+    assert all(story.look(IT).weights[1][head, -1].argmax() == 1 for head in (0, 2, 3))
+    effects = story.effects(SHE)
+    assert effects.matrix.round(2).tolist() == [[0, 0.09, 0.03, 0], [0.01, 0, 0.99, 0]]
+
+
+def test_each_target_of_the_notebook_is_met_by_its_answer_and_not_before():
+    heads, cells, per_head = [v for v in replay(OPTIONAL)[1] if hasattr(v, "compute")]
+    keep = torch.ones(15, 15, dtype=torch.bool)
+    keep[12, 9] = False
+    kept = {"layer": 0, "head": 2, "keep": keep.tolist()}
+    for view, near, answer in (
+        (heads, {"layer": 0, "head": 1}, {"layer": 1, "head": 2}),
+        (cells, {"layer": 1}, kept),
+        (per_head, {"text": IT.replace(" it", " he")}, {"text": IT}),
+    ):
+        start = {control["name"]: control["value"] for control in view.controls}
+        assert not view.compute({})["reached"] and not view.compute(near)["reached"]
+        assert view.compute(answer)["reached"]
+        view.compute(start)
+
+
+def test_what_the_notebook_says_of_its_pictures_is_true():
+    prose = "\n".join(cell.source for cell in markdown_cells(OPTIONAL))
+    namespace = replay(OPTIONAL)[0]
+    assert (namespace["TEXT"], namespace["CAT"]) == (SHE, IT)
+    for said in ("from *book* to *Tom*, 0.94", "reads (0.82)", "*reads* (0.81)", "*book* 0.92",
+                 "No: 0.09", "0.99", "*cat* 0.95, 0.99 and 0.99", "*neighs*"):  # fmt: skip
+        assert said in prose
+    shown = "\n".join(replay(OPTIONAL)[2])
+    assert "after:  reads 0.81" in shown and "both even: neighs 1.00" in shown
+
+
+# --- models of transformers ---
+
+
+def direct(hf, folder, **inputs):
+    """Return what transformers itself gives, without our code."""
+    model = hf.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    with torch.no_grad():
+        return model(**inputs, output_attentions=True)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "masked", "decoder", "grouped"])
+def test_the_weights_are_those_of_transformers(hf, saved, kind):
     model = own_model.load_model(saved(kind))
     look = model.look(TEXT)
     ids = model.tokenizer(TEXT, return_tensors="pt")["input_ids"]
-    expected = direct(saved(kind), input_ids=ids).attentions
-    assert look.rows == TEXT.split()
-    assert len(look.layers) == len(expected) == len(model.layers)
-    for mine, theirs in zip(look.layers, expected, strict=True):
+    expected = direct(hf, saved(kind), input_ids=ids).attentions
+    assert look.pieces == TEXT.split()
+    assert len(look.weights) == len(expected) == len(model.layers)
+    for mine, theirs in zip(look.weights, expected, strict=True):
         torch.testing.assert_close(mine, theirs[0])
         assert mine.dtype == torch.float32 and not mine.requires_grad
-    assert ("encoder:" in repr(model)) == bool(look.layers[0].triu(1).any()) == (kind == "encoder")
+
+
+def test_only_a_model_that_was_saved_with_its_answers_gives_them(saved):
+    for kind in ("decoder", "grouped"):
+        model = own_model.load_model(saved(kind))
+        assert model.answers(TEXT).sum().item() == pytest.approx(1)
+        assert repr(model).endswith("It predicts what comes next.")
+    for kind in ("encoder", "masked"):
+        model = own_model.load_model(saved(kind))
+        assert "doesn't predict what comes next" in complaint(model.answers, TEXT)
+        assert repr(model).endswith("It predicts nothing here.")
 
 
 def test_a_head_is_shown_with_up_to_fifteen_beside_it(saved):
     model = own_model.load_model(saved("decoder"))
-    assert model.heads == list(range(1, 21))
-    look = model.look(TEXT)
-    view = look.view(layer=2, head=19)
+    view = model.view(TEXT, layer=2, head=19)
     assert (view.head, len(view.heads), view.scale) == (2, 4, (0, 1))
-    torch.testing.assert_close(torch.tensor(view.matrix).float(), look.layers[1][18])
-    which = "Layer 2 of 2, head 19 of 20 (next to it heads 17 to 20); 5 pieces. Model: decoder."
-    assert which in view.caption
-    column = int(view.matrix[4].argmax())
-    said = view.explain(4, column)
-    assert f"from “hat” to “{view.keys[column]}”" in said and said.endswith(
-        "the largest in this row"
-    )
-    assert view.explain(4, int(view.matrix[4].argmin())).endswith(
-        "4 weights in this row are larger"
-    )
+    torch.testing.assert_close(torch.tensor(view.matrix).float(), model.look(TEXT).weights[1][18])
+    which = "Layer 2 of 2, head 19 of 20 (next to it heads 17 to 20). Model: decoder."
+    assert which in view.caption and "from “hat” to “man”" in view.explain(4, 1)
 
 
-def test_one_number_per_head_stands_beside_that_of_even_weights(tiny, saved):
+def test_one_number_per_head_stands_beside_that_of_even_weights(story, saved):
     def on_first(weights):
         return weights[:, 0].mean()
 
-    look = tiny.look(TEXT)
-    view = look.per_head(on_first)
-    expected = [[float(on_first(head)) for head in layer] for layer in look.layers]
+    text = "Anna has a kite ."
+    view = story.per_head(text, on_first)
+    expected = [[float(on_first(head)) for head in layer] for layer in story.look(text).weights]
     torch.testing.assert_close(torch.tensor(view.matrix), torch.tensor(expected).double())
-    assert view.axes == ["Layer", "Head"]
     (lit,) = view.highlights
     assert view.matrix[lit] == view.matrix.max()
     assert f"in layer {lit[0] + 1}, head {lit[1] + 1}." in view.caption
     # causal: 1, 1/2, ... 1/5; a window of two words lets only the first two see the first
     assert f"Even weights would give {sum(1 / n for n in range(1, 6)) / 5:.2f}." in view.caption
-    window = own_model.load_model(saved("grouped")).look(TEXT).per_head(on_first)
+    window = own_model.load_model(saved("grouped")).per_head(TEXT, on_first)
     assert f"Even weights would give {(1 + 1 / 2) / 5:.2f}." in window.caption
+    short = complaint(story.per_head, "today", lambda weights: weights.diagonal(-1).mean())
+    assert "too short" in short
 
 
-def test_the_tiny_model_shows_what_the_notebook_says(tiny):
-    text = "the man took the hats and examined it"
-    assert any(f'TEXT = "{text}"' in cell.source for cell in code_cells(OPTIONAL))
-    prose = "\n".join(cell.source for cell in markdown_cells(OPTIONAL))
-    look = tiny.look(text)
-    assert (look.rows[8], look.rows[4]) == ("it", "hat")
-    best = look.per_head(lambda weights: weights[8, 4]).caption
-    assert best.startswith("Largest: 0.15 in layer 3, head 1.")
-    assert "gives *hat* the most weight in layer 3, head 1: 0.15" in prose
-    for pieces, even in ((9, "0.23"), (20, "0.14"), (40, "0.08")):
-        view = tiny.look("hat " * pieces).per_head(lambda weights: weights.diagonal(-1).mean())
-        assert f"Even weights would give {even}." in view.caption
-    assert "0.23 for 9 pieces, 0.14 for 20, 0.08 for 40" in prose
-    for words, number, even in (text, "0.77", "0.25"), (f"{text} {text}", "0.13", "0.09"):
-        rows = tiny.look(words).rows
-        back = look_back(torch.tensor([rows.index(one) for one in rows]))
-        at = torch.where(back >= 0)[0]
-        pairs = at, back[at]
-        view = tiny.look(words).per_head(lambda weights, pairs=pairs: weights[pairs].mean())
-        assert f"Largest: {number}" in view.caption and f"give {even}." in view.caption
-        assert f"{number}, against {even}" in prose
+def test_even_weights_leave_out_what_no_head_looks_at():
+    torch.testing.assert_close(own_model.even(torch.rand(3, 4, 4).tril()), uniform_causal(4))
+    assert own_model.even(torch.zeros(1, 2, 2)).tolist() == [[0, 0], [0, 0]]
 
 
 def test_a_text_that_is_too_long_is_cut_and_the_caption_says_so(tiny, saved):
-    look = tiny.look("hat " * 100)
-    assert len(look.rows) == 64
-    said = "Only the first 64 of 100 pieces are used: the model reads no more."
-    assert said in look.view().caption and said in look.per_head(torch.mean).caption
-    assert "Only" not in tiny.look("hat " * 64).view().caption
+    assert len(tiny.look("hat " * 100).pieces) == 64
+    said = "Only the first 64 of 100 pieces are used."
+    assert said in tiny.view("hat " * 100).caption
+    assert said in tiny.per_head("hat " * 100, torch.mean).caption
+    assert "Only" not in tiny.view("hat " * 64).caption
     look = own_model.load_model(saved("grouped")).look("hat " * 600)
-    assert len(look.rows) == 512 and "512 of 600 pieces" in look.note
+    assert len(look.pieces) == 512 and "512 of 600 pieces" in look.note
 
 
 def test_a_row_has_the_name_of_its_piece(tiny):
-    assert tiny.look("The hats, ö").rows == ["the", "hat", "##s", "[UNK]", "[UNK]"]
-    assert all(tiny.look("a\tb\nc").rows)
+    assert tiny.look("The hats, ö").pieces == ["the", "hat", "##s", "[UNK]", "[UNK]"]
+    assert all(tiny.look("a\tb\nc").pieces)
+    assert "type at least one word" in complaint(tiny.look, "  \n")
 
 
-def test_what_is_no_text_is_said_in_one_sentence(tiny):
-    for text in ("  \n", None):
-        assert "type at least one word" in complaint(tiny.look, text)
-
-
-@pytest.mark.parametrize(
-    "kind, said",
-    [
-        ("without attention", "cannot be shown: its attention weights cannot be read"),
-        ("both", "it has an encoder and a decoder, which does not work here; choose a decoder"),
-    ],
-)
-def test_a_model_with_nothing_to_show_says_why(saved, kind, said):
-    assert said in complaint(own_model.load_model, saved(kind))
-
-
-@pytest.mark.parametrize(
-    "files, said",
-    [
-        ({}, "Should have a `model_type` key in its config.json"),
-        ({"config.json": '{"model_type": "never heard of"}'}, "not recognize this architecture"),
-        ({"config.json": POINTER}, "one of its files is damaged.*git lfs pull"),
-        ({"config.json": '{"auto_map": {"AutoConfig": "a.B"}}'}, "contains custom code"),
-        ({"config.json": '{"model_type": "bert"}'}, "tokenizer.json"),
-    ],
-)
-def test_a_folder_that_cannot_be_loaded_says_what_is_wrong(tiny, tmp_path, files, said):
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    text = complaint(own_model.load_model, tmp_path)
-    assert re.search(said, text) and "\n" not in text and len(text) < 500
-
-
-def test_a_folder_without_tokenizer_or_with_half_of_the_weights_is_refused(saved, tmp_path):
-    import transformers as hf
-    from safetensors.torch import load_file, save_file
-
-    model = hf.AutoModel.from_pretrained(saved("encoder"))
-    model.save_pretrained(tmp_path)
-    assert "tokenizer.json" in complaint(own_model.load_model, tmp_path)
-    own_model.load_model(saved("encoder")).tokenizer.save_pretrained(tmp_path)
-    tensors = load_file(tmp_path / "model.safetensors")
-    path = tmp_path / "model.safetensors"
-    kept = {name: x for name, x in tensors.items() if "pooler" not in name}
-    save_file(kept, path, {"format": "pt"})
-    assert own_model.load_model(tmp_path).layers == [1, 2], "the pooler is of no use here"
-    save_file({n: x for n, x in kept.items() if "query" not in n}, path, {"format": "pt"})
-    assert "its files lack tensors, such as" in complaint(own_model.load_model, tmp_path)
-    path.unlink()
-    assert "config.json and the weights" in complaint(own_model.load_model, tmp_path)
+@pytest.mark.parametrize("kind", ["both", "without attention"])
+def test_a_model_with_nothing_to_show_is_refused(saved, kind):
+    assert f"{saved(kind)} cannot be shown: " in complaint(own_model.load_model, saved(kind))
 
 
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("someone/not-here", "not on this computer"),
-        ("a/b/c", "there is no such folder, and the hub has no such model"),
-        (5, "a name on the hub, a folder or None is expected"),
+        ("deberta", "its attention weights cannot be read in every layer"),
+        ("granite_swa", "its answers change when its own weights are put back"),
     ],
 )
-def test_a_name_that_leads_nowhere_says_what_to_do(tiny, name, said):
-    assert said in complaint(own_model.load_model, name)
+def test_a_model_whose_weights_cannot_be_changed_says_why(built, name, said):
+    assert said in complaint(built, name)
 
 
-@pytest.mark.parametrize(
-    "error, said",
-    [
-        ("GatedRepoError", "agreed to its terms: log in"),
-        ("RepositoryNotFoundError", "the hub has no such model, or it is private"),
-        ("LocalEntryNotFoundError", "the hub cannot be reached"),
-        (RuntimeError("you tried to allocate memory: 9 GB"), "there is not enough memory for it"),
-    ],
-)
-def test_what_went_wrong_is_told_in_our_words(tiny, monkeypatch, error, said):
-    """transformers raises it so: an OSError because of a different error."""
-    import huggingface_hub
-
-    if isinstance(error, str):
-        cls = getattr(huggingface_hub.errors, error)
-        error = cls.__new__(cls)
-
-    def refuse(*args, **kwargs):
-        raise OSError("We couldn't connect") from error
-
-    monkeypatch.setattr(huggingface_hub, "model_info", refuse)
-    assert said in complaint(own_model.load_model, "someone/secret")
+def test_what_cannot_be_loaded_is_said_in_one_line(hf, saved, tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "never heard of"}')
+    for name in (tmp_path, "someone/not-here", "a/b/c"):
+        text = complaint(own_model.load_model, name)
+        assert text.startswith(f"{name} cannot be shown: ") and "\n" not in text
+        assert len(text) < 400
 
 
-def test_a_model_that_was_downloaded_needs_no_network(tiny, saved, tmp_path, monkeypatch):
+def test_a_folder_without_tokenizer_or_with_half_of_the_weights_is_refused(hf, saved, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    hf.AutoModel.from_pretrained(saved("encoder")).save_pretrained(tmp_path)
+    assert "tokenizer" in complaint(own_model.load_model, tmp_path)
+    own_model.load_model(saved("encoder")).tokenizer.save_pretrained(tmp_path)
+    path = tmp_path / "model.safetensors"
+    kept = {name: x for name, x in load_file(path).items() if "pooler" not in name}
+    save_file(kept, path, {"format": "pt"})
+    assert own_model.load_model(tmp_path).layers == [1, 2], "the pooler is of no use here"
+    save_file({n: x for n, x in kept.items() if "query" not in n}, path, {"format": "pt"})
+    assert "its files lack tensors, such as" in complaint(own_model.load_model, tmp_path)
+
+
+def test_a_model_that_was_downloaded_needs_no_network(hf, saved, tmp_path, monkeypatch):
     """It is read from the hub's own folder on this computer; nothing is requested."""
     import huggingface_hub
 
@@ -245,20 +242,16 @@ def test_a_model_that_was_downloaded_needs_no_network(tiny, saved, tmp_path, mon
     shutil.copytree(saved("encoder"), place / "snapshots" / "1234")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: pytest.fail("asked"))
-    assert "BertModel" in repr(own_model.load_model("someone/encoder"))
+    assert "someone/encoder: 2 layers" in repr(own_model.load_model("someone/encoder"))
 
 
-@pytest.mark.parametrize("kind", ["masked", "decoder"])
-def test_the_notebook_runs_with_another_model(saved, kind, monkeypatch):
+def test_the_notebook_runs_with_another_model(saved, monkeypatch):
     """Run every cell, as for a student who replaced None by a folder."""
-    from replay import run
-
     monkeypatch.chdir(OPTIONAL.parent)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    namespace = {}
-    views = []
+    namespace, views = {}, []
     for cell in code_cells(OPTIONAL):
-        source = cell.source.replace("NAME = None", f"NAME = {str(saved(kind))!r}")
+        source = cell.source.replace("NAME = None", f"NAME = {str(saved('decoder'))!r}")
         views.append(run(source, namespace))
     live = [view for view in views if hasattr(view, "compute")]
     assert len(live) == 3
@@ -268,4 +261,133 @@ def test_the_notebook_runs_with_another_model(saved, kind, monkeypatch):
             if control["kind"] == "cells":
                 last = [[False] * len(row) for row in control["value"]]
             picture = view.compute({control["name"]: last})
-            assert picture["error"] == "" and kind in picture["caption"]
+            assert picture["error"] == "" and "decoder" in picture["caption"]
+
+
+# --- weights that are changed ---
+
+# The attention, its output matrix, and the values of head 3 computed from the attention's input:
+CHANGED = {
+    # in GPT-2 the values are the last third of one matrix
+    "gpt2": ("transformer.h.1.attn", "c_proj", lambda a, x: a.c_attn(x)[..., 64 + 16 : 64 + 24]),
+    # with grouped heads, heads 3 and 4 share the second key and value
+    "llama": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
+    "gemma2": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
+    # in GPT-NeoX query, key and value of each head are side by side
+    "gpt_neox": ("gpt_neox.layers.1.attention", "dense",
+                 lambda a, x: a.query_key_value(x)[..., 2 * 24 + 16 : 2 * 24 + 24]),
+}  # fmt: skip
+ASKED = "the man took the hat and has it on a fox"
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_weights_that_are_replaced_by_themselves_change_nothing(built, name):
+    model, calls = built(name), []
+
+    def itself(layer, weights, values):
+        calls.append(layer)
+        return weights, values
+
+    inner = model.model
+    plain = type(inner)._from_config(copy.deepcopy(inner.config), attn_implementation="eager")
+    plain.load_state_dict(inner.state_dict())
+    with torch.no_grad():
+        expected = plain.eval()(model._ids(ASKED)).logits[0, -1].softmax(-1)
+    torch.testing.assert_close(model.answers(ASKED), expected, rtol=0, atol=1e-6)
+    torch.testing.assert_close(model.answers(ASKED, itself), expected, rtol=0, atol=1e-6)
+    assert calls == [0, 1]
+
+
+def by_hand(name, model, weights, times):
+    """Put the output of head 3 in by hand, at the input of the output matrix: weights (n, n) times
+    its values, times a number. Return the answers."""
+    place, out, values = CHANGED[name]
+    attention, found = model.model.get_submodule(place), {}
+
+    def keep(_, args, kwargs):
+        found["x"] = (args or tuple(kwargs.values()))[0]
+
+    def put(_, args):
+        (x,) = args
+        x = x.clone()
+        x[0, :, 16:24] = times * weights @ values(attention, found["x"])[0]
+        return (x,)
+
+    hooks = [
+        attention.register_forward_pre_hook(keep, with_kwargs=True),
+        attention.get_submodule(out).register_forward_pre_hook(put),
+    ]
+    try:
+        return model.answers(ASKED)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_an_intervention_equals_hooks_written_by_hand(built, name):
+    """The weights of head 3 of the last layer are turned round, its values are tripled."""
+    model = built(name)
+    weights = model.look(ASKED).weights[1][2]
+
+    def turn(layer, weights, values):
+        if layer == 1:
+            weights[2], values[2] = weights[2].flip(0), 3 * values[2]
+        return weights, values
+
+    mine, before = model.answers(ASKED, turn), model.answers(ASKED)
+    torch.testing.assert_close(mine, by_hand(name, model, weights.flip(0), 3), rtol=0, atol=1e-5)
+    assert (mine - before).abs().max() > 1e-3
+    torch.testing.assert_close(by_hand(name, model, weights, 1), before, rtol=0, atol=1e-5)
+
+
+def test_each_number_of_the_map_is_that_of_one_intervention(built, story):
+    # gemma2 has a window in every other layer
+    for model, text in (built("gemma2"), ASKED), (story, SHE):
+        view, before = model.effects(text), model.answers(text)
+        for at, head in itertools.product(range(2), range(4)):
+
+            def made_even(layer, weights, values, at=at, head=head):
+                if layer == at:
+                    seen = (weights > 0).any(0).float()
+                    weights[head] = seen / seen.sum(-1, keepdim=True)
+                return weights, values
+
+            moved = (model.answers(text, made_even) - before).abs().sum() / 2
+            assert abs(view.matrix[at, head] - moved) < 2e-5
+        assert view.matrix.max() > 1e-4, "nothing moved: the test would see nothing"
+
+
+def test_a_weight_that_is_taken_out_is_divided_among_the_rest(story):
+    text, keep = "Anna has a kite .", torch.ones(5, 5, dtype=torch.bool)
+    keep[4, 1] = keep[4, 2] = keep[0, 0] = keep[0, 4] = False
+    view = story.without(text, 2, 3, keep)
+    before = story.look(text).weights[1][2]
+    expected = before.clone()
+    expected[4, 1] = expected[4, 2] = expected[0, 0] = 0
+    expected[4] /= expected[4].sum()
+    torch.testing.assert_close(torch.tensor(view.matrix).float(), expected)
+    assert view.mark(4, 1) == view.mark(0, 0) == "out" and view.mark(0, 4) == view.mark(4, 0) == ""
+
+    def change(layer, weights, values):
+        if layer == 1:
+            weights[2] = expected
+        return weights, values
+
+    old, new = story.answers(text), story.answers(text, change)
+    first, second, _ = view.caption.split("\n")
+    assert first == f"Before: {story.likeliest(old)}."
+    assert second == f"After: {story.likeliest(new)}."
+    assert f"{story.known([new.argmax()])[0]} {new.max():.2f}, " in second
+
+
+def test_a_change_that_returns_something_else_is_told(story):
+    text, wide = "Anna has a kite .", torch.ones(4, 5, 6)
+    endless = torch.ones(4, 5, 5) / 0, torch.ones(4, 5, 16)
+    for wrong in (None, torch.ones(5, 5), (torch.ones(5, 5), wide), (wide, wide), endless):
+        assert "change returned" in complaint(story.answers, text, lambda *_, wrong=wrong: wrong)
+    with pytest.raises(ZeroDivisionError):
+        story.answers(text, lambda *_: 1 // 0)
+    before = story.answers(text)
+    story.answers(text, lambda layer, weights, values: (weights.zero_(), values.zero_()))
+    assert torch.equal(story.answers(text), before), "and it goes on"

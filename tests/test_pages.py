@@ -19,9 +19,9 @@ from lab import ROOT, chromium
 from PIL import Image
 
 from conftest import needed
-from helpers.pages.closed import closed
-from helpers.pages.exercises import answers, verdict_on
-from helpers.pages.lesson import checked_in
+from helpers.tools.pages.closed import closed
+from helpers.tools.pages.exercises import answers, verdict_on
+from helpers.tools.pages.lesson import checked_in
 
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")

@@ -8,8 +8,8 @@ from execute import lessons
 from rates import WRITTEN
 
 from helpers.checks.exercises import CHECKED, LESSON_OF
-from helpers.pages.exercises import SHOWN, answers, as_puzzle, verdict_on
-from helpers.pages.lesson import Lesson, checked_in
+from helpers.tools.pages.exercises import SHOWN, answers, as_puzzle, verdict_on
+from helpers.tools.pages.lesson import Lesson, checked_in
 
 LINES = 12  # at most, of an answer that is shown
 EACH = [pytest.param(name, id=f"{LESSON_OF[name]}-{name}") for name in CHECKED]

@@ -21,9 +21,9 @@ from views import LIVE, expected
 
 from conftest import needed
 from helpers import explore
-from helpers.pages import __main__ as command
-from helpers.pages import lesson as lesson_of
-from helpers.pages import record
+from helpers.tools.pages import __main__ as command
+from helpers.tools.pages import lesson as lesson_of
+from helpers.tools.pages import record
 
 SMALL = 40  # with up to so many states, all are tried
 SAMPLE = 20  # so many of the others, with their corners

@@ -15,7 +15,7 @@ import pytest
 from execute import lessons
 from lab import ROOT
 
-from helpers.classroom.__main__ import main
+from helpers.tools.classroom.__main__ import main
 
 LESSON = "03_context_vectors"
 
@@ -196,7 +196,7 @@ def test_the_links_are_those_that_nbgitpuller_and_binder_document(tmp_path, caps
 
 needs_nbgrader = pytest.mark.skipif(
     importlib.util.find_spec("nbgrader") is None and not os.environ.get("CI"),
-    reason="nbgrader is not installed; optional: helpers/classroom/nbgrader.txt",
+    reason="nbgrader is not installed; optional: helpers/tools/classroom/nbgrader.txt",
 )
 
 

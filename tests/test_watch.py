@@ -13,11 +13,11 @@ from execute import lessons
 from nbformat import from_dict, read, v4, write
 
 from helpers.checks.verdict import MIME
-from helpers.classroom import watching
-from helpers.classroom.__main__ import main
-from helpers.classroom.folder import ROOT
-from helpers.classroom.read_notebook import names_of
-from helpers.classroom.watching import CLEAR, FORGED, Class
+from helpers.tools.classroom import watching
+from helpers.tools.classroom.__main__ import main
+from helpers.tools.classroom.folder import ROOT
+from helpers.tools.classroom.read_notebook import names_of
+from helpers.tools.classroom.watching import CLEAR, FORGED, Class
 
 STUDENTS = ("anna", "bert", "clara", "dora", "emil")
 OFTEN, RARE = sorted({*names_of("softmax")} & {*names_of("attention_weights")})[-2:][::-1]
@@ -144,7 +144,14 @@ def test_the_last_look_is_kept_when_the_command_is_interrupted(folder, capsys, m
 
 def test_the_command_looks_once_where_there_is_no_terminal_and_writes_nothing(folder):
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    command = [sys.executable, "-m", "helpers.classroom", "watch", str(folder), "--hide-names"]
+    command = [
+        sys.executable,
+        "-m",
+        "helpers.tools.classroom",
+        "watch",
+        str(folder),
+        "--hide-names",
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0 and "5 students" in done.stdout, done.stderr
     assert "\x1b" not in done.stdout and "anna" not in done.stdout

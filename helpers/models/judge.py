@@ -18,7 +18,6 @@ from typing import NamedTuple
 import torch
 
 from ..errors import InputError
-from .intervene import even_over
 from .subject import Case
 
 SENTENCES, FEWEST = 64, 8
@@ -222,7 +221,8 @@ def _made_even(edge):
             return weights, values
         weights, seen = weights.clone(), torch.ones(weights.shape[1:], dtype=torch.bool)
         seen = seen if weights.triu(diagonal=1).any() else seen.tril()
-        weights[edge.heads, edge.query] = even_over(seen)[edge.query].to(weights)
+        flat = seen / seen.sum(-1, keepdim=True)
+        weights[edge.heads, edge.query] = flat[edge.query].to(weights)
         return weights, values
 
     return change

@@ -1,137 +1,357 @@
-"""Load a Hugging Face model for the course's pictures, or explain why that fails.
+"""A model that the reader brings: its attention, and its answers when weights are changed.
 
-Only the optional notebook "Your own model" uses this, and only the functions here import
-transformers: no lesson needs it.
+Only the notebook "Your own model" uses this. Without a name it is the story model of lesson 10; a
+Hugging Face model needs transformers, which is imported only then.
+
+A model that computes attention with transformers' AttentionInterface calls the function that is
+registered under a name. Ours calls the model's own eager function: scaling, mask, window, cap, bias
+and softmax stay the model's. Only changed weights are multiplied with the values again.
+Source: transformers, "Attention Interface" in its documentation.
 """
 
-import re
-import tomllib
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from ..errors import InputError
-from . import intervene
-from .inside import GAP, KINDS, NEXT, OwnModel, first_line
+from ..pictures.view import MAX_HEADS, MAX_SIDE, View
+from .stories import load_stories, numbered
 
 INSTALL = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
-WORDS = "a and brown cat dog examined fox has hat in is it man of on one quick saw she the took was"
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TINY = "a tiny model with random parameters"
-# Patterns of errors: what is wrong, and what to do.
-CAUSES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+# the text that every model is tried on when it is loaded; longer than a small window
+LONGER = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
+NAME = "weights_that_can_be_changed"
+LIKELIEST = 5
+_running = ContextVar("running")  # (change, weights so far) of a run; each thread has its own
 
 
 def load_model(name=None):
     """Return an OwnModel, ready to run.
 
     name: on the Hugging Face hub, such as "distilgpt2" (downloaded the first time, then kept
-        on this computer), or a folder with config.json, weights and tokenizer. None builds a
-        tiny decoder with random parameters, always the same ones, without a network.
-    Raises InputError, with what is wrong and what to do.
+        on this computer), or a folder with config.json, weights and tokenizer. None is the story
+        model of lesson 10.
+    Raises InputError if the model cannot be loaded, or its weights cannot be read and changed.
     """
-    transformers = _transformers()
     if name is None:
-        return OwnModel(TINY, *_tiny(transformers))
-    if not isinstance(name, (str, Path)) or not str(name).strip():
-        raise InputError(f"the name is {name!r}; a name on the hub, a folder or None is expected.")
-    place = str(name).strip()
-    folder = Path(place).expanduser()
-    if folder.is_dir():
-        return OwnModel(folder.resolve().name, *_load(transformers, str(folder), True))
-    try:  # an earlier download first: without a network, a question to the hub takes minutes
-        loaded = _load(transformers, place, True)
-    except InputError:
-        loaded = _load(transformers, place, False)
-    return OwnModel(place, *loaded)
-
-
-def _transformers():
-    """Return the package, silent except for the progress of a download."""
+        return StoryModel()
+    transformers, hub = _packages()
+    folder = Path(name).expanduser()
     try:
+        if folder.is_dir():
+            return HuggingFaceModel(folder.resolve().name, *_load(transformers, folder))
+        try:  # an earlier download first: without a network, a question to the hub takes minutes
+            loaded = _load(transformers, name)
+        except Exception:  # incomplete, or not there
+            hub.model_info(name, timeout=10)  # fails sooner than a download
+            loaded = _load(transformers, name, only_here=False)
+        return HuggingFaceModel(name, *loaded)
+    except Exception as error:  # transformers raises almost any
+        first, *_ = str(error).strip().splitlines() or [""]
+        why = first if isinstance(error, InputError) else f"{type(error).__name__}: {first}"[:200]
+        raise InputError(f"{name} cannot be shown: {why}") from None
+
+
+def even(weights):
+    """Return even weights (n, n) over all pieces that a head of a layer (heads, n, n) looks at."""
+    seen = (weights > 0).any(0)
+    return seen / seen.sum(-1, keepdim=True).clamp(min=1)
+
+
+@dataclass
+class Look:
+    """What a model did with a text.
+
+    pieces: n str.  weights: for each layer a tensor (heads, n, n).  answers: (known pieces,), the
+    probability of each to come next; None if the model predicts nothing.  note: what was cut off.
+    """
+
+    pieces: list
+    weights: list
+    answers: torch.Tensor | None
+    note: str = ""
+
+
+class OwnModel:
+    """What the notebook does with a model: views of its weights, answers with weights changed.
+
+    layers, heads: the numbers to choose from, starting at 1.
+    A kind of model defines look(text, change=None) -> Look, and known(numbers) -> names of pieces.
+    """
+
+    def __init__(self, name, text):
+        self.name, found = name, self.look(text)
+        self.layers = [k + 1 for k in range(len(found.weights))]
+        self.heads = [k + 1 for k in range(len(found.weights[0]))]
+        self._answers = found.answers is not None
+
+    def __repr__(self):
+        says = "It predicts what comes next." if self._answers else "It predicts nothing here."
+        return f"{self.name}: {len(self.layers)} layers of {len(self.heads)} heads. {says}"
+
+    def answers(self, text, change=None):
+        """Return the probability of each known piece to come next, (known pieces,).
+
+        change(layer, weights, values) -> weights, values: called in every layer while the model
+            runs; layer counted from 0, weights (heads, n, n) after softmax, values (heads, n, d).
+        Raises InputError if the model predicts nothing, or if change returns anything else.
+        """
+        if not self._answers:
+            raise InputError(
+                f"{self.name} doesn't predict what comes next; choose a decoder such as distilgpt2."
+            )
+
+        def checked(layer, weights, values):
+            changed = change(layer, weights, values)
+            try:
+                contexts = changed[0] @ changed[1]
+                fits = contexts.shape == values.shape and contexts.isfinite().all()
+            except Exception:  # it can be anything
+                fits = False
+            if not fits:
+                raise InputError(
+                    "change returned something else; return two tensors of finite numbers: weights "
+                    f"{tuple(weights.shape)} and values {tuple(values.shape)}."
+                )
+            return changed
+
+        return self.look(text, change and checked).answers
+
+    def likeliest(self, answers):
+        """Return the five likeliest of answers (known pieces,) as text: "hat 0.31, dog 0.12"."""
+        best = answers.topk(min(LIKELIEST, len(answers)))
+        names = self.known(best.indices.tolist())
+        return ", ".join(f"{n} {p:.2f}" for n, p in zip(names, best.values.tolist(), strict=True))
+
+    def view(self, text, layer=1, head=1):
+        """Return a View of one head, with up to sixteen heads of its layer small next to it.
+
+        layer, head: counted from 1.
+        """
+        return self._view(self.look(text), layer, head)
+
+    def without(self, text, layer, head, keep):
+        """Return a View of one head with weights taken out, and the answers before and after.
+
+        layer, head: counted from 1.  keep: bool (n, n), False where a weight is taken out; the rest
+        of its row is scaled so that its sum stays the same. The view is reached when the likeliest
+        answer differs.
+        """
+        look, keep = self.look(text), torch.as_tensor(keep).bool()
+        own = look.weights[layer - 1][head - 1]
+        left = own * keep
+        left = left * (own.sum(-1) / left.sum(-1)).nan_to_num(posinf=0)[:, None]  # an empty row: 0
+        after = self.answers(text, _put(layer - 1, head - 1, left))
+        view = self._view(look, layer, head)
+        (best,) = self.known([int(after.argmax())])
+        differs = after.argmax() != look.answers.argmax()
+        return replace(
+            view, matrix=left, heads=None, head=None, marked={"out": ~keep & (own > 0)},
+            caption=f"Before: {self.likeliest(look.answers)}.\n"
+            f"After: {self.likeliest(after)}.\n{view.caption}",
+            reached=f"Now “{best}” is the likeliest." if differs else "",
+        )  # fmt: skip
+
+    def per_head(self, text, number):
+        """Return a View of layers by heads: number(weights) of each head, weights (n, n).
+
+        The largest is outlined. The caption gives the number for even weights; a range if it
+        differs between layers.  Raises InputError if the text is too short to have the number.
+        """
+        look = self.look(text)
+        found = [[float(number(head)) for head in layer] for layer in look.weights]
+        if np.isnan(found).any():
+            raise InputError("this text is too short for this question; type a longer one.")
+        ends = sorted(float(number(even(layer))) for layer in look.weights)
+        ends = " to ".join(dict.fromkeys(f"{x:.2f}" for x in (ends[0], ends[-1])))
+        return self._map(look, found, f"Even weights would give {ends}.")
+
+    def effects(self, text):
+        """Return a View of layers by heads: how much the answer changes when one head is made even.
+
+        The head's weights are made even over all pieces that its layer looks at. The change is the
+        total variation: the share of the probability that moves to other answers, from 0 to 1.
+        """
+        before, look = self.answers(text), self.look(text)
+
+        def moved(at, head):
+            weights = look.weights[at]
+            flat = even(weights) * weights[head].sum(-1, keepdim=True)
+            return float((self.answers(text, _put(at, head, flat)) - before).abs().sum() / 2)
+
+        found = [[moved(k - 1, h - 1) for h in self.heads] for k in self.layers]
+        return self._map(look, found, "Each number: the share of the probability that moves.")
+
+    def _view(self, look, layer, head):
+        heads, pieces = look.weights[layer - 1], look.pieces
+        first = (head - 1) // MAX_HEADS * MAX_HEADS
+        small = heads[first : first + MAX_HEADS]
+        caption = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
+        if len(heads) > MAX_HEADS:
+            caption += f" (next to it heads {first + 1} to {first + len(small)})"
+        return View(
+            heads[head - 1], pieces, keys=pieces, heads=small, head=head - 1 - first,
+            explain=lambda i, j: f"the weight from “{pieces[i]}” to “{pieces[j]}”",
+            caption=f"{caption}. Model: {self.name}. {look.note}".strip(),
+        )  # fmt: skip
+
+    def _map(self, look, found, caption):
+        """Return a View of a number for each head, the largest outlined.  found: by layer."""
+        i, j = np.unravel_index(np.argmax(found), np.shape(found))
+        caption = f"Largest: {found[i][j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"
+        return View(
+            found, [f"layer {k}" for k in self.layers], keys=[f"head {k}" for k in self.heads],
+            axes=("Layer", "Head"), highlights=[(i, j)],
+            caption=f"{caption} Model: {self.name}. {look.note}".strip(),
+        )  # fmt: skip
+
+
+class StoryModel(OwnModel):
+    """The trained model of lesson 10. Its pieces are the words of the stories."""
+
+    def __init__(self):
+        self.model = load_stories()
+        super().__init__("the story model", "she")
+
+    def known(self, numbers):
+        """Return the words with these numbers."""
+        return [self.model.known[k] for k in numbers]
+
+    @torch.no_grad()
+    def look(self, text, change=None):
+        """Return a Look at this text.  change: see answers().  InputError for other words."""
+
+        def in_batch(layer, weights, values):
+            return [x[None] for x in change(layer, weights[0], values[0])]
+
+        words = numbered(text, self.model.known)
+        scores, used = self.model.look(words, change and in_batch)
+        answers = scores[0, -1].softmax(-1)
+        return Look(self.known(words[0].tolist()), [layer[0] for layer in used], answers)
+
+
+class HuggingFaceModel(OwnModel):
+    """A model of transformers and its tokenizer.
+
+    Raises InputError unless its numbers stay the same when our function computes the attention and
+    the weights are replaced by equal ones.
+    """
+
+    def __init__(self, name, model, tokenizer):
+        self.model, self.tokenizer = model.eval(), tokenizer
+        model.config.use_cache = False
+        limits = getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length
+        self.limit = int(min([MAX_SIDE, *(x for x in limits if x and x > 0)]))  # -1 is "any"
+        ids = self._ids(LONGER)[:, : self.limit]
+        plain = self._run(ids)[0]
+        model.set_attn_implementation(NAME)
+        same, weights = self._run(ids, lambda layer, weights, values: (weights.clone(), values))
+        square = all(x.shape[1:] == (ids.shape[1], ids.shape[1]) for x in weights)
+        if not square or len(weights) != model.config.get_text_config().num_hidden_layers:
+            raise InputError("its attention weights cannot be read in every layer.")
+        if not torch.allclose(plain[0], same[0], rtol=1e-5, atol=1e-6):
+            raise InputError("its answers change when its own weights are put back.")
+        super().__init__(name, LONGER)
+
+    def known(self, numbers):
+        """Return the pieces as readable texts: without the mark of a space, but never empty."""
+        names = []
+        for number in numbers:
+            text = self.tokenizer.decode([number]).strip()
+            if not text or "\ufffd" in text:  # a space, or a part of a letter
+                text = self.tokenizer.convert_ids_to_tokens(number)
+            names.append(str(text or f"piece {number}"))  # a model may have more than its tokenizer
+        return names
+
+    def look(self, text, change=None):
+        """Return a Look at this text.  change: see answers().  InputError if it is empty."""
+        ids = self._ids(text)
+        output, weights = self._run(ids[:, : self.limit], change)
+        answers = output.logits[0, -1].softmax(-1) if hasattr(output, "logits") else None
+        note = f"Only the first {self.limit} of {ids.shape[1]} pieces are used."
+        pieces = self.known(ids[0, : self.limit].tolist())
+        return Look(pieces, weights, answers, note * (ids.shape[1] > self.limit))
+
+    def _ids(self, text):
+        ids = self.tokenizer(str(text), verbose=False)["input_ids"]
+        if not ids:
+            raise InputError("the text is empty; type at least one word.")
+        return torch.tensor([ids])
+
+    def _run(self, ids, change=None):
+        """Return (the model's output, the weights of each layer before any change)."""
+        weights = []
+        _running.set((change, weights))
+        with torch.no_grad():
+            return self.model(input_ids=ids, attention_mask=torch.ones_like(ids)), weights
+
+
+def _packages():
+    """Return (transformers, huggingface_hub), silent but for the progress of a download."""
+    try:
+        import huggingface_hub
         import transformers
     except ImportError:
         raise InputError(
             f"the package transformers is not installed; run {INSTALL} in the course's folder "
             r"(on Windows .venv\Scripts\python for .venv/bin/python), then restart the kernel."
         ) from None
-    if not transformers.utils.is_torch_available():
-        raise InputError(f"this transformers needs a newer PyTorch; run {INSTALL} again.")
-    import huggingface_hub
-
-    intervene.register(transformers)
+    transformers.AttentionInterface.register(NAME, _attention)
+    masks = transformers.AttentionMaskInterface
+    masks.register(NAME, masks()["eager"])
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     huggingface_hub.utils.enable_progress_bars()
-    return transformers
+    return transformers, huggingface_hub
 
 
-def _tiny(transformers):
-    """Return (model, tokenizer, asks): three layers of four heads; words and letters as pieces."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-
-    pieces = ["[UNK]", *WORDS.split(), *LETTERS[1:], *(f"##{c}" for c in LETTERS)]
-    numbered = {piece: k for k, piece in enumerate(pieces)}
-    words = Tokenizer(models.WordPiece(numbered, unk_token="[UNK]"))
-    words.normalizer = normalizers.Lowercase()
-    words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
-    # with the usual range, 0.02, attention is nearly even; with 0.2 the weights differ
-    config = transformers.GPT2Config(
-        vocab_size=len(pieces), n_positions=64, n_embd=32, n_layer=3, n_head=4,
-        initializer_range=0.2, bos_token_id=None, eos_token_id=None,
-    )  # fmt: skip
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = transformers.GPT2LMHeadModel._from_config(config, attn_implementation="eager")
-    return model, tokenizer, NEXT
-
-
-def _load(transformers, place, only_here):
-    """Return (model, tokenizer, asks) from a folder or the hub.  only_here: without a download."""
-    import huggingface_hub
-
+def _load(transformers, place, only_here=True):
+    """Return (model, tokenizer) from a folder or the hub.  only_here: without a download."""
     how = dict(local_files_only=only_here, trust_remote_code=False)
-    try:
-        if not only_here:  # one question: each file that is missing takes half a minute
-            huggingface_hub.model_info(place, timeout=10)
-        config = transformers.AutoConfig.from_pretrained(place, **how)
-        if getattr(config, "is_encoder_decoder", False):
-            raise InputError(f"it has an encoder and a decoder, which does not work here; {KINDS}.")
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
-        if len(tokenizer) < (getattr(config, "vocab_size", None) or 0) / 2:
-            raise InputError("its tokenizer is missing; copy its files, such as tokenizer.json.")
-        for kind, asks in _heads(transformers, config):
-            # last, because they are large; only "eager" keeps the weights of attention
-            model, report = kind.from_pretrained(
-                place, config=config, attn_implementation="eager", dtype=torch.float32,
-                output_loading_info=True, **how,
-            )  # fmt: skip
-            # missing tensors would be filled with random numbers; a pooler is not used here
-            missing = [key for key in report["missing_keys"] if "pooler" not in key]
-            if not missing:
-                return model, tokenizer, asks
-        raise InputError(f"its files lack tensors, such as {min(missing)}; copy all of them again.")
-    except Exception as error:
-        why = str(error) if isinstance(error, InputError) else _cause(error)
-        raise InputError(f"{place} was not loaded: {why}") from None
+    config = transformers.AutoConfig.from_pretrained(place, **how)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
+    if len(tokenizer) < (getattr(config, "vocab_size", None) or 0) / 2:
+        raise InputError("its tokenizer is missing; copy its files, such as tokenizer.json.")
+    names = config.architectures or ()
+    decodes = any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names)
+    auto = transformers.AutoModelForCausalLM if decodes else transformers.AutoModel
+    model, report = auto.from_pretrained(  # only "eager" keeps the weights of attention
+        place, config=config, attn_implementation="eager", dtype=torch.float32,
+        output_loading_info=True, **how,
+    )  # fmt: skip
+    # missing tensors would be filled with random numbers; a pooler is not used here
+    missing = [key for key in report["missing_keys"] if "pooler" not in key]
+    if missing:
+        raise InputError(f"its files lack tensors, such as {min(missing)}; copy them again.")
+    return model, tokenizer
 
 
-def _heads(transformers, config):
-    """Return the classes to try, each with what it predicts; the last one predicts nothing."""
-    both = [(transformers.AutoModelForCausalLM, NEXT), (transformers.AutoModelForMaskedLM, GAP)]
-    known = [(kind, asks) for kind, asks in both if type(config) in kind._model_mapping]
-    # a model that can be either was saved as one of them
-    saved = config.architectures or ()
-    named = [one for one in known if one[0]._model_mapping[type(config)].__name__ in saved]
-    return [*(named or known[-1:]), (transformers.AutoModel, "")]
+def _attention(module, query, key, value, attention_mask, **kwargs):
+    """Compute attention as the model does, keep its weights, and let them be changed."""
+    own = sys.modules[type(module).__module__].eager_attention_forward
+    output, weights = own(module, query, key, value, attention_mask, **kwargs)
+    change, kept = _running.get()
+    kept.append(weights[0])
+    if change is None:
+        return output, weights
+    # grouped keys: several heads read each value
+    values = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+    changed, values = change(len(kept) - 1, weights[0], values[0])
+    blended = (changed.to(values.dtype) @ values).transpose(0, 1)
+    return blended.reshape(output.shape).contiguous(), changed[None]
 
 
-def _cause(error):
-    """Return what an error of transformers, or its cause, means for the reader."""
-    chain = [error]
-    while (behind := chain[-1].__cause__ or chain[-1].__context__) and behind not in chain:
-        chain.append(behind)
-    text = " ".join(f"{[cls.__name__ for cls in type(one).__mro__]} {one}" for one in chain)
-    known = (sentence for named, sentence in CAUSES.items() if re.search(rf"\b({named})\b", text))
-    return next(known, first_line(error))
+def _put(at, head, matrix):
+    """Return a change that replaces the weights of one head by a matrix (n, n)."""
+
+    def change(layer, weights, values):
+        if layer == at:
+            weights = weights.clone()
+            weights[head] = matrix
+        return weights, values
+
+    return change

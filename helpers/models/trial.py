@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from ..errors import InputError
-from . import intervene, judge, small, subject
+from . import judge, small, subject
 from .small import course
 from .subject import Case, Subject
 from .training import counted
@@ -243,7 +243,7 @@ def _cells(one):
 def _code():
     """Return a hash of the code of the trial."""
     read = hashlib.sha256()
-    for module in (intervene, judge, small, subject):
+    for module in (judge, small, subject):
         read.update(Path(module.__file__).read_text(encoding="utf-8").encode())
     return read.hexdigest()
 

@@ -50,7 +50,7 @@ _shown = {}  # notebook cell: (its execution, its widgets), so that running it a
 
 
 def _text(name):
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")
 
 
 class Explore(anywidget.AnyWidget):

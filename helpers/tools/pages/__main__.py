@@ -7,13 +7,13 @@ from pathlib import Path
 
 from .lesson import CannotMake, Lesson, index, write_common
 
-NOTEBOOKS = Path(__file__).parent.parent.parent / "notebooks"
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
 
 def main(arguments=None):
     """Return 0, or 1 if a lesson cannot be made into a page; then print what to do."""
     parser = argparse.ArgumentParser(
-        prog="python -m helpers.pages",
+        prog="python -m helpers.tools.pages",
         description="Make a folder of static pages from the lessons, with every live view "
         "recorded. Double-click index.html to open it; it needs no server and no network. To "
         "renew only some pages, name their notebooks; the others stay as they are.",

@@ -25,8 +25,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from ..checks import check
-from ..checks.verdict import as_html
+from ...checks import check
+from ...checks.verdict import as_html
 
 SHOWN = Path(__file__).with_name("answers")
 _cells = itertools.count(1)

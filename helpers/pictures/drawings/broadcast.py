@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from .given import as_array
-from .sketch import Sketch
-from .view import View
+from ...errors import InputError
+from ..given import as_array
+from ..sketch import Sketch
+from ..view import View
 
 MOST = 6  # rows, columns
 ROW, BOX = 26, 50  # pixels: a cell

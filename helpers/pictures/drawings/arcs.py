@@ -5,10 +5,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from ..errors import InputError
-from .given import as_array, bare, names, one_line, wide
-from .sketch import Sketch
-from .view import View
+from ...errors import InputError
+from ..given import as_array, bare, names, one_line, wide
+from ..sketch import Sketch
+from ..view import View
 
 MAX_WORDS = 64
 MAX_ANSWERS = 8  # bars

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from .given import as_array, bare, names, wide
-from .sketch import Sketch
-from .view import View
+from ...errors import InputError
+from ..given import as_array, bare, names, wide
+from ..sketch import Sketch
+from ..view import View
 
 MAX_WORDS = 8  # bars
 WIDE, HIGH = 240, 112  # pixels of the plane, at most

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from .given import as_array, bare, names, one_line, wide
+from ...errors import InputError
+from ..given import as_array, bare, names, one_line, wide
+from ..sketch import Sketch
+from ..view import View, dot_in_full
 from .plane import SIDE, Plane, hull, is_inside
-from .sketch import Sketch
-from .view import View, dot_in_full
 
 MAX_WORDS = 16
 THICK = 14  # pixels of a tie of weight 1

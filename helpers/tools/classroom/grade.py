@@ -13,7 +13,7 @@ import csv
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from ..errors import InputError
+from ...errors import InputError
 from .folder import OTHERS, clean, exercises_by_lesson, find
 from .read_notebook import RIGHT, keep_best, read
 from .table import counts, section, table

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from .given import as_array, wide
-from .sketch import Sketch
-from .view import View
+from ...errors import InputError
+from ..given import as_array, wide
+from ..sketch import Sketch
+from ..view import View
 
 STEPS = ["words", "cut", "heads", "merged"]
 NO_GUESS = "no guess"

@@ -1,4 +1,4 @@
-"""Commands for a teacher with a class: python -m helpers.classroom watch | release | grade
+"""Commands for a teacher with a class: python -m helpers.tools.classroom watch | release | grade
 
 watching      shows who is at which exercise, from the saved notebooks; watch() in a notebook
 release       makes the class's copy of the course, also for nbgrader

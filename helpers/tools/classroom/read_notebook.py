@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from ..checks import verdict
-from ..checks.exercises import CHECKED
+from ...checks import verdict
+from ...checks.exercises import CHECKED
 from .folder import lessons
 
 LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is read in one go

@@ -18,8 +18,8 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import v4
 from PIL import Image
 
-from ..checks.verdict import MIME as VERDICT
-from ..pictures.explore import Explore
+from ...checks.verdict import MIME as VERDICT
+from ...pictures.explore import Explore
 from .closed import ASIDE, closed
 from .exercises import as_puzzle
 from .record import MIME, in_columns
@@ -37,7 +37,7 @@ RECORD = "record: "  # a cell's tag: one more text for its text box
 SET_UP = """
 import sys
 sys.path.insert(0, "..")
-from helpers.pages.record import start
+from helpers.tools.pages.record import start
 start({texts!r})
 """
 # The label on folded code, by the reason why it is folded.
@@ -234,7 +234,7 @@ def write_common(folder):
 
 def index(folder, lessons):
     """Write the front page: the course, one view to try, the lessons, the notebooks."""
-    root, course = HERE.parent.parent, folder / "course.zip"
+    root, course = HERE.parents[2], folder / "course.zip"
     with ZipFile(course, "w", ZIP_DEFLATED) as packed:
         for path in sorted(path for pattern in COURSE for path in root.glob(pattern)):
             if path.is_file() and "__pycache__" not in path.parts:

@@ -1,4 +1,4 @@
-"""Make the course into static pages with live views: python -m helpers.pages FOLDER
+"""Make the course into static pages with live views: python -m helpers.tools.pages FOLDER
 
 record     records what a live view shows while its lesson runs
 closed     decides which answers and which code are folded, here and in notebooks

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import nbformat
 from nbformat import v4
 
-from ..errors import InputError
+from ...errors import InputError
 from .folder import ROOT, chosen, clean, refuse_full
 from .read_notebook import CHECK
 
@@ -17,7 +17,7 @@ FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", ".github/constraints.txt", "environment.yml", ".gitignore")
 NEEDED += (".venv/etc/jupyter/labconfig/default_setting_overrides.json",)  # no news at the start
-NOT_FOR_STUDENTS = ("__pycache__", "classroom", "pages")
+NOT_FOR_STUDENTS = ("__pycache__", "tools")
 COPIED = ("helpers", "data")
 OPTIONAL = [*(ROOT / "notebooks").glob("your_own_model.*")]
 KINDS = ("solutions", "hints", "answers")

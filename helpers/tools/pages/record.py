@@ -13,8 +13,8 @@ from decimal import Decimal
 import numpy as np
 import torch
 
-from ..errors import InputError
-from ..pictures.explore import NUMBERS, Explore
+from ...errors import InputError
+from ...pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
 MOST = 2000  # states with all combinations

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ..errors import InputError
-from .given import as_array, names, wide
-from .sketch import Sketch
-from .view import View
+from ...errors import InputError
+from ..given import as_array, names, wide
+from ..sketch import Sketch
+from ..view import View
 
 ROW = 24  # pixels
 COLUMN = 58

@@ -8,10 +8,10 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from ..checks.exercises import CHECKED, LESSON_OF
-from ..errors import InputError
+from ...checks.exercises import CHECKED, LESSON_OF
+from ...errors import InputError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 OTHERS = "files that are not notebooks"
 
 

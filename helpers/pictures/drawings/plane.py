@@ -5,8 +5,8 @@ from functools import cache
 
 import numpy as np
 
-from .given import wide
-from .sketch import Sketch
+from ..given import wide
+from ..sketch import Sketch
 
 SIDE = 180  # pixels of the square
 LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the title

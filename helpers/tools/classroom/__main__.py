@@ -1,16 +1,16 @@
-"""python -m helpers.classroom: see __init__.py."""
+"""python -m helpers.tools.classroom: see __init__.py."""
 
 import argparse
 import sys
 
-from ..errors import InputError
+from ...errors import InputError
 from . import grade, release, watching
 from .folder import clean
 
 
 def main(arguments=None):
     """Return the exit code: 0, or 2 if something cannot be read or was not done."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.classroom")
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.classroom")
     parts = parser.add_subparsers(required=True)
     for name, module in (("watch", watching), ("release", release), ("grade", grade)):
         about = module.__doc__.partition("\n\n")[0]

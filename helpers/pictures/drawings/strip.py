@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from .given import as_array, names, wide
-from .sketch import Sketch
-from .view import View
+from ...errors import InputError
+from ..given import as_array, names, wide
+from ..sketch import Sketch
+from ..view import View
 
 MAX_WORDS = 6  # so that the numbers fit
 WIDE = 360  # pixels of the strip, and of the bars above it

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from .given import as_array, wide
-from .sketch import Sketch
-from .view import View
+from ...errors import InputError
+from ..given import as_array, wide
+from ..sketch import Sketch
+from ..view import View
 
 MAX_WORDS = 10
 ROW, BOX = 26, 56  # pixels: the height of a word, the width of its query, key or value
