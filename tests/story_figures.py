@@ -1,10 +1,12 @@
 """Compute the figures of the story model, over five seeds.
 
-python tests/story_figures.py prints them: first for the kept state, then for each seed.
-python tests/story_figures.py record trains one seed, prints what it writes, and keeps it in
+python tests/story_figures.py prints them: first for the kept state, then for each seed of lesson
+10's own training.
+python tests/story_figures.py record trains longer with one seed, and keeps the model in
 data/stories.npz.
 """
 
+import contextlib
 import random
 import sys
 import time
@@ -15,89 +17,69 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import torch
 from replay import code_cells
 
-from helpers.attention import exchange
 from helpers.models.stories import (
     HEADS,
     LAYERS,
-    NUMBER,
-    Storyteller,
+    acts,
+    draw_passages,
+    draw_stories,
     even,
     even_heads,
     load_stories,
+    look,
+    new_stories,
+    own_text,
     recalled,
     save_stories,
     story_loss,
-    train,
+    swapped,
 )  # fmt: skip
-from helpers.models.tales import ACTS, RECALLS, Story
+from helpers.models.tales import RECALLS, WORDS
 
 SEEDS, KEPT, COUNT = range(5), 2, 300
-LESSON_6 = Path(__file__).parent.parent / "notebooks" / "06_causal_attention.ipynb"
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+LESSON_6 = NOTEBOOKS / "06_causal_attention.ipynb"
+LESSON_10 = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
-OTHER = {"she": "he", "he": "she"}
 
 
-class Measured:
-    """Stories that were drawn for no training, and measures of what a model does with them."""
+def lesson_10():
+    """Return the names that lesson 10's training needs, made by its own code."""
+    names = {}
+    for cell in code_cells(LESSON_10):
+        if "explore(" in cell.source:
+            continue
+        with contextlib.redirect_stdout(None):
+            exec(cell.source, names)
+        if "def train(" in cell.source:
+            return names
 
-    def __init__(self):
-        draws = random.Random("new")
-        self.stories = [Story(draws) for _ in range(COUNT)]
-        self.words = torch.tensor([[NUMBER[w] for w in s.words] for s in self.stories])
-        # (story, position before the word, kind) of each word that can be known
-        self.asked = [
-            (b, at - 1, kind)
-            for b, story in enumerate(self.stories)
-            for at, kind in story.recalls.items()
+
+def floor(stories):
+    """Return the loss of someone who knows the language: only what nobody can know is left."""
+    return sum(sum(story.surprise[1:]) / (len(story.words) - 1) for story in stories) / len(stories)
+
+
+@torch.inference_mode()
+def looks(model):
+    """Return {(layer, head): mean weight of she and he on their own thing, on the other's,
+    and of it on the animal}."""
+    stories, words = new_stories(COUNT)
+    rows, at, own, others = acts(stories)
+    its = [
+        (number, at - 1, story.at["it"])
+        for number, story in enumerate(stories)
+        for at, kind in story.recalls.items()
+        if kind == "sound"
+    ]
+    used = look(model, words)[1]
+    return {
+        (layer, head): [
+            used[layer][b, head, query, key].mean().item()
+            for b, query, key in ((rows, at, own), (rows, at, others), torch.tensor(its).T)
         ]
-
-    def floor(self):
-        """Return the loss of someone who knows the language: only what nobody can know is left."""
-        return sum(sum(s.surprise[1:]) for s in self.stories) / self.words[:, 1:].numel()
-
-    def acts(self):
-        """Return per act the story, and the places of she or he, own thing, other's: (4, m)."""
-        rows = []
-        for b, at, kind in self.asked:
-            if kind == "act":
-                places, who = self.stories[b].at, self.stories[b].words[at]
-                rows.append((b, at, places[who], places[OTHER[who]]))
-        return torch.tensor(rows).T
-
-    @torch.inference_mode()
-    def turned(self, model, heads):
-        """Swap what she and he give their own thing and the other's, in these (layer, head).
-        Returns the shares of answers that fit their own thing, and that fit the other's."""
-        rows, at, own, others = self.acts()
-
-        def change(layer, weights, values):
-            weights = weights.clone()
-            for head in (head for k, head in heads if k == layer):
-                weights[:, head] = exchange(weights[:, head], at, own, others)
-            return weights, values
-
-        words, sentences = self.words[rows], torch.arange(len(rows))
-        best = model.look(words, change)[0].argmax(dim=-1)[sentences, at]
-        acts = {NUMBER[noun]: NUMBER[act] for noun, act in ACTS.items()}
-        return [
-            sum(acts[noun] == one for noun, one in zip(nouns, best.tolist(), strict=True)) / len(at)
-            for nouns in (words[sentences, own].tolist(), words[sentences, others].tolist())
-        ]
-
-    @torch.inference_mode()
-    def looks(self, model):
-        """Return {(layer, head): mean weight of she and he on their own thing, on the other's,
-        and of it on the animal}."""
-        rows, at, own, others = self.acts()
-        its = [(b, at, self.stories[b].at["it"]) for b, at, kind in self.asked if kind == "sound"]
-        used = model.look(self.words)[1]
-        return {
-            (layer, head): [
-                used[layer][b, head, query, key].mean().item()
-                for b, query, key in ((rows, at, own), (rows, at, others), torch.tensor(its).T)
-            ]
-            for layer, head in ALL_HEADS
-        }
+        for layer, head in ALL_HEADS
+    }
 
 
 def line(name, shares):
@@ -105,11 +87,12 @@ def line(name, shares):
     print(f"  {name:34}", *(f"{share:.2f}" for share in shares))
 
 
-def print_figures(model, measured):
+def print_figures(model):
     """Print everything that is claimed about one trained model."""
+    stories, words = new_stories(COUNT)
     with torch.inference_mode():
-        loss = story_loss(model, measured.words).item()
-    print(f"  loss {loss:.3f}, floor {measured.floor():.3f}")
+        loss = story_loss(model, words).item()
+    print(f"  loss {loss:.3f}, floor {floor(stories):.3f}")
     print("  right recalls:", *RECALLS)
     line("trained", recalled(model, None, COUNT).values())
     line("all weights even", recalled(model, even, COUNT).values())
@@ -118,26 +101,26 @@ def print_figures(model, measured):
         line(f"layer {layer + 1} even", recalled(model, even_heads(*heads), COUNT).values())
     print("  head: she at her thing, the other's, it at the animal | recalls with it alone even",
           "| acts with its two weights exchanged: own, other's")  # fmt: skip
-    looks = measured.looks(model)
+    looked = looks(model)
     for head in ALL_HEADS:
-        one = [looks[head], recalled(model, even_heads(head), COUNT).values()]
-        one.append(measured.turned(model, [head]))
+        one = [looked[head], recalled(model, even_heads(head), COUNT).values()]
+        one.append(swapped(model, [head], COUNT))
         shown = " | ".join(" ".join(f"{x:.2f}" for x in part) for part in one)
-        print(f"  layer {head[0] + 1} head {head[1] + 1}:  {shown}")
+        print(f"  layer {head[0] + 1} head {head[1]}:  {shown}")
     last = [head for head in ALL_HEADS if head[0] == LAYERS - 1]
-    line("exchanged in the whole last layer", measured.turned(model, last))
+    line("exchanged in the whole last layer", swapped(model, last, COUNT))
 
 
-def print_seed(seed, measured):
-    """Train with one seed, and print the figures."""
-    torch.manual_seed(seed)
-    model = Storyteller()
-    print(f"seed {seed}")
-    line("before training", recalled(model, None, COUNT).values())
+def print_seed(seed, lesson):
+    """Train lesson 10's model with one seed, by its own code, and print the figures."""
     start = time.process_time()
-    train(model, seed)
-    print(f"  {time.process_time() - start:.0f} s of one core")
-    print_figures(model, measured)
+    model, log = lesson["train"](
+        lesson["new_model"](WORDS, seed), lesson["sixteen_stories"], "today", seed=seed
+    )
+    print(f"seed {seed}: {time.process_time() - start:.0f} s of one core")
+    for step, loss, text in log.texts:
+        print(f"  after {step} steps, loss {loss:.2f}: {text}")
+    print_figures(model)
 
 
 def print_masks():
@@ -152,15 +135,31 @@ def print_masks():
             names["trained"](names[name], seed)
 
 
+def print_own_texts(lesson):
+    """Print after how many steps the loss on the unseen quarter of two texts is lowest."""
+    for path, start, steps in (("data/house.txt", "this is the", 200), ("README.md", "the", 400)):
+        known, words = own_text(NOTEBOOKS.parent / path, most=300)
+        cut = len(words) * 3 // 4
+        unseen = draw_passages(words[cut:], random.Random(1), 16)
+        _, log = lesson["train"](
+            lesson["new_model"](known),
+            lambda dice, words=words[:cut]: draw_passages(words, dice, 16),
+            start, steps, unseen,
+        )  # fmt: skip
+        print(f"{path}, {len(words)} words: (step, loss on unseen text)", log.unseen[::2])
+        print(f"  loss at the end {log.losses[-1]:.2f}")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    own = lesson_10()
     if sys.argv[1:] == ["record"]:
-        torch.manual_seed(KEPT)
-        save_stories(train(Storyteller(), KEPT))
+        untrained = own["new_model"](WORDS, KEPT)
+        save_stories(own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0])
     else:
-        measured = Measured()
         print("the kept state")
-        print_figures(load_stories(), measured)
+        print_figures(load_stories())
         for seed in SEEDS:
-            print_seed(seed, measured)
+            print_seed(seed, own)
+        print_own_texts(own)
         print_masks()

@@ -234,3 +234,12 @@ def test_an_argument_is_copied_and_compared_at_any_depth(change):
     run(some, named, np.ones(2))
     assert ("in place" in run.whose) == (change is not CHANGES_NOTHING)
     assert (len(some), [*some[0], *named["b"]], [*named]) == (1, [1] * 4, ["a", "b"])
+
+
+@pytest.mark.parametrize("k", [0, 17])
+def test_an_arc_from_the_first_or_last_word_to_itself_is_not_cut_off(k):
+    weights = [float(j == k) for j in range(18)]  # so many that they stand close together
+    (sentence,) = Arcs(weights, ["a"] * 18, query=k, digits=1).sketch()
+    (arc,) = (m for m in sentence.marks if m["kind"] == "curve" and m["width"] > 1)
+    across, half = arc["at"][::2], arc["width"] / 2
+    assert 0 <= min(across) - half and max(across) + half <= sentence.size[0]

@@ -2,12 +2,13 @@
 
 import random
 import re
+from unittest.mock import patch
 
 import pytest
 import torch
 from execute import NOTEBOOKS
-from replay import replay
-from story_figures import COUNT, Measured
+from replay import code_cells, committed, replay
+from story_figures import COUNT, floor, lesson_10
 
 from helpers import InputError
 from helpers.attention import merge_heads, split_heads
@@ -17,13 +18,19 @@ from helpers.models.stories import (
     even,
     even_heads,
     load_stories,
+    look,
+    new_stories,
     next_words,
     numbered,
     recalled,
+    swapped,
+    weights_of,
     write,
 )
 from helpers.models.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
+from helpers.models.training import Log
 
+LESSON = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 START = "Anna has a kite in the park. Ben is in the yard with a book. a dog comes."
 NAME = f"({'|'.join(sum(NAMES.values(), []))})"
 THING, PLACE = f"(a|an) ({'|'.join(ACTS)})", f"the ({'|'.join(PLACES)})"
@@ -45,8 +52,9 @@ def kept():
 
 
 @pytest.fixture(scope="module")
-def measured():
-    return Measured()
+def lesson():
+    """The names of lesson 10, up to its training."""
+    return lesson_10()
 
 
 def test_every_sentence_of_a_story_is_right_and_says_what_was_said_before():
@@ -114,9 +122,9 @@ def test_a_start_that_cannot_be_read_is_refused_with_what_is_expected(start, sai
 
 def test_a_text_of_your_own_keeps_its_most_frequent_words(tmp_path):
     file = tmp_path / "own.txt"
-    file.write_text("The rain, the sun, don't stop. " * 12 + "Snow!", encoding="utf-8")
+    file.write_text("The rain, the sun, don't stop. " * 24 + "Snow!", encoding="utf-8")
     known, text = stories.own_text(file, most=7)
-    assert (len(known), text.shape) == (8, (110,)) and {"the", ",", "."} < {*known}
+    assert (len(known), text.shape) == (8, (218,)) and {"the", ",", "."} < {*known}
     assert known[text[-2]] == stories.RARE and "don't" in {*stories.own_text(file)[0]}
     passages = stories.draw_passages(text, random.Random(0), 50)
     starts = {int(row) for row in passages[:, 0]}
@@ -132,7 +140,7 @@ def test_a_text_of_your_own_keeps_its_most_frequent_words(tmp_path):
     [
         (None, "nothing.txt' cannot be read: .* A text file in UTF-8 is expected"),
         (b"\xff\xfe\x00", "nothing.txt' cannot be read: .* A text file in UTF-8 is expected"),
-        (b"one two three", "the text has 3 words; at least 96 are expected"),
+        (b"one two three", "the text has 3 words; at least 192 are expected"),
     ],
 )
 def test_a_file_that_is_no_text_to_learn_from_is_refused(tmp_path, monkeypatch, content, said):
@@ -143,19 +151,20 @@ def test_a_file_that_is_no_text_to_learn_from_is_refused(tmp_path, monkeypatch, 
         stories.own_text("nothing.txt")
 
 
-def test_the_kept_model_recalls_and_with_even_weights_it_does_not(kept, measured):
+def test_the_kept_model_recalls_and_with_even_weights_it_does_not(kept):
+    drawn, words = new_stories(COUNT)
     with torch.inference_mode():
-        loss = stories.story_loss(kept, measured.words).item()
-    assert measured.floor() - 0.01 < loss < measured.floor() + 0.03
+        loss = stories.story_loss(kept, words).item()
+    assert floor(drawn) - 0.01 < loss < floor(drawn) + 0.03
     assert min(recalled(kept, None, COUNT).values()) > 0.95
     assert max(recalled(kept, even, COUNT).values()) < 0.5
 
 
-def test_it_does_what_fits_the_noun_at_which_it_looks(kept, measured):
+def test_it_does_what_fits_the_noun_at_which_it_looks(kept):
     """In the last layer, exchanging two weights turns the answers round."""
-    own, others = measured.turned(kept, [(1, head) for head in range(4)])
+    own, others = swapped(kept, [(1, head) for head in range(4)])
     assert others > 0.8 and own < 0.2
-    assert measured.turned(kept, [])[0] > 0.95
+    assert swapped(kept, []) == [pytest.approx(1, abs=0.05), pytest.approx(0, abs=0.05)]
 
 
 def test_a_later_word_changes_nothing_before_it(kept):
@@ -171,10 +180,10 @@ def test_a_change_is_used_where_it_is_made():
     """One head is made even; the result is computed by hand with the module's own parts."""
     model, words = Storyteller(), numbered(START)
     with torch.inference_mode():
-        scores, used = model.look(words)
+        scores, used = look(model, words)
         torch.testing.assert_close(scores, model(words))
         assert [w.shape for w in used] == [(1, 4, 21, 21)] * 2
-        changed, even_used = model.look(words, even_heads((1, 2)))
+        changed, even_used = look(model, words, even_heads((1, 2)))
         first, last = model.blocks
         x = first(model.embedding(words) + model.positions.weight[: words.shape[1]])
         weights = used[1].clone()
@@ -188,15 +197,99 @@ def test_a_change_is_used_where_it_is_made():
         torch.testing.assert_close(even_used[1], weights)
 
 
-def test_the_model_of_lesson_10_is_the_one_that_is_kept(kept):
-    lesson, words = (
-        replay(NOTEBOOKS / "10_a_block_that_writes.ipynb", quickly=True)[0],
-        numbered(START),
-    )
+def test_the_model_of_lesson_10_is_the_one_that_is_kept(kept, lesson):
+    words = numbered(START)
     model = lesson["Model"](WORDS)
     missing, unknown = model.load_state_dict(kept.state_dict(), strict=False)
     assert not missing and not unknown
     torch.testing.assert_close(model(words), kept(words))
+    torch.testing.assert_close(weights_of(model, START), weights_of(kept, START))
+
+
+class Fused(torch.nn.Module):
+    """Attention that nothing can look into: one matrix for queries, keys and values."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        self.num_heads, self.qkv = num_heads, torch.nn.Linear(d_in, 3 * d_out)
+
+    def forward(self, x):
+        return self.qkv(x)[..., : x.shape[-1]]
+
+
+def test_look_refuses_a_model_whose_weights_it_would_not_show(lesson, kept):
+    with pytest.raises(InputError, match="Fused has no W_query; a picture needs the parts"):
+        weights_of(Storyteller(Fused), START)
+    model = lesson["Model"](WORDS)
+    model.blocks[0].forward = model.blocks[0].attention.forward  # no sum, no network
+    with pytest.raises(InputError, match="do not give its scores"):
+        weights_of(model, START)
+
+    def careless(layer, weights, values):
+        return weights.nothing
+
+    with pytest.raises(AttributeError, match="nothing"):
+        weights_of(kept, START, careless)
+
+
+@pytest.mark.parametrize("steps", [1, 7])
+def test_a_training_moves_the_model_as_often_as_it_says(lesson, steps):
+    moves = []
+    with patch.object(lesson["Adam"], "step", lambda adam, loss, rate: moves.append(rate)):
+        _, log = lesson["train"](lesson["new_model"](), lesson["sixteen_stories"], "today", steps)
+    assert len(moves) == steps and min(moves) > 0
+    assert [step for step, *_ in log.texts] == [0, steps]
+    assert len(log.losses) == steps + 1
+
+
+def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
+    """Losses after hundreds of steps are not; a reader sees them while the model trains."""
+    logs = []
+    for loss in (4.0, 0.5):
+        log = Log(100)
+        for step in range(101):
+            unseen = None if step % 10 else torch.tensor(1 + abs(step - 30) / 100)
+            log.add(torch.tensor(loss), unseen, "a <b>" * (step == 50))
+        logs.append(log)
+        live = log._live.value
+        assert f"100 of 100 steps, loss {loss:.2f}" in live and 'value="100"' in live
+        assert "loss on unseen text, lowest after 30 steps: 1.00" in live
+        assert f"after 50 steps, loss {loss:.2f}:</b> a &lt;b&gt;" in live
+    said = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert said == [repr(log) for log in logs] and said[0] == said[1]
+    one, other = (log.still() for log in logs)
+    assert repr(one) == repr(other) and one.alt == other.alt and one.png() != other.png()
+
+
+def test_a_printed_story_breaks_between_words(capsys):
+    stories.tell("after 0 steps:", START * 3)
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    assert printed.split() == f"after 0 steps: {START * 3}".split()
+    assert 2 < len(lines) and max(map(len, lines)) <= stories.LINE
+    for cell in code_cells(LESSON):
+        assert "write(" not in cell.source or max(map(len, committed(cell).split("\n"))) < 180
+
+
+def test_each_picture_of_lesson_10_shows_yours_or_kept():
+    values = [value for value in replay(LESSON, quickly=True)[1] if hasattr(value, "compute")]
+    for view in values[1:]:  # the first one stands before the training, and comes again
+        (model,) = (control for control in view.controls if control["name"] == "model")
+        assert model["labels"] == ["kept", "yours"] and model["value"] == 0
+        with view.recording():
+            kept, yours = (view.compute({"model": k}) for k in (0, 1))
+        assert yours["panels"] != kept["panels"] and yours["error"] == ""
+    assert len({view.title for view in values}) == len(values) - 1
+
+
+def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else():
+    views = [value for value in replay(LESSON, quickly=True)[1] if hasattr(value, "compute")]
+    by_title = {view.title: view for view in views}
+    first, last = by_title["what comes next"], by_title["after it"]
+    with first.recording(), last.recording():
+        assert sum(bool(first.compute({"step": k})["reached"]) for k in range(20)) == 1
+        found = {k / 2: last.compute({"temperature": k / 2})["reached"] for k in range(1, 17)}
+    assert [temperature for temperature, reached in found.items() if reached] == [5.5]
 
 
 def test_a_damaged_file_says_how_to_restore_it(monkeypatch, tmp_path):

@@ -19,7 +19,7 @@ import torch
 
 from ..errors import InputError
 from ..pictures.view import MAX_HEADS, MAX_SIDE, View
-from .stories import load_stories, numbered
+from .stories import load_stories, look, numbered
 
 INSTALL = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
 # the text that every model is tried on when it is loaded; longer than a small window
@@ -229,7 +229,7 @@ class StoryModel(OwnModel):
             return [x[None] for x in change(layer, weights[0], values[0])]
 
         words = numbered(text, self.model.known)
-        scores, used = self.model.look(words, change and in_batch)
+        scores, used = look(self.model, words, change and in_batch)
         answers = scores[0, -1].softmax(-1)
         return Look(self.known(words[0].tolist()), [layer[0] for layer in used], answers)
 

@@ -1,4 +1,4 @@
-"""Define and train a small model that writes stories.
+"""Define a small model that writes stories, and measure what it keeps in mind.
 
 Two layers, each of causal attention with four heads and a feed-forward network, learn to predict
 the next word.
@@ -7,6 +7,7 @@ the next word.
 import difflib
 import random
 import re
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -15,18 +16,26 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..attention import MultiHeadAttention, merge_heads, split_heads, uniform_causal
+from ..attention import (
+    MultiHeadAttention,
+    causal_mask,
+    exchange,
+    merge_heads,
+    scaled_scores,
+    split_heads,
+    uniform_causal,
+)
 from ..attention.data import DATA
 from ..attention.fits import expect_sizes
 from ..errors import InputError
-from .tales import LENGTH, RECALLS, WORDS, Story
-from .training import Adam, counted
+from .tales import ACTS, LENGTH, RECALLS, WORDS, Story
+from .training import Adam  # noqa: F401 (lesson 6 imports it from here)
 
 FILE = DATA / "stories.npz"
 WIDTH, HEADS, LAYERS = 64, 4, 2
-STEPS, RATE, BATCH = 2400, 0.005, 32
-SAMPLES = 0, 50, 200, 700  # steps after which the training shows what the model writes
+BATCH = 32
 NUMBER = {word: k for k, word in enumerate(WORDS)}
+LINE = 72  # characters of a printed line: a projector shows no more
 RARE = "…"  # in a text of your own: any word too rare to be learned
 
 
@@ -45,17 +54,17 @@ class Block(nn.Module):
             nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width)
         )
 
-    def forward(self, x, attend=None):
-        """Return (b, n, width).  x: (b, n, width).  attend: called instead of the attention."""
-        x = x + (attend or self.attention)(self.norm_1(x))
+    def forward(self, x):
+        """Return (b, n, width).  x: (b, n, width)."""
+        x = x + self.attention(self.norm_1(x))
         return x + self.feed_forward(self.norm_2(x))
 
 
 class Storyteller(nn.Module):
     """model(words) scores every known word as the next one: (b, n) -> (b, n, len(known)).
 
-    attention: a class with the arguments of MultiHeadAttention; look() needs its weights, W_value,
-    num_heads and out_proj.  known: the words that the model knows, each once.
+    attention: a class with the arguments of MultiHeadAttention.  known: the words that the model
+    knows, each once.
     """
 
     def __init__(self, attention=MultiHeadAttention, known=WORDS):
@@ -64,40 +73,58 @@ class Storyteller(nn.Module):
         self.embedding = nn.Embedding(len(known), WIDTH)
         self.positions = nn.Embedding(LENGTH, WIDTH)
         self.positions.weight.data = waves()
-        self.blocks = nn.ModuleList(
-            Block(attention(WIDTH, WIDTH, LENGTH, 0.0, HEADS), WIDTH) for _ in range(LAYERS)
+        self.blocks = nn.Sequential(
+            *(Block(attention(WIDTH, WIDTH, LENGTH, 0.0, HEADS), WIDTH) for _ in range(LAYERS))
         )
         self.norm, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, len(known))
 
     def forward(self, words):
-        return self._scores(words, lambda layer, attention: None)
-
-    def look(self, words, change=None):
-        """Return (model(words), the weights that were used: a list by layer of (b, heads, n, n)).
-
-        change(layer, weights, values): returns what is used instead of the weights and of the
-        values (b, heads, n, 16).
-        """
-        used = []
-
-        def changed(layer, attention):
-            def attend(x):
-                weights = attention.weights(x)
-                values = split_heads(attention.W_value(x), attention.num_heads)
-                if change:
-                    weights, values = change(layer, weights, values)
-                used.append(weights)
-                return attention.out_proj(merge_heads(weights @ values))
-
-            return attend
-
-        return self._scores(words, changed), used
-
-    def _scores(self, words, instead):
         x = self.embedding(words) + self.positions.weight[: words.shape[1]]
-        for layer, block in enumerate(self.blocks):
-            x = block(x, instead(layer, block.attention))
-        return self.out(self.norm(x))
+        return self.out(self.norm(self.blocks(x)))
+
+
+def look(model, words, change=None):
+    """Return (model(words), the weights that were used: a list by layer of (b, heads, n, n)).
+
+    model: a Storyteller, or a model built of the same parts, such as the reader's own of lesson 10.
+    Its attention needs W_query, W_key, W_value, out_proj and num_heads.
+    change(layer, weights, values): returns what is used instead of the weights and of the
+    values (b, heads, n, 16).
+    Raises InputError if a part is missing, or if these parts do not give the model's own scores.
+    """
+    used = []
+    try:
+        x = model.embedding(words) + model.positions.weight[: words.shape[1]]
+        for layer, block in enumerate(model.blocks):
+            weights, values = _weights_and_values(block.attention, block.norm_1(x))
+            if change:
+                weights, values = change(layer, weights, values)
+            used.append(weights)
+            x = x + block.attention.out_proj(merge_heads(weights @ values))
+            x = x + block.feed_forward(block.norm_2(x))
+        scores = model.out(model.norm(x))
+    except AttributeError as error:
+        if not isinstance(error.obj, nn.Module):
+            raise
+        raise InputError(
+            f"{type(error.obj).__name__} has no {error.name}; a picture needs the parts that the "
+            "lesson's classes have, under the same names."
+        ) from None
+    if change is None and not torch.allclose(scores, model(words), atol=1e-3):
+        raise InputError(
+            "The parts of this model, put together as in the lesson, do not give its scores. So a "
+            "picture would show weights that it does not use."
+        )
+    return scores, used
+
+
+def _weights_and_values(attention, x):
+    queries, keys, values = (
+        split_heads(part(x), attention.num_heads)
+        for part in (attention.W_query, attention.W_key, attention.W_value)
+    )
+    scores = scaled_scores(queries, keys).masked_fill(causal_mask(x.shape[1]), -torch.inf)
+    return torch.softmax(scores, dim=-1), values
 
 
 def waves():
@@ -126,21 +153,60 @@ def even_heads(*heads):
     return change
 
 
+def new_stories(count):
+    """Return (count stories that no training draws, their numbers (count, LENGTH))."""
+    draws = random.Random("new")
+    stories = [Story(draws) for _ in range(count)]
+    return stories, torch.tensor([[NUMBER[word] for word in story.words] for story in stories])
+
+
 @torch.inference_mode()
 def recalled(model, change=None, count=100):
     """Return {kind of RECALLS: share of its words that the model finds most likely}.
 
-    count: how many new stories are drawn, not those of the training.  change: as in look().
+    count: how many new stories are drawn.  change: as in look().
     """
-    draws = random.Random("new")
-    stories = [Story(draws) for _ in range(count)]
-    words = torch.tensor([[NUMBER[word] for word in story.words] for story in stories])
-    found = model.look(words, change)[0][:, :-1].argmax(dim=-1) == words[:, 1:]
+    stories, words = new_stories(count)
+    found = look(model, words, change)[0][:, :-1].argmax(dim=-1) == words[:, 1:]
     hits = {kind: [] for kind in RECALLS}
     for hit, story in zip(found.tolist(), stories, strict=True):
         for at, kind in story.recalls.items():
             hits[kind].append(hit[at - 1])
     return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
+
+
+def acts(stories):
+    """Return, for each act: its story, and the positions of she or he, of the own thing, and of
+    the other's thing, (4, m)."""
+    rows = []
+    for number, story in enumerate(stories):
+        for at in (at - 1 for at, kind in story.recalls.items() if kind == "act"):
+            who = story.words[at]
+            rows.append((number, at, story.at[who], story.at["he" if who == "she" else "she"]))
+    return torch.tensor(rows).T
+
+
+@torch.inference_mode()
+def swapped(model, heads, count=300):
+    """Swap the weights that she and he give their own thing and the other's, in new stories.
+
+    heads: where, each a (layer, head) from 0.
+    Returns the shares of acts that then fit their own thing, and that fit the other's.
+    """
+    stories, words = new_stories(count)
+    rows, at, own, others = acts(stories)
+    words = words[rows]
+
+    def change(layer, weights, values):
+        weights = weights.clone()
+        for head in (head for k, head in heads if k == layer):
+            weights[:, head] = exchange(weights[:, head], at, own, others)
+        return weights, values
+
+    sentences = torch.arange(len(words))
+    best = look(model, words, change)[0][sentences, at].argmax(dim=-1)
+    act = torch.tensor([NUMBER.get(ACTS.get(word), -1) for word in WORDS])
+    return [(act[words[sentences, thing]] == best).float().mean().item() for thing in (own, others)]
 
 
 def draw_stories(draws, count=BATCH):
@@ -151,22 +217,6 @@ def draw_stories(draws, count=BATCH):
 def story_loss(model, stories):
     """Return the mean loss of predicting each next word of stories (b, n)."""
     return F.cross_entropy(model(stories[:, :-1]).mT, stories[:, 1:])
-
-
-def train(model, seed=0, steps=STEPS, start="today"):
-    """Train a Storyteller, for about a minute, and print what it writes along the way."""
-    adam, draws, ends = Adam(model), random.Random(seed), [*SAMPLES, steps]
-    for begin, end in zip(ends, [*ends[1:], None], strict=True):
-        if begin > steps:
-            continue
-        with torch.inference_mode():
-            loss = story_loss(model, draw_stories(random.Random(-1), 64)).item()
-        print(f"after {begin} steps, loss {loss:.2f}: {write(model, start, words=36)}")
-        for step in counted(min(end or 0, steps) - begin) if begin < steps else ():
-            step += begin
-            rate = RATE * min(1, (step + 1) / 50) * (1 - step / steps)
-            adam.step(story_loss(model, draw_stories(draws)), rate)
-    return model
 
 
 def save_stories(model):
@@ -196,7 +246,7 @@ def own_text(path, most=300):
     """Read a text file and return (the known words, the text as their numbers (n,)).
 
     most: how many different words are kept, the most frequent ones; RARE replaces the others.
-    Raises InputError if the file cannot be read as text, or is shorter than two stories.
+    Raises InputError if the file cannot be read as text, or is shorter than four stories.
     """
     expect_sizes(most=most)
     try:
@@ -205,8 +255,8 @@ def own_text(path, most=300):
         raise InputError(
             f"{str(path)!r} cannot be read: {str(error)[:80]}. A text file in UTF-8 is expected."
         ) from None
-    if len(said) < 2 * LENGTH:
-        raise InputError(f"the text has {len(said)} words; at least {2 * LENGTH} are expected.")
+    if len(said) < 4 * LENGTH:
+        raise InputError(f"the text has {len(said)} words; at least {4 * LENGTH} are expected.")
     known = [RARE, *(word for word, _ in Counter(said).most_common(most))]
     number = {word: k for k, word in enumerate(known)}
     return known, torch.tensor([number.get(word, 0) for word in said])
@@ -261,7 +311,7 @@ def next_words(model, text, change=None, temperature=1.0):
 @torch.inference_mode()
 def weights_of(model, text, change=None):
     """Return the weights in every layer and head, (layers, heads, n, n).  change: as in look()."""
-    return torch.cat(model.look(numbered(text, model.known), change)[1])
+    return torch.cat(look(model, numbered(text, model.known), change)[1])
 
 
 @torch.inference_mode()
@@ -282,6 +332,11 @@ def write(model, start, words=20, temperature=1.0, seed=0, change=None):
     return re.sub(r" ([.,;:!?])", r"\1", " ".join(model.known[k] for k in numbers[0].tolist()))
 
 
+def tell(*parts):
+    """Print texts one after another, in lines that break between words."""
+    print(textwrap.fill(" ".join(map(str, parts)), LINE, subsequent_indent="    "))
+
+
 def _shares(model, numbers, change, temperature):
-    scores = model.look(numbers, change)[0] if change else model(numbers)
+    scores = look(model, numbers, change)[0] if change else model(numbers)
     return torch.softmax(scores[0, -1] / temperature, dim=-1)

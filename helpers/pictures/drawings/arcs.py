@@ -173,8 +173,9 @@ def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
     if weight < THIN:
         # an invisible arc keeps its place among the marks, so that it can grow
         return sketch.curve([(start, foot)] * 4, role, 0, opacity=0, **more)
-    if start == end:  # the word looks at itself
-        start, end = start - 10, end + 10
+    if start == end:  # the word looks at itself; the whole arc stays in the picture
+        start = min(max(start - 10, THICK / 2 + 1), sketch.size[0] - THICK / 2 - 21)
+        end = start + 20
     # a cubic curve reaches three quarters of the way to its inner points
     most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * sketch.size[0]
     rise = (28 + 0.34 * abs(end - start)) * min(1, most / widest) * np.sign(high)
