@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from asking import ask, cells, change, state
-from helpers.models.look import Look
 
 from helpers import InputError, View, explore, guard
 from helpers.pictures.sketch import Sketch
@@ -92,16 +91,6 @@ def test_an_argument_changed_in_place_is_as_new_the_next_time():
     widget = explore(f, x=same)
     for index, number in [(0, "1.00"), (1, "2.00"), (2, "2.00"), (3, "2.00")] * 2:
         assert cells(widget.compute({"x": index})) == [[number, number]]
-
-
-def test_a_question_about_a_head_gets_a_copy_of_its_weights():
-    def first_after_hiding_it(weights):
-        weights[:, 0] = 0
-        return weights[0, 0]
-
-    look = Look([torch.ones(2, 3, 3)], list("abc"), "a model")
-    assert look.per_head(first_after_hiding_it).matrix.tolist() == [[0, 0]]
-    assert torch.equal(look.layers[0], torch.ones(2, 3, 3))
 
 
 # --- what goes wrong ---

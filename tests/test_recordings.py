@@ -88,7 +88,7 @@ def make(folder):
     notebooks = folder / "helpers" / "notebooks"
     notebooks.mkdir(parents=True)
     for name in ("helpers", "data"):
-        (folder / "helpers" / name).symlink_to(lesson_of.HERE.parents[1] / name)
+        (folder / "helpers" / name).symlink_to(lesson_of.HERE.parents[2] / name)
     for path in in_browsers():
         copy = notebooks / path.name
         copy.write_text(quick(path.read_text(encoding="utf-8")), encoding="utf-8")

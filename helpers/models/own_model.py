@@ -163,7 +163,7 @@ class OwnModel:
         differs between layers.  Raises InputError if the text is too short to have the number.
         """
         look = self.look(text)
-        found = [[float(number(head)) for head in layer] for layer in look.weights]
+        found = [[float(number(head.clone())) for head in layer] for layer in look.weights]
         if np.isnan(found).any():
             raise InputError("this text is too short for this question; type a longer one.")
         ends = sorted(float(number(even(layer))) for layer in look.weights)
