@@ -36,10 +36,10 @@ def answers(exercise="*"):
 def judged(answer):
     """Check an answer; return (verdict, seconds, what is wrong with the verdict or "")."""
     handed_in = answer.run()
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
         verdict = check(answer.exercise, handed_in)
-    return verdict, time.perf_counter() - start, fault(answer, verdict)
+    return verdict, time.process_time() - start, fault(answer, verdict)
 
 
 def fault(answer, verdict):

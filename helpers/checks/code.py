@@ -137,7 +137,8 @@ def fits(pattern, part, holds):
     """Does part match the pattern? A single capital stands for one expression, kept in holds."""
     if isinstance(pattern, ast.Name) and len(pattern.id) == 1 and pattern.id.isupper():
         held = holds.setdefault(pattern.id, part)
-        return isinstance(part, ast.expr) and ast.dump(held) == ast.dump(part)
+        alike = held is part or ast.dump(held) == ast.dump(part)
+        return isinstance(part, ast.expr) and alike
     if type(pattern) is not type(part):
         return False
     if isinstance(pattern, list):
@@ -207,10 +208,17 @@ def is_name(node, *names):
     return isinstance(node, ast.Name) and node.id in names
 
 
+# What has parts that may be replaced.
+PARTED = ast.mod, ast.stmt, ast.expr, ast.comprehension, ast.keyword, ast.arguments, ast.arg
+
+
 def changed(part, pairs):
     """Return part with its old parts replaced by new ones. What holds no old part is shared, not
     copied: hundreds of copies of the whole code would take longer than calling it."""
     made = {id(old): new for old, new in pairs}
+    for new in made.values():
+        for x in new if isinstance(new, list) else [new]:
+            ast.fix_missing_locations(x)
 
     def put(x):
         if id(x) in made:
@@ -218,13 +226,17 @@ def changed(part, pairs):
         if isinstance(x, list):
             parts = [put(y) for y in x]
             return x if all(map(operator.is_, parts, x)) else parts
-        if not isinstance(x, ast.AST):
+        if not isinstance(x, PARTED):
             return x
-        fields = {name: put(y) for name, y in vars(x).items() if isinstance(y, ast.AST | list)}
-        if all(y is getattr(x, name) for name, y in fields.items()):
-            return x
-        x = copy.copy(x)
-        vars(x).update(fields)
+        fields = {}
+        for name in x._fields:
+            before = getattr(x, name, None)
+            after = put(before)
+            if after is not before:
+                fields[name] = after
+        if fields:
+            x = copy.copy(x)
+            vars(x).update(fields)
         return x
 
     return put(part)

@@ -133,7 +133,7 @@ class Evidence:
             if not made:
                 space = dict(own_functions(self.answer)[0].__globals__)
                 space["_bases"] = getattr(self.answer, "__bases__", ())
-                exec(compile(ast.fix_missing_locations(tree), file, "exec"), space)
+                exec(compile(tree, file, "exec"), space)
                 made.append(space[self.answer.__name__])
             return made[0](*args)
 

@@ -112,8 +112,8 @@ class _Case:
             for k, result in enumerate(self.results)
             if result.numbers is not None and called[k] is not None
         ]
-        if all(numbers.isnan().all() for _, numbers in asked):
-            return ()  # NaN alone tells nothing
+        if not any(numbers.nan_to_num(0).any() for _, numbers in asked):
+            return ()  # NaN or 0 alone tells nothing
         # Search on the probe that tells most for the least work: all numbers finite, and few.
         asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
         k, numbers = asked[0]
@@ -157,10 +157,10 @@ def _pairs(program, moves, args):
             ]
             options += [(*chosen, m) for m in begins]
         for option in options:
-            changed = program.changed(*(moves[m][1] for m in option))
+            lines = (moves[m][1].get(name) for m in option)
             state_after = dict(state)
             try:
-                changed.take(state_after, name)
+                program.take(state_after, name, next(filter(None, lines), None))
                 yield from after(state_after, k + 1, option)
             except Exception:  # so does every pair that begins like this
                 continue

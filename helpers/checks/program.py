@@ -121,9 +121,9 @@ class Program:
         """Return what is known before the first step: {name: value}."""
         return KNOWN | dict(zip(self.takes, args, strict=True))
 
-    def take(self, state, name):
-        """Take the step of this name: put what it gives into the state."""
-        state[name] = eval(_compiled(self.steps[name]), state)
+    def take(self, state, name, line=None):
+        """Take the step of this name, or this line instead: put what it gives into the state."""
+        state[name] = eval(_compiled(line or self.steps[name]), state)
 
     def changed(self, *ways):
         """Return the program with the steps of these ways, dicts like steps, for its own."""

@@ -31,7 +31,9 @@ def give_back():
     found = []
     for place, own in _OWN:
         now = vars(place)
-        names = [k for k, x in own.items() if now.get(k) is not x]
+        # The comparison is far faster than the loop, and nearly always enough.
+        is_same = own.items() <= now.items()
+        names = [] if is_same else [k for k, x in own.items() if now.get(k) is not x]
         if place is torch.Tensor:  # most of its methods are those of its base class
             names += [k for k in now.keys() - own.keys() if hasattr(torch._C.TensorBase, k)]
         found += [(place, k, now.get(k)) for k in names]

@@ -30,7 +30,9 @@ GROW = "append", "extend", "insert"
 
 
 def _said(node):
-    first, *more = ast.unparse(ast.fix_missing_locations(node)).splitlines()
+    if isinstance(node, ast.stmt):  # unparse reads where a statement stands
+        ast.fix_missing_locations(node)
+    first, *more = ast.unparse(node).splitlines()
     return f"`{first}{' …' if more else ''}`"
 
 
