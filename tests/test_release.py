@@ -94,7 +94,7 @@ def test_the_copy_works_alone(whole):
     (constraints,) = re.findall(r"(?m)^-c (.*)", (whole / "requirements.txt").read_text())
     assert (whole / constraints).is_file(), "pip would stop"
     assert [*whole.glob(".venv/etc/jupyter/labconfig/*.json")], "a notice would cover a lesson"
-    assert not (whole / "helpers" / "classroom").exists()
+    assert not (whole / "helpers" / "tools").exists()
     code = "import sys; sys.path.insert(0, '..')\nfrom helpers import *\nprint(load_journey()[0])\n"
     code += "import helpers; print(helpers.__file__); check('softmax', lambda x: x.softmax(-1))"
     done = subprocess.run(

@@ -54,9 +54,9 @@ class Block(nn.Module):
             nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width)
         )
 
-    def forward(self, x):
-        """Return (b, n, width).  x: (b, n, width)."""
-        x = x + self.attention(self.norm_1(x))
+    def forward(self, x, attend=None):
+        """Return (b, n, width).  x: (b, n, width).  attend: called instead of the attention."""
+        x = x + (attend or self.attention)(self.norm_1(x))
         return x + self.feed_forward(self.norm_2(x))
 
 
