@@ -48,7 +48,7 @@ def _calls(evidence, k):
     if not evidence.repeats and evidence.exercise.kind != "random":
         yield Fact(
             "a second call with the same arguments gives a different result.",
-            "use the matrices you are given: a layer that you create draws random ones."
+            "use the arguments only: a layer that you create draws random numbers of its own."
             if re.search(r"(nn\.Linear|Attention)\(", evidence.body)
             else "look for anything random, or anything kept from an earlier call.",
         )

@@ -92,6 +92,9 @@ def _unknown(name, error, evidence):
     if name == "self":
         return "leave out self.: this is a function, and everything it needs is an argument."
     used = re.search(rf"(?<![\w.]){name}\.(\w+)", evidence.body)
+    own_work = f"{evidence.exercise.name}|{evidence.exercise.avoid}"
+    if used and re.fullmatch(own_work, used[1]):
+        name = used[1]
     if name in IMPORTS:
         done = _instead_of(used[1]) if used else ""
         what = f"{done}, or" if done else "write"
@@ -100,7 +103,7 @@ def _unknown(name, error, evidence):
     own = getattr(unwrapped(evidence.answer), "__name__", "")
     if is_class and (said := _without_self(name, evidence)):
         return said
-    if re.fullmatch(f"{evidence.exercise.name}|{evidence.exercise.avoid}", name):
+    if re.fullmatch(own_work, name):
         return f"write the steps of {name} yourself, as the exercise asks."
     if name in sys.stdlib_module_names:
         return f"write `import {name}` above your code, or do without it."
