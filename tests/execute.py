@@ -45,7 +45,7 @@ def executed(path):
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook,
-        timeout=120,
+        timeout=300,
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
