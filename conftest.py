@@ -127,7 +127,7 @@ def outside(url):
     return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
 
 
-# Two pictures of lesson 10 are a few pixels too high at 150 %, and one moves by a line: to be mended.
+# Two pictures of lesson 10 do not fit a projector at 150 % yet, or move by a line.
 TOO_HIGH = re.compile(r"test_live\.py.*(keyboard_alone.*\[10_a|covered.*\[10_a.*150 %)")
 
 
