@@ -125,12 +125,3 @@ def pages(tmp_path_factory):
 def outside(url):
     """Is this URL anywhere but on JupyterLab's own server, the only one that it may ask?"""
     return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
-
-
-# Two pictures of lesson 10 do not fit a projector at 150 % yet, or move by a line.
-TOO_HIGH = re.compile(r"test_live\.py.*(keyboard_alone.*\[10_a|covered.*\[10_a.*150 %)")
-
-
-def pytest_itemcollected(item):
-    if TOO_HIGH.search(item.nodeid):
-        item.add_marker(pytest.mark.xfail(reason="lesson 10's pictures do not fit 150 % yet"))
