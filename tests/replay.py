@@ -69,24 +69,20 @@ def quick(source):
     return source.replace("counted(steps + 1,", "counted(1,")
 
 
-def trains(path):
-    """Is this lesson trained in this process as long as it says? For some that takes ten seconds,
-    which outside CI only their kernels spend."""
-    return CI or path.name[:2] not in ("06", "10", "12", "13")
-
-
 @functools.cache
 def replay(path, quickly=False):
     """Run a lesson once.  quickly: with only one step of training.
 
     Returns (its namespace, the values of its cells, the texts they show, their pictures)."""
-    as_it_is = trains(path) and not quickly
-    if quickly and not any(quick(cell.source) != cell.source for cell in code_cells(path)):
-        return replay(path)
+    sources = [cell.source for cell in code_cells(path)]
+    faster = [quick(source) for source in sources]
+    cut = (quickly or not CI) and faster != sources  # only in CI is there time to train
+    if cut != quickly:
+        return replay(path, cut)
     as_in_a_new_kernel()
     namespace, shown = {"__name__": "__main__"}, []
-    for cell in code_cells(path):
-        value, text = shown_by(cell.source if as_it_is else quick(cell.source), namespace)
+    for source in faster if quickly else sources:
+        value, text = shown_by(source, namespace)
         shown.append((value, text, picture_of(value)))
     return namespace, *zip(*shown, strict=True)
 

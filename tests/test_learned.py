@@ -6,6 +6,7 @@ import io
 
 import pytest
 import torch
+from execute import CI
 from learned_figures import LESSON, save_training
 from replay import code_cells, replay, run, solutions
 
@@ -17,6 +18,7 @@ of_the_lesson = pytest.mark.parametrize("path", [LESSON], ids=lambda path: path.
 TOLERANCE = 0.001  # of every number; four decimals are recorded
 
 
+@pytest.mark.skipif(not CI, reason="CI does it: elsewhere this process does not train")
 @of_the_lesson
 def test_the_recorded_training_is_what_the_code_produces(path):
     trained, recorded = replay(path)[0]["history"], load_training()

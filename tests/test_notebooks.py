@@ -15,7 +15,7 @@ from unittest.mock import patch
 import nbformat
 import pytest
 import torch
-from execute import NOTEBOOKS, WIDGET, clean, lessons
+from execute import CI, NOTEBOOKS, WIDGET, clean, lessons
 from optional import OPTIONAL
 from replay import (
     Spoiling,
@@ -29,7 +29,6 @@ from replay import (
     run,
     shown_by,
     solutions,
-    trains,
 )
 
 from helpers import attention, yours
@@ -40,11 +39,10 @@ each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.s
 each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lambda path: path.stem)
 
 
+@pytest.mark.skipif(not CI, reason="CI does it: nbval's kernels compute as this process does")
 @each_notebook
 def test_every_cell_shows_the_same_on_another_processor(path):
     """nbval's kernels compute as an old processor, see conftest.py; this process as a newer one."""
-    if not trains(path):
-        pytest.skip("CI does it: the lesson trains for ten seconds")
     for cell, text in zip(code_cells(path), replay(path)[2], strict=True):
         assert text == committed(cell), cell.source
 
