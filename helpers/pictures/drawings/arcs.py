@@ -7,14 +7,15 @@ import numpy as np
 
 from ...errors import InputError
 from ..given import as_array, bare, names, one_line, wide
-from ..sketch import Sketch
+from ..sketch import LARGE, Sketch
 from ..view import View
 
 MAX_WORDS = 64
 MAX_ANSWERS = 8  # bars
-THICK = 14  # pixels of an arc of weight 1
+THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
+TIP = 0.4  # of this remains at the word that it looks at
 THIN = 0.005  # an arc of less is not drawn
-HIGH, LOW = 112, 64  # pixels of the arcs above the words and below them
+HIGH, LOW = 84, 52  # pixels of the arcs above the words and below them
 ROW = 22  # pixels of a line of text
 CLOSE = 16  # words; in a longer sentence they are closer together, below lower arcs
 
@@ -28,6 +29,7 @@ class Arcs(View):
     query: the index of the word that looks, counted from 0; by default the last word.
     answers: {word: share}, up to 8 words with shares from 0 to 1: bars beside the sentence.
     below: weights (n, n) of an earlier layer, drawn below the words, for all words at once.
+    result: what comes of it, such as the words that a model writes: large, below the sentence.
     drags: the name of a control that holds weights (n,): dragging a word's number up or down
         changes it.
     A click on a word sets a control named "query". The other arguments are those of View.
@@ -37,6 +39,7 @@ class Arcs(View):
     query: int | None = None
     answers: object = None
     below: object = None
+    result: str = ""
     drags: str = ""
 
     def __post_init__(self):
@@ -67,7 +70,7 @@ class Arcs(View):
             if not (known[np.isfinite(known)] >= 0).all() or np.nanmax(known, initial=0) > 1 + 1e-6:
                 raise InputError(f"{what} has a number outside 0 to 1; no arc can show it.")
         self.below = None if self.below is None else np.nan_to_num(as_array(self.below))
-        self.answers = self._shares()
+        self.answers, self.result = self._shares(), one_line(str(self.result))
 
     def _shares(self):
         given = self.answers or {}
@@ -92,13 +95,13 @@ class Arcs(View):
         return [self._sentence(), *([self._bars()] if self.answers else [])]
 
     def _sentence(self):
-        gap, high = (14, HIGH) if len(self.keys) <= CLOSE else (8, 100)
+        gap = 14 if len(self.keys) <= CLOSE else 8
         room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
         at = [end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
-        foot, weights = high + 2, self._weights
+        foot, weights = HIGH + 2, self._weights
         under = foot + 2 * ROW + 10  # where the arcs of the layer below begin
         low = 0 if self.below is None else LOW
-        sketch = Sketch(sum(room), under + low + 4)
+        sketch = Sketch(sum(room), under + low + 4 + (LARGE + 12) * bool(self.result))
         most = int(weights.argmax())
         is_most = (weights == weights[most]).sum() == 1  # with even weights no word stands out
         for i, row in enumerate(() if self.below is None else self.below):
@@ -107,7 +110,7 @@ class Arcs(View):
                 _arc(sketch, at[i], at[j], weight, role, under, -low, faint)
         for j, weight in enumerate(weights):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
-            _arc(sketch, at[self.query], at[j], weight, "key", foot, high, **cell)
+            _arc(sketch, at[self.query], at[j], weight, "key", foot, HIGH, **cell)
         for j, word in enumerate(self.keys):
             role = "query strong" if j == self.query else "ink"
             if j == most != self.query and is_most:
@@ -117,7 +120,7 @@ class Arcs(View):
             number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
             more = dict(cell=(0, j), label=f"{word}: {number}")
             if self.drags:
-                more["drags"] = (self.drags, j, None, high)
+                more["drags"] = (self.drags, j, None, HIGH)
             sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
         # Colour should not be the only sign. Added last, since each mark keeps its place in order.
         if self.below is not None:
@@ -130,6 +133,10 @@ class Arcs(View):
             sketch.line(frame, "ink", 1.5)
         half, middle = 4 * wide(self.keys[self.query]), at[self.query]
         sketch.line([(middle - half, foot + ROW), (middle + half, foot + ROW)], "query", 2.5)
+        if self.result:  # below the word that looks, and inside the picture
+            half = min(0.29 * LARGE * wide(self.result), sketch.size[0] / 2)
+            x = min(max(half, middle), sketch.size[0] - half)
+            sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
         return sketch
 
     def _bars(self):
@@ -148,7 +155,7 @@ class Arcs(View):
 
     def numbers(self):
         """Return the lines of numbers as text: the weights, the answers and the layer below."""
-        lines = super().numbers()
+        lines = super().numbers() + [self.result] * bool(self.result)
         if self.answers:
             shares = (f"{word} {self.number(x)}" for word, x in self.answers.items())
             lines.append(f"answer: {', '.join(shares)}")
@@ -165,6 +172,7 @@ class Arcs(View):
         if self.answers:
             word = max(self.answers, key=self.answers.get)
             said += f" The answer is {word} ({self.number(self.answers[word])})."
+        said += f" {self.result}"
         return " ".join(f"{said} {self.caption}".split())
 
 
@@ -180,5 +188,5 @@ def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
     most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * sketch.size[0]
     rise = (28 + 0.34 * abs(end - start)) * min(1, most / widest) * np.sign(high)
     points = [(start, foot), (start, foot - rise), (end, foot - rise), (end, foot)]
-    width, opacity = 0.5 + THICK * float(weight), faint * (0.25 + 0.75 * min(1, float(weight)))
-    sketch.curve(points, role, round(width, 1), opacity=round(opacity, 2), **more)
+    width, opacity = 1 + THICK * float(weight), faint * (0.35 + 0.65 * min(1, float(weight)))
+    sketch.curve(points, role, round(width, 1), TIP, opacity=round(opacity, 2), **more)
