@@ -65,6 +65,7 @@ def clean(notebook):
     for cell, answers, way in closed(notebook.cells):
         if answers:  # a collapsed output shows the first line of the first one: make that empty
             cell.outputs.insert(0, v4.new_output("display_data"))
+            cell.metadata["collapsed"] = True  # JupyterLab writes both, and else marks it unsaved
         hidden = {"outputs_hidden": answers, "source_hidden": bool(way)}
         if hidden := {name: True for name, is_so in hidden.items() if is_so}:
             cell.metadata["jupyter"] = hidden

@@ -24,7 +24,8 @@ def test_a_tie_is_as_wide_as_its_weight_and_leads_from_the_blend_to_its_value():
     ties = marks(view, "curve")
     assert np.allclose([tie["width"] for tie in ties], 14 * LOOK.numpy(), atol=0.06)
     (dot,) = Plane([*VALUES, (0.5, 0.4)]).at((0.5, 0.4))
-    assert all(np.allclose(tie["at"][:2], dot, atol=0.06) for tie in ties)
+    starts = [np.add(tie["at"][:2], tie["at"][-2:]) / 2 for tie in ties]  # between both sides
+    assert all(np.allclose(start, dot, atol=0.06) for start in starts)
     texts = [mark["text"] for mark in marks(view, "text")]
     assert all(number in texts for number in ("0.10", "0.50", "0.40", "0.00"))
     assert view.text().endswith("man  0.10  0.50  0.40  0.00       0.50       0.40\nWhy.")

@@ -81,6 +81,24 @@ def numbered_code(path):
     return [(number, cell) for number, cell in cells if cell.cell_type == "code"]
 
 
+# --- before a cell runs ---
+
+
+@pytest.mark.parametrize("notebook", [p.stem for p in in_browsers()], indirect=True)
+def test_opening_and_saving_changes_only_what_is_said_of_the_kernel_s_language(notebook, browser):
+    """JupyterLab writes the version of Python there, so it marks each notebook as unsaved."""
+    page, (_, _, folder, _) = notebook[0], browser
+    path = folder / "notebooks" / notebook[1].name
+    before = nbformat.read(path, as_version=4)
+    context = "jupyterapp.shell.currentWidget.context"
+    page.wait_for_function(f"{context}.model.metadata.language_info.version")
+    page.evaluate(f"{context}.save()")
+    after = nbformat.read(path, as_version=4)
+    assert "version" in after.metadata.pop("language_info"), "it was saved"
+    del before.metadata["language_info"]
+    assert after == before
+
+
 # --- every view ---
 
 

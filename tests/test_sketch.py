@@ -19,14 +19,14 @@ def marks_of(view, kind):
 def test_an_arc_is_as_wide_as_its_weight_and_each_word_has_its_number():
     view = Arcs(LOOK, WORDS, answers={"red": 0.75, "blue": 0.25})
     wide = [mark["width"] for mark in marks_of(view, "curve")]
-    assert np.allclose(np.diff(sorted(wide)[1:]), 14 * np.diff([0.1, 0.4, 0.5]), atol=0.11)
+    assert np.allclose(np.diff(sorted(wide)[1:]), 8 * np.diff([0.1, 0.4, 0.5]), atol=0.11)
     assert wide[3] == 0, "a weight of 0 has no arc"
     texts = [mark["text"] for mark in marks_of(view, "text")]
     assert texts[:8] == ["the", "0.10", "man", "0.50", "took", "0.40", "it", "0.00"]
     assert texts[8:] == ["answer", "red", "0.75", "blue", "0.25"]
     roles = {mark["text"]: mark["role"] for mark in marks_of(view, "text")}
     assert (roles["it"], roles["man"]) == ("query strong", "key strong")
-    assert [mark["at"][2] - mark["at"][0] for mark in marks_of(view, "area")] == [75, 25]
+    assert [mark["at"][2] - mark["at"][0] for mark in marks_of(view, "area")] == [45, 15]
 
 
 def test_its_text_has_all_numbers_and_its_alternative_the_largest():
@@ -241,5 +241,17 @@ def test_an_arc_from_the_first_or_last_word_to_itself_is_not_cut_off(k):
     weights = [float(j == k) for j in range(18)]  # so many that they stand close together
     (sentence,) = Arcs(weights, ["a"] * 18, query=k, digits=1).sketch()
     (arc,) = (m for m in sentence.marks if m["kind"] == "curve" and m["width"] > 1)
-    across, half = arc["at"][::2], arc["width"] / 2
-    assert 0 <= min(across) - half and max(across) + half <= sentence.size[0]
+    across = arc["at"][::2]
+    assert 0 <= min(across) and max(across) <= sentence.size[0]
+
+
+def test_an_arc_tapers_and_the_result_stands_large_below_the_word_that_looks():
+    view = Arcs([1, 0, 0], ["kite", "has", "she"], result="she flies")
+    (sentence,) = view.sketch()
+    outline = np.reshape(marks_of(view, "curve")[0]["at"], (-1, 2))
+    begins, ends = (np.linalg.norm(outline[k] - outline[-k - 1]) for k in (0, 3))
+    assert np.allclose((begins, ends), (9, 9 * 0.4), atol=0.1)
+    (large,) = (mark for mark in marks_of(view, "text") if "large" in mark["role"])
+    assert large["text"] == "she flies" and large["at"][1] < sentence.size[1]
+    assert large["at"][0] > sentence.size[0] / 2, "she is at the right"
+    assert view.numbers()[-1] == "she flies" and view.alt().endswith("she flies")

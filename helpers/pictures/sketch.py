@@ -23,7 +23,7 @@ ROLES = {
 }
 INK = "#1f1f1f"  # in a still picture; a page uses its own text colour
 INCH = 80  # pixels
-LETTER = 13  # pixels, the size of a text
+LETTER, LARGE = 13, 20  # pixels, the size of a text and of a large one
 MOST = 2000  # marks in a drawing
 
 
@@ -32,7 +32,7 @@ class Sketch:
 
     Each method adds a mark; in the next picture of a live view the k-th mark glides to its new
     position from that of the old k-th mark, so keep their order.
-    role: a name in ROLES or "ink", with " strong" to make the mark stand out.
+    role: a name in ROLES or "ink", with " strong" to make the mark stand out, or " large".
     The other arguments, all optional:
         opacity: 0 to 1.
         cell: (row, column) of the matrix: pointing at the mark explains this number.
@@ -66,9 +66,19 @@ class Sketch:
         )
         self.line([start, tip, left, tip, right, tip], role, width, **more)
 
-    def curve(self, points, role="rest", width=2, **more):
-        """Add a cubic Bézier curve, points (4, 2)."""
-        self._add("curve", points, role, width=width, **more)
+    def curve(self, points, role="rest", width=2, tip=1, **more):
+        """Add a cubic Bézier curve, points (4, 2), width pixels wide where it starts and tip times
+        as wide where it ends. The mark holds its outline: there and back, points (8, 2)."""
+        points = np.array(points, float)
+        along = np.diff(points, axis=0)
+        for k in (0, 2):  # an end that is bent by nothing goes on as the middle does
+            along[k] = along[k] if along[k].any() else along[1]
+        along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+        first, middle, last = along[:, ::-1] * [1, -1]
+        corners = [(a + b) / (1 + a @ b) for a, b in ((first, middle), (middle, last))]
+        shift = np.array([first, *corners, last]) * np.linspace(1, tip, 4)[:, None] * width / 2
+        there, back = points + shift, (points - shift)[::-1]
+        self._add("curve", np.concatenate([there, back]), role, width=width, **more)
 
     def area(self, points, role="rest", **more):
         """Add a filled polygon, points (n, 2)."""
@@ -104,15 +114,19 @@ def _paint(axes, kind, role, at, opacity=1, width=0, text="", side="middle", **_
     if kind == "text":
         axes.text(
             *at, text, ha={"middle": "center"}.get(side, side), va="center", alpha=opacity,
-            color=colour, fontsize=LETTER * 72 / INCH, fontweight="bold" if how else "normal",
+            color=colour, fontsize=(LARGE if how == "large" else LETTER) * 72 / INCH,
+            fontweight="bold" if how == "strong" else "normal",
             parse_math=False, clip_on=False,
         )  # fmt: skip
     elif kind == "area":
         axes.add_patch(Polygon(points, color=colour, alpha=opacity, linewidth=0))
     elif len(points) == 1:
         axes.plot(*points[0], "o", color=colour, markersize=thick, alpha=opacity, mew=0)
+    elif kind == "curve":
+        codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3]
+        axes.add_patch(PathPatch(Path(points, codes), color=colour, alpha=opacity, linewidth=0))
     elif width:
-        codes = [1, 4, 4, 4] if kind == "curve" else [1] + [2] * (len(points) - 1)
+        codes = [Path.MOVETO] + [Path.LINETO] * (len(points) - 1)
         axes.add_patch(
             PathPatch(
                 Path(points, codes), fill=False, edgecolor=colour, linewidth=thick, alpha=opacity,

@@ -7,15 +7,16 @@ import numpy as np
 
 from ...errors import InputError
 from ..given import as_array, bare, names, one_line, wide
-from ..sketch import Sketch
+from ..sketch import LARGE, Sketch
 from ..view import View
 
 MAX_WORDS = 64
 MAX_ANSWERS = 8  # bars
-THICK = 14  # pixels of an arc of weight 1
+THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
+TIP = 0.4  # of this remains at the word that it looks at
 THIN = 0.005  # an arc of less is not drawn
-HIGH, LOW = 112, 64  # pixels of the arcs above the words and below them
-ROW = 22  # pixels of a line of text
+HIGH, LOW = 84, 52  # pixels of the arcs above the words and below them
+ROW, WORD, BAR = 22, 50, 60  # pixels of a line of text, of "answer", of a bar for a share of 1
 CLOSE = 16  # words; in a longer sentence they are closer together, below lower arcs
 
 
@@ -26,8 +27,9 @@ class Arcs(View):
 
     matrix: the weights (n,) of the word that looks, from 0 to 1.  tokens: the n words.
     query: the index of the word that looks, counted from 0; by default the last word.
-    answers: {word: share}, up to 8 words with shares from 0 to 1: bars beside the sentence.
+    answers: {word: share}, up to 8 words with shares from 0 to 1: bars below the sentence.
     below: weights (n, n) of an earlier layer, drawn below the words, for all words at once.
+    result: what comes of it, such as the words that a model writes: large, below the sentence.
     drags: the name of a control that holds weights (n,): dragging a word's number up or down
         changes it.
     A click on a word sets a control named "query". The other arguments are those of View.
@@ -37,6 +39,7 @@ class Arcs(View):
     query: int | None = None
     answers: object = None
     below: object = None
+    result: str = ""
     drags: str = ""
 
     def __post_init__(self):
@@ -67,7 +70,7 @@ class Arcs(View):
             if not (known[np.isfinite(known)] >= 0).all() or np.nanmax(known, initial=0) > 1 + 1e-6:
                 raise InputError(f"{what} has a number outside 0 to 1; no arc can show it.")
         self.below = None if self.below is None else np.nan_to_num(as_array(self.below))
-        self.answers = self._shares()
+        self.answers, self.result = self._shares(), one_line(str(self.result))
 
     def _shares(self):
         given = self.answers or {}
@@ -88,17 +91,20 @@ class Arcs(View):
         return np.where(self.shown, np.nan_to_num(self.matrix), 0.0)[0]
 
     def sketch(self):
-        """Return the sentence with its arcs, and the bars of the answers."""
-        return [self._sentence(), *([self._bars()] if self.answers else [])]
-
-    def _sentence(self):
-        gap, high = (14, HIGH) if len(self.keys) <= CLOSE else (8, 100)
+        """Return the sentence with its arcs, and below the word that looks what comes of it."""
+        gap = 14 if len(self.keys) <= CLOSE else 8
         room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
         at = [end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
-        foot, weights = high + 2, self._weights
+        foot, weights = HIGH + 2, self._weights
         under = foot + 2 * ROW + 10  # where the arcs of the layer below begin
         low = 0 if self.below is None else LOW
-        sketch = Sketch(sum(room), under + low + 4)
+        # room for answers of seven letters, so that nothing moves when they change
+        own = 8 * max(7, *map(wide, self.answers), 0) + BAR + 50
+        width = max(sum(room), (WORD + own) * bool(self.answers))
+        across = int((width - WORD) // own)  # answers in a line
+        lines = -(-len(self.answers) // across) if self.answers else 0
+        end = under + low + 4
+        sketch = Sketch(width, end + ROW * lines + (LARGE + 12) * bool(self.result))
         most = int(weights.argmax())
         is_most = (weights == weights[most]).sum() == 1  # with even weights no word stands out
         for i, row in enumerate(() if self.below is None else self.below):
@@ -107,7 +113,7 @@ class Arcs(View):
                 _arc(sketch, at[i], at[j], weight, role, under, -low, faint)
         for j, weight in enumerate(weights):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
-            _arc(sketch, at[self.query], at[j], weight, "key", foot, high, **cell)
+            _arc(sketch, at[self.query], at[j], weight, "key", foot, HIGH, **cell)
         for j, word in enumerate(self.keys):
             role = "query strong" if j == self.query else "ink"
             if j == most != self.query and is_most:
@@ -117,7 +123,7 @@ class Arcs(View):
             number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
             more = dict(cell=(0, j), label=f"{word}: {number}")
             if self.drags:
-                more["drags"] = (self.drags, j, None, high)
+                more["drags"] = (self.drags, j, None, HIGH)
             sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
         # Colour should not be the only sign. Added last, since each mark keeps its place in order.
         if self.below is not None:
@@ -130,25 +136,28 @@ class Arcs(View):
             sketch.line(frame, "ink", 1.5)
         half, middle = 4 * wide(self.keys[self.query]), at[self.query]
         sketch.line([(middle - half, foot + ROW), (middle + half, foot + ROW)], "query", 2.5)
-        return sketch
+        wide_as = WORD + own * min(across, len(self.answers))
+        self._bars(sketch, _within(middle, wide_as, width) - wide_as / 2, end, own, across)
+        if self.result:
+            x = _within(middle, 0.58 * LARGE * wide(self.result), width)
+            sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
+        return [sketch]
 
-    def _bars(self):
-        # room for words of seven letters, so that nothing moves when the answers change
-        beside = 8 * max(7, *map(wide, self.answers)) + 10
-        sketch = Sketch(beside + 100 + 44, ROW * (len(self.answers) + 1))
-        sketch.text(beside + 50, ROW / 2, "answer", "rest")
-        best = max(self.answers, key=self.answers.get)
-        for k, (word, share) in enumerate(self.answers.items(), start=1):
-            y = ROW * (k + 0.5)
+    def _bars(self, sketch, left, top, own, across):
+        if self.answers:
+            sketch.text(left, top + ROW / 2, "answer", "rest", side="left")
+        best = max(self.answers, key=self.answers.get, default="")
+        for k, (word, share) in enumerate(self.answers.items()):
+            x = left + WORD + own * (k % across + 1) - BAR - 50
+            y = top + ROW * (k // across + 0.5)
             role = "ink strong" if word == best else "ink"
-            sketch.text(beside - 6, y, word, role, side="right")
-            sketch.box(beside, y - 7, max(1, 100 * share), 14, "ink" if word == best else "rest")
-            sketch.text(beside + 100 * share + 5, y, self.number(share), role, side="left")
-        return sketch
+            sketch.text(x + 4, y, word, role, side="right")
+            sketch.box(x + 10, y - 7, max(1, BAR * share), 14, "ink" if word == best else "rest")
+            sketch.text(x + BAR * share + 15, y, self.number(share), role, side="left")
 
     def numbers(self):
         """Return the lines of numbers as text: the weights, the answers and the layer below."""
-        lines = super().numbers()
+        lines = super().numbers() + [self.result] * bool(self.result)
         if self.answers:
             shares = (f"{word} {self.number(x)}" for word, x in self.answers.items())
             lines.append(f"answer: {', '.join(shares)}")
@@ -165,7 +174,13 @@ class Arcs(View):
         if self.answers:
             word = max(self.answers, key=self.answers.get)
             said += f" The answer is {word} ({self.number(self.answers[word])})."
+        said += f" {self.result}"
         return " ".join(f"{said} {self.caption}".split())
+
+
+def _within(middle, length, width):
+    """Return the middle of a thing that is centred there, or as near as it fits into the width."""
+    return max(length / 2, min(middle, width - length / 2))
 
 
 def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
@@ -180,5 +195,5 @@ def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
     most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * sketch.size[0]
     rise = (28 + 0.34 * abs(end - start)) * min(1, most / widest) * np.sign(high)
     points = [(start, foot), (start, foot - rise), (end, foot - rise), (end, foot)]
-    width, opacity = 0.5 + THICK * float(weight), faint * (0.25 + 0.75 * min(1, float(weight)))
-    sketch.curve(points, role, round(width, 1), opacity=round(opacity, 2), **more)
+    width, opacity = 1 + THICK * float(weight), faint * (0.35 + 0.65 * min(1, float(weight)))
+    sketch.curve(points, role, round(width, 1), TIP, opacity=round(opacity, 2), **more)

@@ -7,7 +7,7 @@ const dot = ([x, y]) => `M${x} ${y}h0`;
 const through = (at) => at.map((z, k) => (k % 2 ? `${z}` : `${k ? "L" : "M"}${z} `)).join("");
 const PATHS = {
   line: (at) => (at.length === 2 ? dot(at) : through(at)),
-  curve: ([x, y, ...rest]) => `M${x} ${y}C${rest.join(" ")}`,
+  curve: (at) => `M${at.slice(0, 2)}C${at.slice(2, 8)}L${at.slice(8, 10)}C${at.slice(10)}Z`, // its outline
   area: (at) => `${through(at)}Z`,
 };
 
