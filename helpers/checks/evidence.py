@@ -179,15 +179,6 @@ class Evidence:
         """Return the Results of all probes in this world."""
         return [self.in_world(k, world) for k in range(len(self.mine))]
 
-    def cured_by(self, world):
-        """Is the answer wrong in our world, but right on every probe in this one? What becomes of
-        the arguments does not count."""
-        fine = {k: self.is_right(k, result.unchanged) for k, result in enumerate(self.mine)}
-        wrong_first = sorted(fine, key=fine.get)
-        return not all(fine.values()) and all(
-            self.is_right(k, self.in_world(k, world).unchanged) for k in wrong_first
-        )
-
     @property
     def cured_by_zeros(self):
         """Is there NaN, and is a wrong result right if torch.empty gives zeros?"""

@@ -57,14 +57,11 @@ def _in_the_table(*kinds):
     """Return a slip from slips.toml, which writes its new pattern wherever its old one fits."""
 
     def slip(tree, evidence):
-        error = str(evidence.mine[evidence.wrong[0]].outcome.error or "")
         # How many are dropped at random is chance, so a count that is off by one does not show.
         shown = [k for k in kinds if (k, evidence.exercise.kind) != ("counts", "random")]
         conditions = _conditions(tree)
         for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in shown):
             if re.search(entry.get("unless", "(?!)"), evidence.body):
-                continue
-            if not re.search(entry.get("error", ""), error):
                 continue
             inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
             parts = dict.fromkeys(chain.from_iterable(map(ast.walk, inside)))
@@ -180,6 +177,11 @@ def _not_kept(tree, evidence):
             if is_name((nodes(part, ast.Name) or [None])[0], *variables):
                 new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
                 yield what, f"keep the result: write {quoted(new)}.", [(old, new)]
+    for _, _, loop in loops(tree):
+        for name in (n.id for n in nodes(loop.target, ast.Name)):
+            for old in (x for x in nodes(loop, ast.Assign) if is_name(x.targets[0], name)):
+                advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
+                yield what, advice, [(old.targets[0], _code(f"{name}[:] = 0").targets[0])]
 
 
 def _variables(tree):
