@@ -78,13 +78,14 @@ def followed(answer, verdict):
 
 def obeyed(answer, verdict):
     """Return the answers that obey the verdict's advice; None if that is in words."""
-    code = ast.unparse(ast.parse(answer.code))
     found = re.fullmatch(
         r"Write `([^`]+)` instead of `([^`]+)`\.|Leave out `([^`]+)`\.", verdict.said.advice
     )
     if not found or "…" in found[0]:
         return None
     new, old, line = found.groups()
+    # Advice is in the student's own words, but for what goes over several lines.
+    code = answer.code if (old or line) in answer.code else ast.unparse(ast.parse(answer.code))
     lines = code.splitlines()
     if line:
         tries = [[x for x in lines if x.strip() != line]]

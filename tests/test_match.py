@@ -96,7 +96,7 @@ def changed_and_unscaled(inputs, W_query, W_key, W_value):
     return torch.softmax(queries @ keys.T, dim=-1) @ values
 
 
-OVER_QUERIES = "softmax over the wrong axis"
+OVER_QUERIES = "softmax over columns"
 
 
 @pytest.mark.parametrize(

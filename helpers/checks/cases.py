@@ -58,7 +58,7 @@ def scoring(scores):
 
 def small(*makers):
     """Yield three probes of smaller sizes, for an exercise that gives none of its own."""
-    largest = contents("cases.toml")["wide"][0]
+    largest, *_ = _wide_sizes()
     for part in (2, 3, 5):
         sizes = {k: max(1, x // part) if type(x) is int else x for k, x in largest.items()}
         # with quarters only, a rounded result would be right
@@ -71,9 +71,15 @@ def wide(*makers, **least):
 
     makers: a maker for each argument.  least: the smallest values that these sizes may have.
     """
-    for sizes in contents("cases.toml")["wide"]:
+    for sizes in _wide_sizes():
         sizes = sizes | {name: max(sizes[name], size) for name, size in least.items()}
         yield _of_sizes(sizes, makers, "other data", if_right=True)
+
+
+def _wide_sizes():
+    """Return the sizes of the wide probes, each as {name: size}."""
+    table = contents("cases.toml")["wide"]
+    return [dict(zip(table, sizes, strict=True)) for sizes in zip(*table.values(), strict=True)]
 
 
 def _of_sizes(sizes, makers, label, if_right=False):

@@ -6,6 +6,7 @@ import inspect
 import linecache
 import operator
 import os
+import re
 import textwrap
 from contextlib import suppress
 from itertools import chain
@@ -40,20 +41,26 @@ def known_functions(answer):
     return found
 
 
-def code_of(answer):
-    """Return the source of known_functions(); "" if some cannot be read. See Evidence.code. Code in
-    files is left out: it is not the student's."""
+def tree_of_all(answer):
+    """Return the ast.Module of known_functions(); an empty one if some cannot be read, because a
+    part proves nothing. Code in files is left out: it is not the student's."""
     codes = dict.fromkeys(f.__code__ for f in known_functions(answer))
     parts = [tree_of(code) for code in codes if not os.path.exists(code.co_filename)]
-    return "" if None in parts else "\n".join(map(ast.unparse, parts))  # a part proves nothing
+    return ast.Module([] if None in parts else [x for part in parts for x in part.body], [])
 
 
 def tree_of(code):
-    """Return the ast.Module of a code object's source; None if it cannot be read."""
+    """Return the ast.Module of a code object's source; None if it cannot be read. Its nodes keep
+    the lines of the source, for written()."""
     try:
-        return ast.parse(textwrap.dedent(inspect.getsource(code)))
+        source = textwrap.dedent(inspect.getsource(code))
+        tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError):
         return None
+    lines = source.splitlines()
+    for node in nodes(tree, ast.stmt, ast.expr):
+        node.lines = lines
+    return tree
 
 
 def codes_of(function):
@@ -235,8 +242,85 @@ def changed(part, pairs):
             if after is not before:
                 fields[name] = after
         if fields:
+            fields["before"] = getattr(x, "before", x)  # for written()
             x = copy.copy(x)
             vars(x).update(fields)
         return x
 
     return put(part)
+
+
+# --- the student's own text ---
+
+
+def written(node):
+    """Return an expression or statement in the student's own words, a statement with its comment.
+    What has no such words, or several lines of them, is as ast.unparse writes it."""
+    if text := _own_text(node):
+        return text
+    plain = ast.unparse(node)
+    for bracketed in (False, True):
+        text = _written_around(node, bracketed)
+        with suppress(SyntaxError):
+            if ast.dump(ast.parse(text)) == ast.dump(ast.parse(plain)):
+                return text
+    return plain
+
+
+def _own_text(node):
+    """Return the source of a node that no change made, of a loop or the like its first line; "" if
+    it goes over several lines."""
+    lines = getattr(node, "lines", None)
+    if not lines or hasattr(node, "before"):
+        return ""
+    line = lines[node.lineno - 1].encode()
+    if isinstance(node, ast.stmt) and hasattr(node, "body"):
+        return line[node.col_offset :].decode()
+    if node.lineno != node.end_lineno:
+        return ""
+    text, after = line[node.col_offset : node.end_col_offset], line[node.end_col_offset :]
+    if isinstance(node, ast.stmt) and re.fullmatch(rb"\s*#[^`]*", after):
+        text += after
+    return text.decode()
+
+
+# What may need brackets inside another expression.
+JOINED = ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda
+
+
+def _written_around(node, bracketed):
+    """Return the source of a changed node with its new parts, in brackets or not."""
+
+    def put(x):
+        return f"({written(x)})" if bracketed and isinstance(x, JOINED) else written(x)
+
+    text = _own_text(before := getattr(node, "before", node)).encode()
+    if not text:  # not in the source: only parts of it may be
+        own = [x for x in _outermost(node) if not isinstance(x, ast.Name)]
+        names = {f"_own_{k}_": x for k, x in enumerate(own)}
+        plain = ast.unparse(changed(node, [(x, ast.Name(k)) for k, x in names.items()]))
+        for k, x in names.items():
+            plain = plain.replace(k, put(x))
+        return plain
+    for old, new in reversed(_differences(before, node)):
+        start, end = (x - before.col_offset for x in (old.col_offset, old.end_col_offset))
+        text = text[:start] + put(new).encode() + text[end:]
+    return text.decode()
+
+
+def _differences(old, new):
+    """Return the pairs of parts in which two nodes of one kind differ, in the order of the text."""
+    pairs = []
+    for name in old._fields:
+        ours, theirs = (getattr(x, name) for x in (old, new))
+        if not isinstance(ours, list):
+            ours, theirs = [ours], [theirs]
+        pairs += [(a, b) for a, b in zip(ours, theirs, strict=False) if a is not b]
+    return sorted(pairs, key=lambda pair: pair[0].col_offset)
+
+
+def _outermost(node):
+    """Return the outermost expressions in a node that have a source of their own."""
+    if isinstance(node, ast.expr) and _own_text(node):
+        return [node]
+    return list(chain.from_iterable(map(_outermost, ast.iter_child_nodes(node))))

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import torch
 
-from .code import code_of, nodes, own_functions, reads
+from .code import nodes, own_functions, reads, tree_of_all
 from .counterfactual import EmptyIsZero, NoEndlessLists
 from .exercise import returned
 from .results import (
@@ -92,7 +92,7 @@ class Evidence:
     def code(self):
         """The student's code as text, without comments, written as ast.unparse does; "" if it
         cannot be read."""
-        return code_of(self.answer)
+        return ast.unparse(tree_of_all(self.answer))
 
     @cached_property
     def body(self):
@@ -113,7 +113,7 @@ class Evidence:
     @cached_property
     def tree(self):
         """The student's code as an ast.Module, the answer first; None if it cannot be read."""
-        tree, name = ast.parse(self.code), getattr(self.answer, "__name__", "")
+        tree, name = tree_of_all(self.answer), getattr(self.answer, "__name__", "")
         if self.exercise.is_class and tree.body:
             own = [node for node in tree.body if getattr(node, "name", "") in vars(self.answer)]
             others = [node for node in tree.body if node not in own]
@@ -178,15 +178,6 @@ class Evidence:
     def all_in(self, world):
         """Return the Results of all probes in this world."""
         return [self.in_world(k, world) for k in range(len(self.mine))]
-
-    def cured_by(self, world):
-        """Is the answer wrong in our world, but right on every probe in this one? What becomes of
-        the arguments does not count."""
-        fine = {k: self.is_right(k, result.unchanged) for k, result in enumerate(self.mine)}
-        wrong_first = sorted(fine, key=fine.get)
-        return not all(fine.values()) and all(
-            self.is_right(k, self.in_world(k, world).unchanged) for k in wrong_first
-        )
 
     @property
     def cured_by_zeros(self):

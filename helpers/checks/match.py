@@ -11,7 +11,7 @@ from .results import attempt, call_ours, numbers_of, rows_close, same
 
 IN_PLACE = "input changed in place"
 NUMBER = "NUMBER"
-MOST, MOST_NUMBERS = 4000, 8  # pairs, and numbers of the student's code, that are tried
+MOST, MOST_NUMBERS = 3000, 8  # pairs, and numbers of the student's code, that are tried
 
 
 def established(evidence):

@@ -5,8 +5,8 @@ import ast
 import sys
 from itertools import chain, islice
 
-from .code import changed, nodes
-from .slips import instead
+from .code import changed, nodes, written
+from .slips import quoted
 from .texts import Fact
 
 # Limits that do not depend on a clock, or the same answer would get different words on a busy
@@ -28,9 +28,8 @@ def mended(evidence, slips):
     own_tests = {id(x) for node in nodes(tree, ast.Assert, ast.Raise) for x in ast.walk(node)}
 
     def is_sensible(change):
-        """Would a person change that? Not what a student tests, and nothing is turned twice."""
-        _, advice, pairs = change
-        return ".T.T" not in advice and own_tests.isdisjoint(id(old) for old, _ in pairs)
+        """Would a person change that? Not what a student tests."""
+        return own_tests.isdisjoint(id(old) for old, _ in change[2])
 
     def look():
         left = ALL_LINES
@@ -38,9 +37,9 @@ def mended(evidence, slips):
         for change in islice(filter(is_sensible, changes), MOST):
             is_right, lines = _tried(changed(tree, change[2]), evidence, min(left, LINES))
             left -= lines
-            if is_right:
-                found.append(_told(change, tree, evidence))
-            if is_right or left <= 0:
+            if is_right and ".T.T" not in (fact := _told(change, tree)).advice:
+                found.append(fact)
+            if found or left <= 0:
                 return
 
     evidence.call(look)  # as one call: a thread for each would take longer than the tries
@@ -72,14 +71,17 @@ def _tried(tree, evidence, most):
         sys.settrace(before)
 
 
-def _told(change, tree, evidence):
+def _told(change, tree):
     """Return the Fact that tells a change: the whole line, if the part occurs elsewhere, too."""
     what, advice, pairs = change
-    old = pairs[0][0]
-    single = len(pairs) == 1 and advice.startswith("write `")
-    if single and evidence.code.count(ast.unparse(old)) > 1:
-        line = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
-        what, advice, _ = instead(what, line, changed(line, pairs))
-    if advice.startswith("leave out") and evidence.code.count(line := advice.split("`")[1]) > 1:
+    sources = {id(x.lines): x.lines for x in nodes(tree, ast.stmt) if hasattr(x, "lines")}
+    code = "\n".join(chain.from_iterable(sources.values()))
+    if not advice:
+        old, new = pairs[0]
+        if code.count(written(old)) > 1:
+            old = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
+            new = changed(old, pairs)
+        advice = f"write {quoted(new)} instead of {quoted(old)}."
+    if advice.startswith("leave out") and code.count(line := advice.split("`")[1]) > 1:
         advice = f"leave out one of the lines `{line}`."
     return Fact(what, advice, "One small change fixes your code.")
