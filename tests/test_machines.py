@@ -7,6 +7,8 @@ import sys
 from rates import answers, judged
 
 from helpers.checks.code import data_from_above, reads
+from helpers.checks.engine import _within
+from helpers.guard import Outcome
 from helpers.tools.pages.exercises import Answer
 
 # Some of each kind of verdict: named, mended, shown by a fact, and many changes tried in vain.
@@ -27,6 +29,23 @@ def test_beside_busy_processes_and_in_another_order_the_words_are_the_same():
         for process in busy:
             process.kill()
             process.wait()
+
+
+def test_the_course_s_own_work_takes_no_time_from_an_answer(monkeypatch):
+    now, given = 0, []
+
+    def one_second(fn, seconds):
+        nonlocal now
+        given.append(seconds)
+        now += 1
+        return Outcome()
+
+    monkeypatch.setattr("helpers.checks.engine.time.monotonic", lambda: now)
+    call = _within(10, one_second)
+    for limit in (None, 60, None, None):
+        call(len, limit=limit)
+        now += 100
+    assert given == [10, 60, 9, 8]
 
 
 # --- what a function reads: from its source, since each Python has its own instructions ---

@@ -12,6 +12,7 @@ from .texts import Fact
 # Limits that do not depend on a clock, or the same answer would get different words on a busy
 # machine: the changes tried, and the lines that changed code runs, in one try and in all.
 MOST, LINES, ALL_LINES = 200, 50_000, 150_000
+HANGS = 60  # seconds: only a try that hangs in C, where no line is counted, takes so long
 CHANGED = "<changed>"  # the file that changed code pretends to be from
 
 
@@ -42,7 +43,8 @@ def mended(evidence, slips):
             if found or left <= 0:
                 return
 
-    evidence.call(look)  # as one call: a thread for each would take longer than the tries
+    # as one call: a thread for each would take longer than the tries
+    evidence.call(look, limit=HANGS)
     # If the unchanged code is right here, the cause is what earlier cells left behind.
     return [] if found and _tried(tree, evidence, LINES)[0] else found
 
