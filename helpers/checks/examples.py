@@ -49,6 +49,20 @@ def causal_mixed():
     return numbers("causal_mixed", torch.float64)
 
 
+# --- lesson 07 ---
+
+
+def padded(n, *left, right=0):
+    """Return (b, n) of bool: True for the first words, as many as left says, and for the last."""
+    places = torch.arange(n)
+    return (places < torch.tensor(left)[:, None]) | (places >= n - right)
+
+
+def padding(b, n):
+    """Return a function (sizes, step): (b, n) of bool, True for padding on the left."""
+    return lambda sizes, step: padded(sizes[n], *(k % sizes[n] for k in range(sizes[b])))
+
+
 # --- lesson 08 ---
 
 
