@@ -17,7 +17,9 @@ def made(exercise, *ways):
 
     class Module(exercise.reference):
         def forward(self, inputs):
-            layers = (self.W_query, self.W_key, self.W_value)
-            return formula(inputs, *(W.weight.T if isinstance(W, nn.Linear) else W for W in layers))
+            layers = [self.W_query, self.W_key, self.W_value]
+            layers += [self.out_proj] if hasattr(self, "out_proj") else []
+            matrices = [W.weight.T if isinstance(W, nn.Linear) else W for W in layers]
+            return formula(inputs, *matrices, *filter(None, [getattr(self, "num_heads", None)]))
 
     return Module

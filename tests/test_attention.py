@@ -176,6 +176,7 @@ def every_function(x):
         attention.window_weights(x, 3, 2),
         attention.dropout(x, 0.5, training=True),
         attention.dropout(x, 0.5, training=False),
+        x.where(attention.padding_mask(x[:1] > 3)[0], 2 * x),
         attention.merge_heads(attention.split_heads(batch.contiguous(), 5)),
         attention.multi_head(batch, *projections, x, new, 5),
         attention.next_context(new, new, new, x, x),

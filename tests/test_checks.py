@@ -127,8 +127,6 @@ FACTS = [
     ("causal_weights", lambda s, d_k: torch.zeros_like(s), "sums to 0.0000, not 1"),
     ("SelfAttention", WithoutSelf, "Try: In __init__, store each matrix on self"),
     ("SelfAttention", TwoMatrices, "matrices (d_in, d_out) to train: yours 2, right 3"),
-    ("dropout", lambda w, p, training: w * torch.rand(w.shape), "different factors"),
-    ("dropout", lambda w, p, training: torch.zeros_like(w), "what is dropped: yours everything"),
 ]
 
 
@@ -257,9 +255,9 @@ def raises_an_address(scores):
 @pytest.mark.parametrize(
     "exercise, code",
     [
-        ("dropout", lambda w, p, training: w + torch.rand(w.shape)),
-        ("dropout", lambda w, p, training: w.numpy() * (np.random.rand(*w.shape) > p)),
-        ("dropout", lambda w, p, training: [[x * (random.random() > p) for x in y] for y in w]),
+        ("softmax", lambda s: s + torch.rand(s.shape)),
+        ("softmax", lambda s: s.numpy() * (np.random.rand(*s.shape) > 0.5)),
+        ("softmax", lambda s: [x * (random.random() > 0.5) for x in s]),
         ("SelfAttention", Noisy),
         ("softmax", prints_an_address),
         ("softmax", raises_an_address),

@@ -55,11 +55,7 @@ def explains(exercise, names, code):
     )
 
 
-WITH_PAIRS = [
-    e
-    for e in CHECKED.values()
-    if e.kind != "random" and not e.name.startswith("repair_") and pairs_of(e)
-]
+WITH_PAIRS = [e for e in CHECKED.values() if not e.name.startswith("repair_") and pairs_of(e)]
 
 
 @pytest.mark.parametrize(

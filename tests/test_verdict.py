@@ -203,7 +203,7 @@ def test_progress_says_what_is_solved_and_what_is_open(capsys):
     check("attention_weights", stub)
     check("scores", lambda inputs, i: 0.5)
     capsys.readouterr()
-    names = ("softmax", "self_attention", "attention_weights", "scores", "dropout")
+    names = ("softmax", "self_attention", "attention_weights", "scores", "erase")
     assert progress(*names) is None
     assert capsys.readouterr().out.splitlines() == [
         "Your exercises:",
@@ -211,7 +211,7 @@ def test_progress_says_what_is_solved_and_what_is_open(capsys):
         "  ✘ self_attention    input changed in place",
         "  … attention_weights not written yet",
         "  ✘ scores            not right yet",
-        "  … dropout           not checked since the kernel started",
+        "  … erase             not checked since the kernel started",
         "1 of 5 solved.",
     ]
 
@@ -230,13 +230,13 @@ def test_progress_follows_the_last_check(capsys):
 def test_progress_is_the_same_in_a_notebook(shell, capsys):
     check("softmax", right)
     with capture_output() as captured:
-        progress("softmax", "dropout")
+        progress("softmax", "erase")
     [output] = captured.outputs
     assert as_words(output.data["text/html"]) == output.data["text/plain"].split()
     assert set(output.data) == {"text/plain", "text/html"}
     assert re.findall(r'scope="row"[^>]*>(.*?)<', output.data["text/html"]) == [
         "✔ softmax",
-        "… dropout",
+        "… erase",
     ]
 
 

@@ -182,6 +182,17 @@ def dropout(weights, p, training):
     return weights * survives / (1 - p)
 
 
+def padding_mask(is_padding):
+    """Return what is hidden from each token: later ones, and padding, but never the token itself.
+
+    is_padding: (b, n) of bool.  Returns (b, n, n) of bool, True where a key is hidden. Every row
+    has a key left, so that no weight is NaN.
+    """
+    n = is_padding.shape[-1]
+    own = torch.eye(n, dtype=torch.bool, device=is_padding.device)
+    return (causal_mask(n).to(is_padding.device) | is_padding[:, None, :]) & ~own
+
+
 # Lesson 08
 def split_heads(x, num_heads):
     """Split every token's numbers among the heads.

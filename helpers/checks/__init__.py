@@ -6,7 +6,7 @@ exercises  reads them: CHECKED, {name: Exercise}
 exercise   what an exercise is made of: probes, mistakes
 program    a right answer as a program, one step a line
 cases      makers of arguments; examples has those of single lessons
-modules    what is measured of a class; classes has classes with mistakes; dropout: of dropout
+modules    what is measured of a class; classes has classes with mistakes
 
 How an answer is judged:
 engine     check(): calls the answer and the right one on the same probes, and makes a verdict

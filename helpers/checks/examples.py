@@ -49,6 +49,20 @@ def causal_mixed():
     return numbers("causal_mixed", torch.float64)
 
 
+# --- lesson 07 ---
+
+
+def padded(n, *left, right=0):
+    """Return (b, n) of bool: True for the first words, as many as left says, and for the last."""
+    places = torch.arange(n)
+    return (places < torch.tensor(left)[:, None]) | (places >= n - right)
+
+
+def padding(b, n):
+    """Return a function (sizes, step): (b, n) of bool, True for padding on the left."""
+    return lambda sizes, step: padded(sizes[n], *(k % sizes[n] for k in range(sizes[b])))
+
+
 # --- lesson 08 ---
 
 
@@ -66,14 +80,14 @@ def without_0(d_out, step):
 
 
 def heads_of_sentence():
-    """Return arguments of multi_head: the sentence, and random matrices."""
+    """Return arguments of repair_heads: the sentence, and random matrices."""
     generator = torch.Generator().manual_seed(123)
     matrices = [torch.rand(3, 4, generator=generator) for _ in range(3)]
     return sentence()[None], *matrices, exact(4, 4), exact(4, step=3), 2
 
 
 def heads_of_two():
-    """Return arguments of multi_head: two sentences, with scores of exactly 0."""
+    """Return arguments of repair_heads: two sentences, with scores of exactly 0."""
     inputs = exact(2, 5, 7, step=3, unit=4).double()
     inputs[1, 2] = 0
     matrices = (exact(7, 12, step=step).double() for step in (5, 7, 3))
@@ -81,7 +95,7 @@ def heads_of_two():
 
 
 def far_heads():
-    """Return arguments of multi_head: large scores, in 4 heads of 4 numbers, so that the roots of
+    """Return arguments of repair_heads: large scores, in 4 heads of 4 numbers, so that the roots of
     head_dim and d_out are exact."""
     query, key, value = (exact(3, 16, step=step).double() for step in (5, 3, 7))
     for W, row in ((query, 0), (key, 1)):
@@ -94,7 +108,7 @@ def far_heads():
 
 
 def heads_of_size_2():
-    """Return arguments of multi_head: most sizes are 2, so that answers that raise elsewhere give
+    """Return arguments of repair_heads: most sizes are 2, so that answers that raise elsewhere give
     numbers here."""
     matrices = (exact(4, 4, step=step) for step in (7, 5, 3, 9))
     return exact(2, 2, 4, step=3, unit=4), *matrices, exact(4, step=5), 2

@@ -108,7 +108,7 @@ class Mistake:
 
 # --- exercises ---
 
-KINDS = ("scores", "weights", "context", "values", "positions", "random")
+KINDS = ("scores", "weights", "context", "values", "positions")
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Exercise:
     """An exercise, as check() knows it.
 
     signature: as the notebook shows it, with its name and the shape returned.  kind: "scores",
-    "weights", "context" (a blend of the inputs), "values" (a blend of values), "positions" (whole
-    numbers) or "random", for facts that hold of every right answer of that kind.
+    "weights", "context" (a blend of the inputs), "values" (a blend of values) or "positions" (whole
+    numbers), for facts that hold of every right answer of that kind.
     program: the right answer; for a class, its formula.  reference: the right answer, the program
     or a class.  probes: a function, so that data/ is read when it is needed and not at import.
     mistakes: if two fit, the first is named.  formula_args: takes a Probe, returns the arguments of

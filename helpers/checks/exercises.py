@@ -29,17 +29,17 @@ the names in NAMES. `cases` may also be one expression, for all cases; a case ma
 from pathlib import Path
 
 from ..errors import InputError
-from . import cases, classes, dropout, examples, modules, results
+from . import cases, classes, examples, modules, results
 from .exercise import Exercise, Mistake, Probe, returned
 from .program import Program, steps
 from .texts import contents
 
 HERE = Path(__file__).parent
-MODULES = results, cases, examples, modules, classes, dropout
+MODULES = results, cases, examples, modules, classes
 NAMES = {name: x for module in MODULES for name, x in vars(module).items()}
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
 # How many ways to round count, the coarsest first: more decimals are within the tolerance.
-DECIMALS = {"weights": 3, "positions": 0, "random": 0}
+DECIMALS = {"weights": 3, "positions": 0}
 
 
 def _python(text, **more):

@@ -45,7 +45,7 @@ def _calls(evidence, k):
         yield Fact("a later call changes an earlier result.", "make a new tensor in every call.")
     if evidence.is_first_again(k):
         yield Fact("the same arguments give a different result after other calls.", KEPT)
-    if not evidence.repeats and evidence.exercise.kind != "random":
+    if not evidence.repeats:
         yield Fact(
             "a second call with the same arguments gives a different result.",
             "use the arguments only: a layer that you create draws random numbers of its own."
@@ -61,9 +61,7 @@ def _calls(evidence, k):
         advice = INSTEAD.get(mine.instead, "return the result and nothing else.")
         yield Fact(f"it returned {mine.instead}.", advice, asked)
     if mine.observed is not None:
-        dropped = str(mine.observed.get("what is dropped"))
-        advice = seen_advice(dropped, evidence)
-        advice = advice or _to_see(mine.observed, evidence.right[k].observed or {})
+        advice = _to_see(mine.observed, evidence.right[k].observed or {})
         yield Fact("not what the exercise asks for.", advice)
     if mine.numbers.shape != evidence.right[k].numbers.shape:
         yield from of_shapes(evidence, k)

@@ -1,14 +1,15 @@
 """What can be observed of a student's class: it is built, our matrices are put into it, and it is
 called. Its names, and how it keeps the matrices, are the student's choice.
 
-cls: the class.  sizes: what it is built with, d_in and d_out first, the two different and no
-multiple of each other.  inputs: what the module is called with.  matrices: ours for query, key
-and value, each (d_in, d_out).
+cls: the class.  sizes: what it is built with, (d_in, d_out, context_length, dropout, num_heads) or
+the first of these. d_in is no multiple of d_out, nor of the size of a head, nor the other way
+round.  inputs: what the module is called with.  matrices: ours for query, key and value, each
+(d_in, d_out), and with several heads W_out, (d_out, d_out).
 """
 
 import re
 from contextlib import suppress
-from itertools import permutations
+from itertools import permutations, product
 
 import torch
 from torch import nn
@@ -28,20 +29,42 @@ def build(cls, sizes, seed=0):
     return module.eval()
 
 
+def heads_of(sizes):
+    """Return the number of heads."""
+    return sizes[4] if len(sizes) > 4 else 1
+
+
 def blocks(named, sizes):
-    """Return the matrices among these named tensors, once each, as (name, memory (d_in, d_out)): a
-    Parameter as it is, the weight of an nn.Linear transposed, a tensor of three as three."""
-    d_in, d_out = sizes[:2]
+    """Return what each head has of the matrices among these named tensors, once each, as (name,
+    memory (d_in, head_dim)): columns of a Parameter or of a part of it, rows of an nn.Linear."""
+    d_in, width = sizes[0], sizes[1] // heads_of(sizes)
     found = []
     for name, x in named:
         x = x.detach()
-        if x.dim() == 3:
+        if x.dim() > 2 and x.shape[0] == d_in:
+            x = x.flatten(1)
+        if x.dim() > 2:
             found += blocks([(name, part) for part in x], sizes)
         elif x.dim() == 2:
             x = x if x.shape[0] == d_in else x.T
-            if x.shape[0] == d_in and x.shape[1] % d_out == 0:
-                found += [(name, part) for part in x.split(d_out, dim=1)]
+            if x.shape[0] == d_in and x.shape[1] % width == 0:
+                found += [(name, part) for part in x.split(width, dim=1)]
     return [*{memory.data_ptr(): (name, memory) for name, memory in found}.values()]
+
+
+def outputs_of(named, sizes):
+    """Return the memory (rows, d_out) of the matrices that read the merged heads, in one piece or
+    in parts; [] if the class has one head."""
+    d_in, d_out = sizes[:2]
+    found = []
+    for name, x in named if len(sizes) > 4 else ():
+        x = x.detach()
+        x = x.flatten(0, -2) if x.dim() > 2 and d_in not in x.shape else x
+        if x.dim() == 2 and d_in not in x.shape and d_out in x.shape:
+            turned = x.shape[1] != d_out or name.endswith("weight")  # as in an nn.Linear
+            x = x.T if turned and x.shape[0] == d_out else x
+            found += [x] if x.shape[0] % (d_out // heads_of(sizes)) == 0 else []
+    return found
 
 
 def role(name):
@@ -53,25 +76,68 @@ def role(name):
     return None
 
 
-def orders(found):
-    """Return the orders in which our matrices may go into those found: one order if the names say
-    which is which; otherwise all, the order of creation first."""
+def orders(found, heads):
+    """Return the orders in which our matrices may go into those found, lists of (matrix, head): one
+    order if the names say which is which; otherwise all, the order of creation first."""
     roles = [role(name) for name, _ in found]
-    return [tuple(roles)] if set(roles) == {0, 1, 2} else list(permutations(range(3)))
+    if all(roles.count(k) == heads for k in range(3)):
+        return [[(k, roles[:place].count(k)) for place, k in enumerate(roles)]]
+    ways = [list(product(order, range(heads))) for order in permutations(range(3))]
+    by_head = [sorted(way, key=lambda place: place[1]) for way in ways]
+    return ways + by_head * (heads > 1)
 
 
-def put_matrices(module, found, order, matrices):
-    """Copy our matrices into those found, in this order, and zeros into the biases."""
-    with torch.no_grad():
-        for x in filter(lambda x: is_bias(x, matrices[0].shape), module.parameters()):
-            x.zero_()
-        for (_, memory), k in zip(found, order, strict=True):
-            memory.copy_(matrices[k])
+MATRICES = "matrices (d_in, d_out) to train"
+OUTPUTS = "matrices (d_out, d_out) to train"
+
+
+class Filled:
+    """A module in which ours can be put for its matrices.
+
+    counts: how many it has to train.  complete: has it one of each?  ways: those in which ours may
+    go in, the likeliest first.
+    """
+
+    def __init__(self, cls, sizes):
+        self.module, self.sizes = build(cls, sizes), sizes
+        named = list(self.module.named_parameters())
+        self.found, self.outs = blocks(named, sizes), outputs_of(named, sizes)
+        self.counts = counts(named, sizes)
+        self.complete = self.counts == {MATRICES: 3, **({OUTPUTS: 1} if len(sizes) > 4 else {})}
+        turns = (False, True) if len(self.outs) == 1 else (False,)
+        if self.complete:
+            self.ways = [*product(orders(self.found, heads_of(sizes)), turns)]
+
+    def put(self, matrices, way=None):
+        """Copy our matrices into those found in this way, and zeros into the biases."""
+        order, turned = way or self.ways[0]
+        *three, W_out = matrices if self.outs else (*matrices, None)
+        with torch.no_grad():
+            for x in filter(lambda x: is_bias(x, self.sizes), self.module.parameters()):
+                x.zero_()
+            for (_, memory), (k, head) in zip(self.found, order, strict=True):
+                width = memory.shape[1]
+                memory.copy_(three[k][:, head * width : (head + 1) * width])
+            if self.outs:
+                rows = (W_out.T if turned else W_out).split([len(x) for x in self.outs])
+                for memory, part in zip(self.outs, rows, strict=True):
+                    memory.copy_(part)
+        return self.module
+
+
+def counts(named, sizes):
+    """Return how many matrices there are among these named tensors: {what: number}."""
+    named, heads = list(named), heads_of(sizes)
+    found = {MATRICES: len(blocks(named, sizes)) / heads}
+    if len(sizes) > 4:
+        found[OUTPUTS] = sum(len(x) for x in outputs_of(named, sizes)) / sizes[1]
+    return {what: int(x) if x == int(x) else x for what, x in found.items()}
 
 
 def is_bias(x, sizes):
     """Can x be a bias of queries, keys, values, or of all of them at once?"""
-    return bool(x.dim()) and x.numel() == max(x.shape) and x.numel() % sizes[1] == 0
+    width = sizes[1] // heads_of(sizes)
+    return bool(x.dim()) and x.numel() == max(x.shape) and x.numel() % width == 0
 
 
 # --- measuring: see exercise.Probe ---
@@ -88,12 +154,12 @@ def keeping(cls, inputs, sizes, matrices):
     module = build(cls, sizes)
     parameters = list(module.named_parameters())
     kept = {
-        "matrices (d_in, d_out) to train": [x for x in parameters if x[1].requires_grad],
         "matrices that are frozen": [x for x in parameters if not x[1].requires_grad],
         "matrices as plain tensors": [*_plain(module), *module.named_buffers()],
         "matrices in a list or dict": _listed(module),
     }
-    return Observed({what: len(blocks(named, sizes)) for what, named in kept.items()})
+    found = counts([x for x in parameters if x[1].requires_grad], sizes)
+    return Observed(found | {what: counts(named, sizes)[MATRICES] for what, named in kept.items()})
 
 
 def _outputs(module, inputs, seed=0):
@@ -119,20 +185,18 @@ def outputs_like(reference):
 
     def outputs(cls, inputs, sizes, matrices):
         before = inputs.clone()
-        module = build(cls, sizes)
-        found = blocks(module.named_parameters(), sizes)
-        if len(found) != 3:
-            module(inputs)  # an error is shown before anything else
-            return Observed({"matrices (d_in, d_out) to train": len(found)})
-        first, *others = orders(found)
-        put_matrices(module, found, first, matrices)
-        result = _outputs(module, inputs)
+        kept = Filled(cls, sizes)
+        if not kept.complete:
+            kept.module(inputs)  # an error is shown before anything else
+            return Observed(kept.counts)
+        first, *others = kept.ways
+        result = _outputs(kept.put(matrices, first), inputs)
         if isinstance(result, Observed):
             return result
+        others = others if cls is not reference else ()
         wanted = outputs(reference, before, sizes, matrices) if others else result
-        for order in () if close(result, wanted) else others:
-            put_matrices(module, found, order, matrices)
-            other = numbers_of(module(before.clone()))
+        for way in () if close(result, wanted) else others:
+            other = numbers_of(kept.put(matrices, way)(before.clone()))
             if close(other, wanted):
                 return other
         return result
@@ -148,8 +212,8 @@ def formula_args(probe):
         generator = torch.Generator().manual_seed(seed)
         return (inputs, *(torch.rand(sizes, generator=generator) for _ in range(3)))
     if hasattr(probe.measure, "of_formula"):
-        inputs, _, matrices = probe.args
-        return (inputs, *matrices)
+        inputs, sizes, matrices = probe.args
+        return (inputs, *matrices, *sizes[4:])
     return None
 
 
@@ -160,15 +224,11 @@ def drawn_after(cls, inputs, sizes, seed):
 
 def training(cls, inputs, sizes, matrices, biases=False):
     """Observe whether a class can be used and trained like any module. biases: may it have them?"""
-    number = len(blocks(build(cls, sizes).named_parameters(), sizes))
-    if number != 3:
-        return Observed({"matrices (d_in, d_out) to train": number})
+    if not (kept := Filled(cls, sizes)).complete:
+        return Observed(kept.counts)
 
     def made():
-        module = build(cls, sizes)
-        found = blocks(module.named_parameters(), sizes)
-        put_matrices(module, found, orders(found)[0], matrices)
-        return module
+        return Filled(cls, sizes).put(matrices)
 
     fresh, module = made(), made()
     # Listed before the first call: what forward creates is neither left behind nor trained.
@@ -179,7 +239,8 @@ def training(cls, inputs, sizes, matrices, biases=False):
         with NotesWhatMeets([*fresh.parameters(), *fresh.buffers(), words], stayed) as world:
             first = fresh(words)
         *gradients, reached = _gradients(first, [*trained, words])
-    learning = _count((g for g in gradients if g is not None), sizes, lambda g: bool(g.any()))
+    parts = blocks([("", g) for g in gradients if g is not None], sizes)
+    learning = sum(bool(part.any()) for _, part in parts) / heads_of(sizes)
     beside = [
         x
         for x, gradient in zip(trained, gradients, strict=True)
@@ -248,15 +309,12 @@ def drawing(cls, inputs, sizes, matrices):
     # What is drawn until it raises counts too.
     with NotesWhatIsDrawn() as world, suppress(Exception):
         module(inputs)
-    return Observed({"matrices drawn in forward": _count(world.drawn, sizes)})
+    return Observed(
+        {"matrices drawn in forward": len(blocks([("", x) for x in world.drawn], sizes))}
+    )
 
 
 # --- looking inside ---
-
-
-def _count(tensors, sizes, counts=lambda matrix: True):
-    """Return the number of matrices among these tensors for which counts() is true."""
-    return sum(counts(matrix) for _, matrix in blocks([("", x) for x in tensors], sizes))
 
 
 def _attributes(module):
@@ -323,19 +381,20 @@ def differs_in_training(evidence):
 
 def cut(evidence):
     """Does a gradient miss one of the matrices, or the words?"""
-    learns_less = evidence.fact("matrices that learn") in (0, 1, 2)
-    return learns_less or evidence.fact("a gradient reaches the words") is False
+    learning = evidence.fact("matrices that learn")
+    return (learning is not None and learning < 3) or evidence.fact(
+        "a gradient reaches the words"
+    ) is False
 
 
 def more_to_train(evidence):
-    matrices = evidence.fact("matrices (d_in, d_out) to train")
-    return (evidence.fact(BESIDE) or 0) > 0 or (matrices or 0) > 3
+    return (evidence.fact(BESIDE) or 0) > 0 or (evidence.fact(MATRICES) or 0) > 3
 
 
 def full_length_works(evidence):
     """Is the class right if context_length is the number of words, and not otherwise?"""
     k = evidence.wrong[0]
-    inputs, (*widths, most), matrices = evidence.probes[k].args
+    inputs, (d_in, d_out, most, *rest), matrices = evidence.probes[k].args
     n = inputs.shape[-2]
-    args = inputs, (*widths, n), matrices
+    args = inputs, (d_in, d_out, n, *rest), matrices
     return n != most and evidence.is_right(k, evidence.ask(k, args=args))

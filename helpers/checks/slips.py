@@ -57,10 +57,9 @@ def _in_the_table(*kinds):
     """Return a slip from slips.toml, which writes its new pattern wherever its old one fits."""
 
     def slip(tree, evidence):
-        # How many are dropped at random is chance, so a count that is off by one does not show.
-        shown = [k for k in kinds if (k, evidence.exercise.kind) != ("counts", "random")]
+        error = str(evidence.mine[evidence.wrong[0]].outcome.error or "")
         conditions = _conditions(tree)
-        for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in shown):
+        for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in kinds):
             if re.search(entry.get("unless", "(?!)"), evidence.body):
                 continue
             inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
