@@ -333,6 +333,10 @@ def test_a_verdict_is_announced_with_its_numbers_in_a_table(views):
 
 # --- what a reader should predict ---
 
+# the numbers of the cells below a cell whose outputs are hidden
+CLOSED = """(picture) => [...window.jupyterapp.shell.currentWidget.content.widgets.entries()]
+    .filter(([number, cell]) => number > picture && cell.outputHidden).map(([number]) => number)"""
+
 
 @pytest.mark.parametrize("app", ["lab/tree", *["notebooks"] * CI])
 def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app):
@@ -342,7 +346,16 @@ def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app)
     answer, picture = map([cell.id for cell in cells].index, ("l01-31", "l01-20"))
     scroll_to(page, answer)
     expect(page.get_by_text("tensor(0.7070) tensor(0.7070)")).to_have_count(0)
+    closed = page.evaluate(CLOSED, picture)
+    assert len(closed) > 2
+    proposed = "from the top down to here (Shift + Enter)"
+    expect(scroll_to(page, picture).locator(".explore-still")).to_contain_text(proposed)
+    scroll_to(page, 0)
+    for _ in range(picture + 1):
+        page.keyboard.press("Shift+Enter")
     code = scroll_to(page, picture).locator(".jp-InputPlaceholder")
+    expect(page.locator(f'[data-windowed-list-index="{picture}"] .explore')).to_be_visible()
+    assert page.evaluate(CLOSED, picture) == closed, "no answer below the picture was opened"
     expect(code).to_be_visible()
     run_all(page)
     expect(code).to_be_visible()

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import test_view
 import torch
+from execute import lessons
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from helpers import InputError, View, explore, heatmap
+from helpers.pictures.path import LESSONS, WIDE, course_path
 from helpers.pictures.still import MAX_NUMBERS
 from helpers.pictures.view import MAX_TEXT, palette
 
@@ -28,6 +30,8 @@ ODD_WORDS = {
     "half a pair": ["\ud800", "a", "b"],
     "lines": ["a\nb", "c", "d"],
 }
+
+CORE = range(1, 6)  # lessons that show the path
 
 
 def weights(*shape):
@@ -275,3 +279,31 @@ def test_what_cannot_be_drawn_is_said_in_one_sentence(given, sentence):
     with pytest.raises(InputError, match=re.escape(sentence)) as caught:
         heatmap(**{"weights": torch.zeros(3, 3)} | given)
     assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize("part", LESSONS)
+def test_the_path_lights_one_part_and_its_words_fit_their_box(part):
+    still = course_path(part)
+    canvas, texts = FigureCanvasAgg(still.figure), still.figure.axes[0].texts
+    lit = [text.get_text() for text in texts if text.get_weight() == "bold"]
+    added = " ".join(sorted(lit, key=str.isdigit)).removeprefix(f"{LESSONS[part]}: ")
+    added = added.removesuffix(f" {LESSONS[part]}")
+    assert f" This lesson adds {added} ({LESSONS[part]})." in still.alt
+    assert all(still.alt.count(f"({lesson})") == 1 for lesson in range(1, 11))
+    canvas.draw()
+    box = WIDE * still.figure.get_dpi() / 80
+    widths = {t.get_text(): t.get_window_extent().width for t in texts}
+    assert all(wide < box for text, wide in widths.items() if ":" not in text), widths
+
+
+def test_the_path_knows_no_other_part():
+    with pytest.raises(InputError, match="is not on the path; one of queries, "):
+        course_path("she")
+
+
+def test_each_lesson_lights_its_part_of_the_path():
+    lit = {}
+    for path in lessons():
+        parts = re.findall(r"course_path\(\W+([a-z ]+)\W+\)", path.read_text(encoding="utf-8"))
+        lit[int(path.name[:2])] = [LESSONS[part] for part in parts]
+    assert [lit[lesson] for lesson in CORE] == [[lesson] for lesson in CORE]

@@ -39,7 +39,8 @@ STILL = """<div class="explore-still"><style>
 .jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
 .jp-OutputArea-child:not(:has(.explore)):has(+ .jp-OutputArea-child .explore-still) {{
   display: none; }}
-</style><p><em>A saved picture. Run &gt; Run All Cells brings it to life.</em></p>{}</div>"""
+</style><p><em>A saved picture. To bring it to life, run the cells from the top down to here
+(Shift + Enter).</em></p>{}</div>"""
 
 HELP = (
     "Point at a number, or go to it with Tab and the arrow keys, to see how it came about. In a "
