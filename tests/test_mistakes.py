@@ -67,7 +67,6 @@ def give_the_same(exercise, code, other):
 
 TRUTH = {
     "softmax_with_temperature": attention.softmax,
-    "linear": torch.nn.functional.linear,
     "attention_loss": attention.attention_loss,
 }
 

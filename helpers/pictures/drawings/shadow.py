@@ -11,7 +11,7 @@ from ..view import View
 
 MAX_WORDS = 8  # bars
 WIDE, HIGH = 240, 112  # pixels of the plane, at most
-EDGE, ROW, NUMBER = 16, 22, 40  # pixels next to the plane; of a line of text; of a number
+EDGE, ROW = 16, 22  # pixels next to the plane; of a line of text
 GROUND, BELOW = ROW + HIGH, 41  # pixels down to the query's line; and below it
 MOST = 12  # letters of a word in the drawing
 LEFT, RIGHT = 30, 64  # pixels of the bars on either side of 0
@@ -80,6 +80,11 @@ class Shadow(View):
         raise InputError(f"{what} is {given!r}; one of {', '.join(self.keys)} is expected.")
 
     @property
+    def _number(self):
+        """The pixels of a number next to a bar or an area."""
+        return 24 + 8 * self.digits
+
+    @property
     def _asks(self):
         return _short(self.keys[self.query])
 
@@ -97,14 +102,15 @@ class Shadow(View):
         if not np.isclose(shadow * length, self.matrix[0, j], atol=1e-5):
             return ""  # the score of a different function cannot be explained
         factors = f"{self.number(shadow)} × {self.number(length)}"
-        return f"{factors}, its shadow on {self._asks} times the length of {self._asks}"
+        asks = f'"{self._asks}"'
+        return f"{factors}, its shadow on {asks} times the length of {asks}"
 
     def _told(self):
         itself = " itself" if self.best == self.query else ""
         return (
-            f"{self._key}: {self._measured} from {self._asks}. "
+            f'"{self._key}": {self._measured} from "{self._asks}". '
             f"Its score is {self.number(self.matrix[0, self.key])}. "
-            f"The best match for {self._asks} is {self.keys[self.best]}{itself}."
+            f'The best match for "{self._asks}" is "{self.keys[self.best]}"{itself}.'
         )
 
     def sketch(self):
@@ -115,7 +121,7 @@ class Shadow(View):
         tall = max(high, long if self.drags else max(self.lengths))
         unit = min(WIDE / (back + reach), HIGH / tall)
         plane = Sketch(2 * EDGE + (back + reach) * unit, GROUND + BELOW)
-        rectangle = Sketch(EDGE + NUMBER + reach * unit, GROUND + BELOW)
+        rectangle = Sketch(EDGE + self._number + reach * unit, GROUND + BELOW)
         zero = EDGE + back * unit
         # an arrow longer than that shrinks all arrows
         unit /= max(1, along / reach, long / reach, -along / back, self.away / tall)
@@ -152,7 +158,7 @@ class Shadow(View):
         shadow, length = self.shadows[self.key], self.lengths[self.query]
         top, across = GROUND - length * unit, shadow * unit
         # a negative shadow goes to the left of 0
-        zero = NUMBER - min(0, across)
+        zero = self._number - min(0, across)
         left, role = min(zero, zero + across), "key" if shadow >= 0 else "rest"
         sketch.box(left, top, abs(across), GROUND - top, role, opacity=0.25)
         sketch.line([(zero, GROUND), (zero + across, GROUND)], "key", 9, opacity=0.5)
@@ -169,8 +175,8 @@ class Shadow(View):
         most, least = (max([0, *signed * finite]) for signed in (1, -1))
         unit = min(RIGHT / max(self.reach * self.lengths[self.query], most), LEFT / (least or 1e-9))
         zero = beside + LEFT
-        sketch = Sketch(zero + RIGHT + NUMBER, ROW * (len(scores) + 1))
-        sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f"score with {self._asks}", "rest")
+        sketch = Sketch(zero + RIGHT + self._number, ROW * (len(scores) + 1))
+        sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f'score with "{self._asks}"', "rest")
         for j, (word, score) in enumerate(zip(self.keys, scores, strict=True)):
             y, number = ROW * (j + 1.5), self.number(score)
             role = "query strong" if j == self.query else "key strong" if j == self.key else "ink"
@@ -195,7 +201,7 @@ class Shadow(View):
     def alt(self):
         """Describe the picture in words for people who cannot see it."""
         shadow = self.number(self.shadows[self.key])
-        said = f"Two arrows: the shadow of {self._key} on {self._asks} is {shadow} long."
+        said = f'Two arrows: the shadow of "{self._key}" on "{self._asks}" is {shadow} long.'
         return " ".join(f"{said} {self.caption}".split())
 
 
