@@ -11,7 +11,7 @@ from ..view import View
 
 MAX_WORDS = 8  # bars
 WIDE, HIGH = 240, 112  # pixels of the plane, at most
-EDGE, ROW = 16, 22  # pixels next to the plane; of a line of text
+EDGE, ROW, NUMBER = 16, 22, 56  # pixels next to the plane; of a line of text; of a number
 GROUND, BELOW = ROW + HIGH, 41  # pixels down to the query's line; and below it
 MOST = 12  # letters of a word in the drawing
 LEFT, RIGHT = 30, 64  # pixels of the bars on either side of 0
@@ -80,11 +80,6 @@ class Shadow(View):
         raise InputError(f"{what} is {given!r}; one of {', '.join(self.keys)} is expected.")
 
     @property
-    def _number(self):
-        """The pixels of a number next to a bar or an area."""
-        return 24 + 8 * self.digits
-
-    @property
     def _asks(self):
         return _short(self.keys[self.query])
 
@@ -121,7 +116,7 @@ class Shadow(View):
         tall = max(high, long if self.drags else max(self.lengths))
         unit = min(WIDE / (back + reach), HIGH / tall)
         plane = Sketch(2 * EDGE + (back + reach) * unit, GROUND + BELOW)
-        rectangle = Sketch(EDGE + self._number + reach * unit, GROUND + BELOW)
+        rectangle = Sketch(EDGE + NUMBER + reach * unit, GROUND + BELOW)
         zero = EDGE + back * unit
         # an arrow longer than that shrinks all arrows
         unit /= max(1, along / reach, long / reach, -along / back, self.away / tall)
@@ -158,7 +153,7 @@ class Shadow(View):
         shadow, length = self.shadows[self.key], self.lengths[self.query]
         top, across = GROUND - length * unit, shadow * unit
         # a negative shadow goes to the left of 0
-        zero = self._number - min(0, across)
+        zero = NUMBER - min(0, across)
         left, role = min(zero, zero + across), "key" if shadow >= 0 else "rest"
         sketch.box(left, top, abs(across), GROUND - top, role, opacity=0.25)
         sketch.line([(zero, GROUND), (zero + across, GROUND)], "key", 9, opacity=0.5)
@@ -175,7 +170,7 @@ class Shadow(View):
         most, least = (max([0, *signed * finite]) for signed in (1, -1))
         unit = min(RIGHT / max(self.reach * self.lengths[self.query], most), LEFT / (least or 1e-9))
         zero = beside + LEFT
-        sketch = Sketch(zero + RIGHT + self._number, ROW * (len(scores) + 1))
+        sketch = Sketch(zero + RIGHT + NUMBER, ROW * (len(scores) + 1))
         sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f'score with "{self._asks}"', "rest")
         for j, (word, score) in enumerate(zip(self.keys, scores, strict=True)):
             y, number = ROW * (j + 1.5), self.number(score)
