@@ -96,7 +96,7 @@ async def later(scores):
 
 FACTS = [
     ("softmax", later, "Write def instead of async def."),
-    ("linear", lambda x, w, b: x @ w.T + 2 * b, "Open the hint above your code."),
+    ("scaled_scores", lambda q, k: q @ k.T / 1.7, "Open the hint above your code."),
     ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
     ("scores", last_is_0, "Entries 0 to 4 are right; entry 5 is wrong."),
     ("all_scores", lambda x: x @ x[-1], "you returned only one part (index 5 of dimension 0)"),
@@ -311,7 +311,7 @@ LOOP_VARIABLE = """n):
 @pytest.mark.parametrize(
     "exercise, code, advice",
     [
-        ("linear", "x, w, b): y = x @ w.T; y.add(b); return y", "write `y = y.add(b)`"),
+        ("softmax", "s): e = (s - s.max()).exp(); e.div(e.sum()); return e", "write `e = e.div("),
         ("uniform_causal", LOOP_VARIABLE, "store each new `row`"),
         # that a result is not kept does no harm here
         ("softmax", "s): s.unsqueeze(0); return s.exp() / s.exp().max()", "their sum"),

@@ -81,7 +81,7 @@ def test_the_best_attempt_of_each_student_counts_and_numbers_stand_for_mistakes(
     assert rows["anna"][:3] == ["x", "1", "2"] and rows["anna"][2 + at] == "ok"
     assert rows["bert"][:2] == ["x", "1"] and rows["bert"][1 + at : 3 + at] == ["x", "1"]
     assert rows["clara"][:2] == ["not", "run"] and rows["clara"][1 + at : 3 + at] == ["x", "?"]
-    assert rows["dora"] == ["error", "-", "-", "-"]
+    assert rows["dora"] == ["error", "-", "-"]
     (anna,) = (line for line in lines if line.startswith("anna "))
     assert head.index("softmax") == anna.index("x")  # the columns stand below each other
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_used_is_one_sentence_and_code_2(folder, tmp_path, capsys
 
 def test_points_are_one_table_of_what_was_saved_that_excel_reads(tmp_path, capsys):
     folder, points = tmp_path / "class", tmp_path / "points.csv"
-    right, wrong = ("", said("softmax", True)), ("", said("repair_weights", False))
+    right, wrong = ("", said("softmax", True)), ("", said("attention_weights", False))
     notebook(folder / "=1+1" / "a.ipynb", right, wrong)
     notebook(folder / "Zoë Łukasz.ipynb", right, ("", said("scores", None)))
     notebook(folder / "nothing.ipynb")
@@ -154,7 +154,7 @@ def test_points_are_one_table_of_what_was_saved_that_excel_reads(tmp_path, capsy
     assert points.read_bytes().startswith(b"\xef\xbb\xbf")  # or names become Latin letters
     with points.open(encoding="utf-8-sig", newline="") as file:
         assert [*csv.reader(file)] == [
-            ["Student", "01_dot_products, saved, of 3", "02_softmax, saved, of 4"],
+            ["Student", "01_dot_products, saved, of 3", "02_softmax, saved, of 3"],
             ["'=1+1", "", "1"],  # every spreadsheet program reads it as text
             ["nothing", "", ""],
             ["Zoë Łukasz", "0", "1"],
@@ -175,7 +175,7 @@ def test_a_check_without_a_result_is_told_from_one_as_handed_out(tmp_path):
         (answer,) = read(notebook(tmp_path / "a.ipynb", (source, *outputs))).answers.values()
         assert answer.state == state
     # code to repair has a verdict when it is handed out; that is not yet an answer
-    assert read(folders.lessons()[1]).answers["repair_weights"].state == OPEN
+    assert read(folders.lessons()[2]).answers["repair_context"].state == OPEN
 
 
 def test_only_names_that_the_course_has_are_kept_of_what_is_saved():

@@ -360,9 +360,9 @@ def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app)
     page, address, *_ = browser
     open_notebook(page, address, "notebooks/01_dot_products.ipynb", app=app)
     cells = nbformat.read(lessons()[0], as_version=4).cells
-    answer, picture = map([cell.id for cell in cells].index, ("l01-31", "l01-20"))
+    answer, picture = map([cell.id for cell in cells].index, ("l01-26", "l01-20"))
     scroll_to(page, answer)
-    expect(page.get_by_text("tensor(0.7070) tensor(0.7070)")).to_have_count(0)
+    expect(page.get_by_text("[0.4576, 0.7070, 0.7154")).to_have_count(0)
     closed = page.evaluate(CLOSED, picture)
     assert len(closed) > 2
     proposed = "from the top down to here (Shift + Enter)"
@@ -376,5 +376,5 @@ def test_a_cell_that_runs_opens_its_answer_and_no_notice_covers_it(browser, app)
     expect(code).to_be_visible()
     run_all(page)
     expect(code).to_be_visible()
-    expect(scroll_to(page, answer)).to_contain_text("tensor(0.7070) tensor(0.7070)")
+    expect(scroll_to(page, answer)).to_contain_text("[0.4576, 0.7070, 0.7154")
     expect(page.locator(".Toastify__toast")).to_have_count(0)

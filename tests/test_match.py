@@ -55,7 +55,13 @@ def explains(exercise, names, code):
     )
 
 
-WITH_PAIRS = [e for e in CHECKED.values() if not e.name.startswith("repair_") and pairs_of(e)]
+WITH_PAIRS = [
+    e
+    for e in CHECKED.values()
+    if not e.name.startswith("repair_")
+    and pairs_of(e)
+    and e.formula_args(e.probes()[0]) is not None  # one_step changes what it is given
+]
 
 
 @pytest.mark.parametrize(

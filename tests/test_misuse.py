@@ -179,7 +179,7 @@ def mine(inputs, i):
     return torch.stack(out)
 """
 STACK = "def mine(inputs): return torch.stack([inputs @ x for x in inputs])"
-PLAIN = "def mine(x, w, b): return x @ w.T + b"
+BLEND = "def mine(x, i): return torch.softmax(x @ x[i], dim=0) @ x"
 SUM = "def mine(inputs, i): return (inputs * inputs[i]).sum(dim=1)"
 HEAD = "def mine(W, h, n): W, s = W.clone(), len(W) // n; W[h * s:(h + 1) * s] = 0; return W"
 UNIT = """
@@ -225,7 +225,7 @@ def mine(scores):
         ("softmax", ROWS, "torch.exp", "math.exp", "Write `torch.exp` instead of `math.exp`"),
         ("softmax", ROWS, ".sum(dim=-1, keepdim=True)", ".sum", "Write `exps.sum()` instead of"),
         ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
-        ("linear", PLAIN, "x @ w.T + b", "x @ (w.T + b)", "parentheses are missing, or in"),
+        ("context_vector", BLEND, ", dim=0) @ x", " @ x, dim=0)", "parentheses are missing, or in"),
         ("causal_weights", MASKED, "** 0.5", "^ 0.5", "^ is not a power in Python. One small"),
         ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
         ("scores", SUM, "dim=1", "", "sum needs a dimension here"),

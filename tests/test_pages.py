@@ -193,7 +193,7 @@ def test_a_picture_is_not_shrunk_and_says_in_words_what_it_shows(page, pages):
             whole = picture["width"] == picture["own"]
             assert whole or picture["small"] or not picture["shown"], path.name
     show(page, pages / "02_softmax.html")
-    assert page.locator("#l02-27 table").get_attribute("aria-label") == "Query by Key"
+    assert page.locator("#l02-34 table").get_attribute("aria-label") == "Query by Key"
 
 
 def test_a_wide_drawing_shows_the_word_that_looks_in_letters_of_12_pixels(page, pages):

@@ -44,7 +44,7 @@ def test_the_rectangle_is_the_score_and_the_shadow_lies_below_the_tip(times):
     length, side = 0.8157 * abs(times), 45 if times > 0 else 135
     assert f"one: length {length:.2f}, {side}°" in texts_of(plane)
     assert f"{score:.2f}" in texts_of(bars)
-    assert view.explain(0, 4).startswith(f"{score / 1.2227:.2f} × 1.22, its shadow on journey")
+    assert view.explain(0, 4).startswith(f'{score / 1.2227:.2f} × 1.22, its shadow on "journey"')
 
 
 def test_a_tip_is_dragged_as_far_as_the_plane_shows_and_the_scale_stays():
@@ -62,9 +62,10 @@ def test_it_says_what_it_shows_and_takes_scores_of_your_own():
         "journey  0.78     1.00    1.00  0.98  0.71  0.91",
         "one on journey: shadow 0.58 × length of journey 1.22 = 0.71",
     ]
-    assert view.caption.endswith("Its score is 0.71. The best match for journey is journey itself.")
+    best = 'The best match for "journey" is "journey" itself.'
+    assert view.caption.endswith(f"Its score is 0.71. {best}")
     assert view.explain(0, 0) == "", "what a function of one's own does is not known"
-    said = "Two arrows: the shadow of one on journey is 0.58 long. one: length 0.82, 45° from"
+    said = 'Two arrows: the shadow of "one" on "journey" is 0.58 long. "one": length 0.82, 45° from'
     assert heatmap(view).alt.startswith(said)
     broken = Shadow(INPUTS, TOKENS, scores=[np.nan, 1, -np.inf, 0, 0, 0])
     assert broken.best == 1 and {"nan", "-inf"} <= set(texts_of(broken.sketch()[2]))

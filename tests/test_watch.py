@@ -72,9 +72,9 @@ def test_the_lesson_shows_its_mistakes_and_then_who_is_where(folder):
     assert at["anna"]["softmax"] == ">x 1"
     assert at["bert"]["attention_weights"] == ">x 1"
     assert at["clara"]["softmax"] == ">x 2"  # checked last, and wrong
-    # softmax is right, so she is at the next; code to repair that is unchanged is no mistake
-    assert at["dora"]["softmax"] == "ok" and at["dora"]["repair_weights"] == ">.."
-    assert at["emil"]["softmax"] == ">.." and at["emil"]["repair_weights"] == ".."
+    # softmax is right, so she is at the next
+    assert at["dora"]["softmax"] == "ok" and at["dora"]["attention_weights"] == ">.."
+    assert at["emil"]["softmax"] == ">.." and at["emil"]["attention_weights"] == ".."
 
 
 def test_a_student_is_in_the_lesson_that_was_saved_last(folder):

@@ -122,6 +122,22 @@ def attention_loss(weights, wanted):
     return -weights[torch.arange(len(weights)), wanted].log().mean()
 
 
+def one_step(model, loss, rate):
+    """Take one step of gradient descent; return the loss before it.
+
+    model: a module; those of its parameters that have a gradient change in place.  loss: a
+    function that takes the model and returns a number.  rate: the learning rate, 0 or more.
+    """
+    model.zero_grad()
+    value = loss(model)
+    value.backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= rate * parameter.grad
+    return value.detach()
+
+
 # Lesson 06
 def next_word_losses(scores, words):
     """Return the loss of each word except the last: word i predicts word i + 1.

@@ -7,7 +7,7 @@ from .. import attention
 from .cases import exact, matrix, mixed, numbers, places, scoring, seeded, sentence, wide
 from .exercise import Probe
 from .program import divided
-from .results import Observed
+from .results import Observed, numbers_of
 
 # --- lesson 04 ---
 
@@ -34,6 +34,38 @@ def strong_attention():
         W[row, 0] = 1
     value[1] = 0
     return inputs, query, key, value
+
+
+# --- lesson 05 ---
+
+
+def stepped(code, step, goal, rate):
+    """Return the loss that a training step returns, and all numbers of the model after it.
+
+    code: called with a model, a loss and this rate.  step: decides the numbers of the model, which
+    has gradients from before.  goal: the word that every word should look at.
+    """
+    model, words = attention.SelfAttention(3, 2), sentence()
+    with torch.enable_grad():
+        for k, matrix in enumerate(model.parameters()):
+            matrix.data.copy_(exact(3, 2, step=step + 2 * k))
+
+        def loss(model, goal=goal):
+            wanted = torch.full((len(words),), goal)
+            return attention.attention_loss(model.weights(words), wanted)
+
+        loss.__qualname__ = "loss"  # as an error shows it
+        loss(model, (goal + 1) % len(words)).backward()
+        value = numbers_of(code(model, loss, rate))
+    after = torch.cat([matrix.detach().flatten() for matrix in model.parameters()])
+    return value if value.dim() else torch.cat([value.reshape(1), after])
+
+
+def training_steps():
+    """Return all probes of one_step."""
+    what = "the loss, then W_query, W_key and W_value after a step with rate"
+    steps = (5, 4, 0.5), (3, 0, 2.0), (7, 2, 0.125)
+    return [Probe(f"{what} {step[-1]:g}", step, measure=stepped) for step in steps]
 
 
 # --- lesson 06 ---

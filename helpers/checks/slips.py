@@ -57,7 +57,6 @@ def _in_the_table(*kinds):
     """Return a slip from slips.toml, which writes its new pattern wherever its old one fits."""
 
     def slip(tree, evidence):
-        error = str(evidence.mine[evidence.wrong[0]].outcome.error or "")
         conditions = _conditions(tree)
         for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in kinds):
             if re.search(entry.get("unless", "(?!)"), evidence.body):

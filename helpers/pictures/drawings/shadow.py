@@ -11,7 +11,7 @@ from ..view import View
 
 MAX_WORDS = 8  # bars
 WIDE, HIGH = 240, 112  # pixels of the plane, at most
-EDGE, ROW, NUMBER = 16, 22, 40  # pixels next to the plane; of a line of text; of a number
+EDGE, ROW, NUMBER = 16, 22, 56  # pixels next to the plane; of a line of text; of a number
 GROUND, BELOW = ROW + HIGH, 41  # pixels down to the query's line; and below it
 MOST = 12  # letters of a word in the drawing
 LEFT, RIGHT = 30, 64  # pixels of the bars on either side of 0
@@ -97,14 +97,15 @@ class Shadow(View):
         if not np.isclose(shadow * length, self.matrix[0, j], atol=1e-5):
             return ""  # the score of a different function cannot be explained
         factors = f"{self.number(shadow)} × {self.number(length)}"
-        return f"{factors}, its shadow on {self._asks} times the length of {self._asks}"
+        asks = f'"{self._asks}"'
+        return f"{factors}, its shadow on {asks} times the length of {asks}"
 
     def _told(self):
         itself = " itself" if self.best == self.query else ""
         return (
-            f"{self._key}: {self._measured} from {self._asks}. "
+            f'"{self._key}": {self._measured} from "{self._asks}". '
             f"Its score is {self.number(self.matrix[0, self.key])}. "
-            f"The best match for {self._asks} is {self.keys[self.best]}{itself}."
+            f'The best match for "{self._asks}" is "{self.keys[self.best]}"{itself}.'
         )
 
     def sketch(self):
@@ -170,7 +171,7 @@ class Shadow(View):
         unit = min(RIGHT / max(self.reach * self.lengths[self.query], most), LEFT / (least or 1e-9))
         zero = beside + LEFT
         sketch = Sketch(zero + RIGHT + NUMBER, ROW * (len(scores) + 1))
-        sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f"score with {self._asks}", "rest")
+        sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f'score with "{self._asks}"', "rest")
         for j, (word, score) in enumerate(zip(self.keys, scores, strict=True)):
             y, number = ROW * (j + 1.5), self.number(score)
             role = "query strong" if j == self.query else "key strong" if j == self.key else "ink"
@@ -195,7 +196,7 @@ class Shadow(View):
     def alt(self):
         """Describe the picture in words for people who cannot see it."""
         shadow = self.number(self.shadows[self.key])
-        said = f"Two arrows: the shadow of {self._key} on {self._asks} is {shadow} long."
+        said = f'Two arrows: the shadow of "{self._key}" on "{self._asks}" is {shadow} long.'
         return " ".join(f"{said} {self.caption}".split())
 
 

@@ -76,7 +76,7 @@ class Strip(View):
         if obstacle := self._obstacle():
             return f"The strip cannot be cut. {obstacle}."
         j = int(self.matrix[2].argmax())
-        said = f"The longest part belongs to {self.keys[j]}: {self.number(self.matrix[2, j])}."
+        said = f'The longest part belongs to "{self.keys[j]}": {self.number(self.matrix[2, j])}.'
         for at in self.markers if self.cuts.size else ():
             cut = min(self.cuts, key=lambda cut: abs(cut - at))
             said += f" The cut nearest to the marker at {self.number(at)} is at {self.number(cut)}."
@@ -135,8 +135,10 @@ class Strip(View):
             for j, x in enumerate(middles + aside * column):
                 value = self.matrix[i, j]
                 end = _bar(sketch, x, zero, value, role)
-                # an exp has its number below 0, where the score next to it rarely has one
-                y = zero + 9 if i == 1 else end + (8 if value < 0 else -8)
+                # where there is no room for two numbers side by side, an exp has its number below
+                # 0, where the score next to it rarely has one
+                low = i == 1 and column < 80
+                y = zero + 9 if low else end + (8 if value < 0 else -8)
                 label = f"{self.tokens[i]} of {self.keys[j]}: {_short(value)}"
                 sketch.text(x, y, _short(value), role, cell=(i, j), label=label)
         for x, word in zip(middles, self.keys, strict=True):

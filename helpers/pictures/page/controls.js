@@ -5,7 +5,7 @@ const STEP = 900; // ms for each step of a play
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
   plane: "drag a point, or move it with the arrow keys",
-  amounts: "drag, or use the arrow keys; Enter switches off and on",
+  amounts: "drag, or use the arrow keys (Enter: 0)",
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
