@@ -1,8 +1,8 @@
-"""Run the code of lessons 11 and 12 with five seeds for what they train.
+"""Run the code of lessons 13 and 14 with five seeds for what they train.
 
 python tests/learned_figures.py prints each line with a figure: its words, and the figures for
 each of the seeds.
-python tests/learned_figures.py record writes the training of lesson 11 into data/training.csv.
+python tests/learned_figures.py record writes the training of lesson 13 into data/training.csv.
 """
 
 import re
@@ -16,7 +16,7 @@ from replay import code_cells, replay, shown_by
 
 from helpers.models import training
 
-LESSON, SECOND = (next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in (11, 12))
+LESSON, SECOND = (next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in (13, 14))
 SEEDS = range(5)
 # Seeds of models and their batches. The sentences that test a model have their own, and keep them.
 TRAINED = re.compile(r"\b(seed=|torch\.manual_seed\()0\b")
@@ -45,7 +45,7 @@ def save_training(history):
     """Write a list of Snapshot into data/training.csv, with four decimals."""
     with training.FILE.open("w", encoding="utf-8", newline="\n") as file:
         file.write(
-            "# The training of lesson 11, recorded by: python tests/learned_figures.py record\n"
+            "# The training of lesson 13, recorded by: python tests/learned_figures.py record\n"
             "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"
             "# a line for each of its rows.  numbers: that row.\n"
             "step,loss,parameter,numbers\n"

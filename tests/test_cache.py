@@ -1,4 +1,4 @@
-"""Writing with a cache: what lesson 15 writes, and what it claims of models, masks and counts."""
+"""Writing with a cache: what lesson 11 writes, and what it claims of models, masks and counts."""
 
 import re
 
@@ -10,12 +10,12 @@ from replay import code_cells, committed, markdown_cells, replay
 from helpers import attention
 from helpers.models import cost
 
-LESSON = NOTEBOOKS / "15_writing_with_a_cache.ipynb"
+LESSON = NOTEBOOKS / "11_writing_with_a_cache.ipynb"
 
 
 @pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
 def own(request):
-    """Return the names that the lesson defines. All test ids contain its name, for pytest -k 15."""
+    """Return the names that the lesson defines. All test ids contain its name, for pytest -k 11."""
     return replay(request.param)[0]
 
 

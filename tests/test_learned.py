@@ -1,4 +1,4 @@
-"""Lessons 11 and 12: the recorded training equals what the code gives, and can be used instead of
+"""Lessons 13 and 14: the recorded training equals what the code gives, and can be used instead of
 it; a student's own code changes the answers of a trained model."""
 
 import contextlib

@@ -29,7 +29,7 @@ SENTENCE = "the purple man took the blue hat and washed it"
 
 
 def lessons_own(steps):
-    """Return the names of lesson 12 up to its training, which is cut to `steps` steps."""
+    """Return the names of lesson 14 up to its training, which is cut to `steps` steps."""
     names, wanted = {"__name__": "__main__"}, r"^import sys|^class |^language|def (train|apart|at_)"
     for cell in code_cells(LESSON)[:9]:
         if re.search(wanted, cell.source, re.M):

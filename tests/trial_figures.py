@@ -2,7 +2,7 @@
 
 python tests/trial_figures.py prints a table of models made by hand, models trained to recall and
 the course's models, and how many of 200 random claims about untrained models are called read. It
-ends with an error if a claim is judged differently, if lesson 13 counts the claims differently, or
+ends with an error if a claim is judged differently, if lesson 15 counts the claims differently, or
 if more than 2 % of the random claims are called read.
 """
 
@@ -25,7 +25,7 @@ from helpers.models.subject import Case, Subject
 from helpers.models.trial import BY_SEED, Claim, trial
 
 SEEDS = range(5)
-(LESSON,) = NOTEBOOKS.glob("13_*.ipynb")
+(LESSON,) = NOTEBOOKS.glob("15_*.ipynb")
 ALARMS, MOST = 200, 0.02
 SENTENCE = "the purple girl took the blue hat and examined it"
 N, SINK, A, B, COPY, LAST = 6, 0, 1, 2, 3, 5  # number of words, and positions among them
@@ -273,7 +273,7 @@ if __name__ == "__main__":
     lines, wrong = table()
     counted = f"{len(lines)} claims whose outcome is known, {len(KINDS)} of them about models made"
     if counted not in "\n".join(cell.source for cell in markdown_cells(LESSON)):
-        wrong.append(f"lesson 13 should count {counted}.")
+        wrong.append(f"lesson 15 should count {counted}.")
     alarms = false_alarms()
     print(f"{alarms} of {ALARMS} random claims about untrained models are called read")
     if alarms > MOST * ALARMS:

@@ -1,4 +1,4 @@
-"""Define the models of lessons 11 and 12, and their sentences, each with a changed copy.
+"""Define the models of lessons 13 and 14, and their sentences, each with a changed copy.
 
 A task trains its model from a seed, draws sentences of one form, and names the positions in them:
 claims use these names, because "its noun" is sometimes the second word and sometimes the fifth.
@@ -22,7 +22,7 @@ SHORTEST = 7  # letters of a string with a question
 
 
 class Small(nn.Module):
-    """Layers of attention that add their contexts to the words: the models of lessons 11 and 12.
+    """Layers of attention that add their contexts to the words: the models of lessons 13 and 14.
 
     answers, vocabulary: their numbers.  length: the longest sentence, 0 for a model without
     positions.  heads: in each layer; they share its 24 numbers.
@@ -96,7 +96,7 @@ class Task:
 
 
 def train(build, draw, seed, steps, rate):
-    """Return a trained model of lessons 11 and 12: Adam, at a rate that falls to 0. The global
+    """Return a trained model of lessons 13 and 14: Adam, at a rate that falls to 0. The global
     random state is kept."""
     with (
         torch.random.fork_rng(devices=[]),
@@ -114,7 +114,7 @@ def train(build, draw, seed, steps, rate):
 
 
 class Pronouns(Task):
-    """Lesson 11: what is the colour of the noun that the pronoun refers to? One layer."""
+    """Lesson 13: what is the colour of the noun that the pronoun refers to? One layer."""
 
     steps, rate, length, layers = 200, 0.005, 0, 1
     contents = "other colour", "other noun"
@@ -180,7 +180,7 @@ class Pronouns(Task):
 
 
 class TwoLayers(Pronouns):
-    """Lesson 12: the same question, but each colour is a separate word. Two layers."""
+    """Lesson 14: the same question, but each colour is a separate word. Two layers."""
 
     steps, rate, length, layers = 400, 0.01, 10, 2
 
@@ -200,7 +200,7 @@ class TwoLayers(Pronouns):
 
 
 class Copying(Task):
-    """Lesson 12: what followed this letter last time? Two layers that do not see the future."""
+    """Lesson 14: what followed this letter last time? Two layers that do not see the future."""
 
     steps, rate = 400, 0.01
     answers = list("abcdefghijklmnop")

@@ -92,7 +92,7 @@ def _whole(x, low):
 def trial(claim, models=None):
     """Try trial(Claim("copying", layer=2, looks="last letter", at="letter after its copy")).
 
-    models: {seed: model}, as lesson 12 trains them; without it the course's models are trained
+    models: {seed: model}, as lesson 14 trains them; without it the course's models are trained
     first, each once. For a model of your own: a subject (see subject.py) that also has
     cases(claim), an iterable of Case.
     Returns a Card. Raises InputError if the claim does not fit the model or its sentences, or if
@@ -133,7 +133,7 @@ def _expect_fit(model, case, answers, seed):
         fits = False
     if not fits:
         raise InputError(
-            f"the model of seed {seed} does not fit: as in lesson 12, model(words, change) -> "
+            f"the model of seed {seed} does not fit: as in lesson 14, model(words, change) -> "
             "(scores, weights) is expected, with the words and answers of the claim's model."
         )
 
