@@ -245,3 +245,14 @@ def two_sentences(n, d, dtype=torch.float32):
     """
     weights = exact(n, n, step=7).softmax(-1)
     return [x.to(dtype) for x in (weights, exact(n, d), exact(n, d, step=3, period=11))]
+
+
+def answers_in_four_runs():
+    """Return all probes of read_and_needed: own and partner's answers differ, as in the lesson."""
+    probes = []
+    for n, many in ((6, 3), (64, 16), (9, 4), (1, 3)):
+        draws = torch.Generator().manual_seed(n)
+        own, swapped, without = torch.randint(many, (3, n), generator=draws)
+        other = (own + torch.randint(1, many, (n,), generator=draws)) % many
+        probes.append(Probe(f"{n} strings", (own, other, swapped, without), if_right=n == 1))
+    return probes
