@@ -5,7 +5,7 @@ attention  the correct definition of everything, in the order of the lessons, an
 pictures   a matrix as a still picture and as a live one, with controls; drawings/ has more kinds,
            page/ what runs in the browser
 checks     what check() does with an answer: its own __init__ describes the files
-models     the small models of the lessons, the reader's own model, and the trial of a claim
+models     the small models of the lessons, and the reader's own model
 
 What no lesson imports:
 tools      the course as web pages, the commands for a class

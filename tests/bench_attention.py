@@ -1,7 +1,7 @@
 """Measure what attention costs: python tests/bench_attention.py [memory]
 
-Writes and prints data/attention_times.csv, which lessons 14 and 15 draw, and
-data/attention_memory.csv, which lesson 14 draws; with the word memory only the second, in a few
+Writes and prints data/attention_times.csv, which lessons 11 and 12 draw, and
+data/attention_memory.csv, which lesson 12 draws; with the word memory only the second, in a few
 seconds. One thread, 4 heads of 32 numbers, causal, forward. Each time is the shortest of ten calls.
 Memory is how far one call raises the peak of its process, measured in a new process each time (not
 on Windows, which does not report it). Then come the times to write words one by one with one

@@ -1,4 +1,4 @@
-"""What attention costs: recorded times and memory, their pictures, and what lesson 14 claims."""
+"""What attention costs: recorded times and memory, their pictures, and what lesson 12 claims."""
 
 import re
 
@@ -11,12 +11,12 @@ from replay import code_cells, committed, replay
 from helpers.models import cost
 from helpers.pictures.view import softmax_in_full
 
-LESSON = NOTEBOOKS / "14_cost_of_attention.ipynb"
+LESSON = NOTEBOOKS / "12_cost_of_attention.ipynb"
 
 
 @pytest.fixture(autouse=True, params=[LESSON], ids=[LESSON.stem])
 def own(request):
-    """Return the names that the lesson defines. All test ids contain its name, for pytest -k 14."""
+    """Return the names that the lesson defines. All test ids contain its name, for pytest -k 12."""
     return replay(request.param)[0]
 
 

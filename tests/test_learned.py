@@ -1,16 +1,17 @@
-"""Lessons 11 and 12: the recorded training equals what the code gives, and can be used instead of
-it; a student's own code changes the answers of a trained model."""
+"""Lessons 13 to 15: the recorded training equals what the code gives, and can be used instead of
+it; a student's own code changes the answers of a trained model; lesson 15 takes lesson 14's."""
 
 import contextlib
 import io
+import re
 
 import pytest
 import torch
 from execute import CI
-from learned_figures import LESSON, save_training
+from learned_figures import LESSON, SECOND, save_training
 from replay import code_cells, replay, run, solutions
 
-from helpers.models import training
+from helpers.models import small, training
 from helpers.models.training import BLOCKS, Snapshot, counted, load_training
 
 # With this parameter they run with the other tests that replay the lesson, see conftest.py.
@@ -68,6 +69,36 @@ def test_a_students_own_code_changes_what_a_trained_model_answers(path, name, wi
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             run(cell, names)
         assert printed.getvalue().endswith(expected)
+
+
+@pytest.mark.parametrize("path", [SECOND], ids=lambda path: path.stem)
+def test_the_models_of_lesson_15_are_those_that_lesson_14_trains(path, monkeypatch):
+    """Otherwise what lesson 15 says of them would not be about the pictures of lesson 14."""
+    monkeypatch.chdir(path.parent)
+    names, wanted = {}, r"^import sys|^class (Attention|Model)|^language|^letters|def (train|at_)"
+    for cell in code_cells(path):
+        if re.search(wanted, cell.source, re.M):
+            run(cell.source, names)
+    words, sentence = torch.tensor([2, 0, 1, 5, 4, 3, 2, 0]), names["test_words"][0]
+    of_words = dict(answers=8, vocabulary=38, length=10)
+    of_letters = dict(answers=16, vocabulary=16, length=16, causal=True)
+    for draw, kind, theirs, x in (
+        (names["draw_apart"], of_words, small.trained_reader(2, steps=3), sentence),
+        (names["draw_strings"], of_letters, small.trained_copier(2, steps=3), words),
+    ):
+        with contextlib.redirect_stdout(io.StringIO()):
+            mine = names["new_model"](2, **kind)
+            names["train"](mine, draw, 2, steps=3)
+        torch.testing.assert_close(mine(x[None])[0][0], theirs(x))
+
+
+def test_training_leaves_the_random_numbers_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    with torch.inference_mode():  # as in a live view
+        small.trained_copier(9, steps=1)
+    assert torch.equal(torch.rand(1), expected)
 
 
 def test_the_bar_has_20_blocks_at_the_end_whatever_is_counted(capsys):

@@ -7,6 +7,76 @@ from .functions import attention_weights, scaled_scores
 
 
 # Lesson 11
+def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
+    """Return the bytes of all keys and values in the cache of a model.
+
+    n: tokens of a text.  num_kv_heads: heads of keys and values in each layer; with grouped
+    queries fewer than the heads of queries.  bytes_per_number: 4 for float32, 2 for float16 and
+    bfloat16.  batch: texts at a time.
+    Returns an int.
+    Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
+    """
+    expect_sizes(
+        n=n, layers=layers, num_kv_heads=num_kv_heads, head_dim=head_dim,
+        bytes_per_number=bytes_per_number, batch=batch,
+    )  # fmt: skip
+    return 2 * n * layers * num_kv_heads * head_dim * bytes_per_number * batch
+
+
+def next_context(query, key, value, keys, values):
+    """Return the context vector of one new token, which sees all tokens before it, and itself.
+
+    query, key: (d_k,) and value: (d_v,), of the new token.  keys: (n, d_k) and values:
+    (n, d_v), of the tokens before it; n may be 0.
+    Returns (d_v,): the last row of causal attention.
+    """
+    keys, values = torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+    return attention_weights(scaled_scores(query[None], keys))[0] @ values
+
+
+def cache_mask(cached, new):
+    """Return which tokens each new token may attend to: the cached ones, and new ones up to itself.
+
+    cached: tokens in the cache, at least 0.  new: at least 1.
+    Returns (new, cached + new) of bool, True where a token may attend.
+    """
+    expect_sizes(new=new)
+    return torch.ones(new, cached + new, dtype=torch.bool).tril(diagonal=cached)
+
+
+# Lesson 12
+def merge_blocks(maxima, sums, blends):
+    """Return the context vector of one query, from what was computed for each block of keys.
+
+    maxima: (m,), the largest score in each of m blocks, m >= 1.  sums: (m,), the sum of exp(score -
+    maximum) in each block.  blends: (m, d_v), these exps @ values.  Returns (d_v,).
+    Source: Milakov and Gimelshein 2018, section 3.1.
+    """
+    factors = (maxima - maxima.max()).exp()
+    return factors @ blends / (factors @ sums)
+
+
+def attend_in_blocks(query, keys, values, block_size):
+    """Return the context vector of one query, block by block, without a whole row of scores.
+
+    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys per block, at
+    least 1.  Returns (d_v,).
+    Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
+    """
+    expect_sizes(block_size=block_size)
+    maximum, total, blend = -torch.inf, 0.0, 0.0
+    for start in range(0, len(keys), block_size):
+        block = slice(start, start + block_size)
+        scores = scaled_scores(query[None], keys[block])[0]
+        larger = scores.max().clamp(min=maximum)
+        exps, shrink = (scores - larger).exp(), (maximum - larger).exp()
+        total = total * shrink + exps.sum()
+        blend = blend * shrink + exps @ values[block]
+        maximum = larger
+    return blend / total
+
+
+# Lesson 13
 def weight_between(weights, queries, keys):
     """Return the weight that one token of each sentence gives a second one.
 
@@ -45,7 +115,7 @@ def erase(weights, queries, keys):
     return changed / changed.sum(dim=-1, keepdim=True)
 
 
-# Lesson 12
+# Lesson 14
 def uniform_causal(n):
     """Return weights that are even over all allowed tokens: the baseline.
 
@@ -70,7 +140,7 @@ def look_back(words):
     return torch.where(earlier_copies, after, -1).amax(dim=-1)
 
 
-# Lesson 13
+# Lesson 15
 def interchange(weights, values, others, query, key):
     """Return contexts in which one query reads one key's value from a second sentence (patching).
 
@@ -85,71 +155,11 @@ def interchange(weights, values, others, query, key):
     return contexts
 
 
-# Lesson 14
-def merge_blocks(maxima, sums, blends):
-    """Return the context vector of one query, from what was computed for each block of keys.
+def read_and_needed(own, other, swapped, without):
+    """Return in how many strings a weight is read, and in how many it is needed.
 
-    maxima: (m,), the largest score in each of m blocks, m >= 1.  sums: (m,), the sum of exp(score -
-    maximum) in each block.  blends: (m, d_v), these exps @ values.  Returns (d_v,).
-    Source: Milakov and Gimelshein 2018, section 3.1.
+    own, other, swapped, without: (n,), whole numbers: the answers to n strings, to their partners,
+    and to the strings with one value from the partner or with the weight taken out.
+    Returns (2,), whole numbers: where swapped is the partner's answer; where the own one is lost.
     """
-    factors = (maxima - maxima.max()).exp()
-    return factors @ blends / (factors @ sums)
-
-
-def attend_in_blocks(query, keys, values, block_size):
-    """Return the context vector of one query, block by block, without a whole row of scores.
-
-    query: (d_k,).  keys: (n, d_k), n >= 1.  values: (n, d_v).  block_size: keys per block, at
-    least 1.  Returns (d_v,).
-    Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
-    """
-    expect_sizes(block_size=block_size)
-    maximum, total, blend = -torch.inf, 0.0, 0.0
-    for start in range(0, len(keys), block_size):
-        block = slice(start, start + block_size)
-        scores = scaled_scores(query[None], keys[block])[0]
-        larger = scores.max().clamp(min=maximum)
-        exps, shrink = (scores - larger).exp(), (maximum - larger).exp()
-        total = total * shrink + exps.sum()
-        blend = blend * shrink + exps @ values[block]
-        maximum = larger
-    return blend / total
-
-
-# Lesson 15
-def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
-    """Return the bytes of all keys and values in the cache of a model.
-
-    n: tokens of a text.  num_kv_heads: heads of keys and values in each layer; with grouped
-    queries fewer than the heads of queries.  bytes_per_number: 4 for float32, 2 for float16 and
-    bfloat16.  batch: texts at a time.
-    Returns an int.
-    Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
-    """
-    expect_sizes(
-        n=n, layers=layers, num_kv_heads=num_kv_heads, head_dim=head_dim,
-        bytes_per_number=bytes_per_number, batch=batch,
-    )  # fmt: skip
-    return 2 * n * layers * num_kv_heads * head_dim * bytes_per_number * batch
-
-
-def next_context(query, key, value, keys, values):
-    """Return the context vector of one new token, which sees all tokens before it, and itself.
-
-    query, key: (d_k,) and value: (d_v,), of the new token.  keys: (n, d_k) and values:
-    (n, d_v), of the tokens before it; n may be 0.
-    Returns (d_v,): the last row of causal attention.
-    """
-    keys, values = torch.cat([keys, key[None]]), torch.cat([values, value[None]])
-    return attention_weights(scaled_scores(query[None], keys))[0] @ values
-
-
-def cache_mask(cached, new):
-    """Return which tokens each new token may attend to: the cached ones, and new ones up to itself.
-
-    cached: tokens in the cache, at least 0.  new: at least 1.
-    Returns (new, cached + new) of bool, True where a token may attend.
-    """
-    expect_sizes(new=new)
-    return torch.ones(new, cached + new, dtype=torch.bool).tril(diagonal=cached)
+    return torch.stack([(swapped == other).sum(), (without != own).sum()])

@@ -179,59 +179,7 @@ def scored_texts(words, v, up=0.0):
     return torch.randint(-16, 17, (*words.shape, v), generator=draws) / 8 + up, words
 
 
-# --- lesson 11 ---
-
-
-def weights_at(n, *positions, dtype=torch.float32):
-    """Return weights (b, n, n), and these positions of words in the b sentences as tensors, (b,).
-
-    Choose positions that differ between sentences, none of them the last: one more would raise.
-    """
-    b = len(positions[0])
-    weights = torch.rand(b, n, n, generator=torch.Generator().manual_seed(b), dtype=dtype)
-    return divided(weights), *map(torch.tensor, positions)
-
-
-# --- lesson 12 ---
-
-
-# A word three times; a word right after itself, and word 0; no copies at all; a single word.
-TEXTS = [5, 2, 5, 5, 7, 2], [4, 0, 9, 4, 0, 0, 4, 8, 9], [3, 1, 0, 2], [6]
-# For code with room for only so many words, some of these are the same word.
-FAR_APART = [3, *(3 + room for room in (32, 50, 64, 100, 128, 256, 1000, 1024, 10_000)), 3]
-
-
-def tokens(count, below):
-    """Return a function (sizes, step): like places(), but from -1, and once far apart."""
-    return lambda sizes, step: (places(count, below)(sizes, step) - 1) * sizes["far"] ** 5
-
-
-def texts_with_copies():
-    """Return all probes of look_back."""
-    return [
-        *(Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
-        Probe(f"the words {FAR_APART}", (torch.tensor(FAR_APART),), if_right=True),
-        *wide(tokens("n", "d")),
-    ]
-
-
-# --- lesson 13 ---
-
-
-def half(name):
-    return lambda sizes, step: sizes[name] // 2
-
-
-def two_sentences(n, d, dtype=torch.float32):
-    """Return weights (n, n) that sum to 1, none of them 0, and the values (n, d) of two sentences.
-
-    Choose positions before the last word, so that an answer one too far still finds a word.
-    """
-    weights = exact(n, n, step=7).softmax(-1)
-    return [x.to(dtype) for x in (weights, exact(n, d), exact(n, d, step=3, period=11))]
-
-
-# --- lessons 14 and 15 ---
+# --- lessons 11 and 12 ---
 
 
 def step():
@@ -291,3 +239,66 @@ def is_of_truths(mask, *sizes):
 def long_cache():
     shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((40, 3), 7), ((40, 5), 5)
     return [exact(*shape, step=step, unit=4).double() for shape, step in shapes]
+
+
+# --- lesson 13 ---
+
+
+def weights_at(n, *positions, dtype=torch.float32):
+    """Return weights (b, n, n), and these positions of words in the b sentences as tensors, (b,).
+
+    Choose positions that differ between sentences, none of them the last: one more would raise.
+    """
+    b = len(positions[0])
+    weights = torch.rand(b, n, n, generator=torch.Generator().manual_seed(b), dtype=dtype)
+    return divided(weights), *map(torch.tensor, positions)
+
+
+# --- lesson 14 ---
+
+
+# A word three times; a word right after itself, and word 0; no copies at all; a single word.
+TEXTS = [5, 2, 5, 5, 7, 2], [4, 0, 9, 4, 0, 0, 4, 8, 9], [3, 1, 0, 2], [6]
+# For code with room for only so many words, some of these are the same word.
+FAR_APART = [3, *(3 + room for room in (32, 50, 64, 100, 128, 256, 1000, 1024, 10_000)), 3]
+
+
+def tokens(count, below):
+    """Return a function (sizes, step): like places(), but from -1, and once far apart."""
+    return lambda sizes, step: (places(count, below)(sizes, step) - 1) * sizes["far"] ** 5
+
+
+def texts_with_copies():
+    """Return all probes of look_back."""
+    return [
+        *(Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
+        Probe(f"the words {FAR_APART}", (torch.tensor(FAR_APART),), if_right=True),
+        *wide(tokens("n", "d")),
+    ]
+
+
+# --- lesson 15 ---
+
+
+def half(name):
+    return lambda sizes, step: sizes[name] // 2
+
+
+def two_sentences(n, d, dtype=torch.float32):
+    """Return weights (n, n) that sum to 1, none of them 0, and the values (n, d) of two sentences.
+
+    Choose positions before the last word, so that an answer one too far still finds a word.
+    """
+    weights = exact(n, n, step=7).softmax(-1)
+    return [x.to(dtype) for x in (weights, exact(n, d), exact(n, d, step=3, period=11))]
+
+
+def answers_in_four_runs():
+    """Return all probes of read_and_needed: own and partner's answers differ, as in the lesson."""
+    probes = []
+    for n, many in ((6, 3), (64, 16), (9, 4), (1, 3)):
+        draws = torch.Generator().manual_seed(n)
+        own, swapped, without = torch.randint(many, (3, n), generator=draws)
+        other = (own + torch.randint(1, many, (n,), generator=draws)) % many
+        probes.append(Probe(f"{n} strings", (own, other, swapped, without), if_right=n == 1))
+    return probes

@@ -57,7 +57,7 @@ def past(n, diagonal=0):
 
 
 def in_blocks(scores, size, of_sum=None, of_blend=None, top=torch.maximum, at_once=False):
-    """Return weights (1, n), collected block by block from scores (1, n), as in lesson 14.
+    """Return weights (1, n), collected block by block from scores (1, n), as in lesson 12.
 
     size: of a block.  of_sum, of_blend: take the old maximum and the new one, return the factor for
     what was collected before; exp(old - new) by default.  top: takes the old maximum and that of

@@ -1,2 +1,2 @@
-"""Small models that learn while a lesson runs, the model that a reader brings, and the trial of
-a claim about what one of them does. cost says what attention takes."""
+"""Small models that learn while a lesson runs, and the model that a reader brings. cost says what
+attention takes."""

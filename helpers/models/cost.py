@@ -62,7 +62,7 @@ def _value(column, text):
 
 
 def naive(queries, keys, values):
-    """Compute causal attention as in lesson 14, with a whole matrix of scores for each head.
+    """Compute causal attention as in lesson 12, with a whole matrix of scores for each head.
 
     queries, keys: (..., n, d_k).  values: (..., n, d_v).  Returns (..., n, d_v).
     """

@@ -1,4 +1,4 @@
-"""Define the small language of lessons 11 to 13, draw its sentences, and read typed ones."""
+"""Define the small language of lessons 13 to 15, draw its sentences, and read typed ones."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Train the small models: Adam, two ways to watch a training, and the recorded one of lesson 11."""
+"""Train the small models: Adam, two ways to watch a training, and the recorded one of lesson 13."""
 
 import html
 import textwrap
@@ -163,7 +163,7 @@ class Snapshot:
 
 
 def load_training():
-    """Return the recorded training of lesson 11: a list of Snapshot, first to last."""
+    """Return the recorded training of lesson 13: a list of Snapshot, first to last."""
     with rows_of(FILE, "step, loss, parameter and numbers", ", or train instead.") as rows:
         snapshots = {}
         for step, loss, name, *numbers in rows:
