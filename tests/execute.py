@@ -36,8 +36,8 @@ THREE = "02", "04", "06"
 
 
 def in_browsers():
-    """Return the lessons tried in browsers: all in CI, elsewhere two, which saves minutes."""
-    return [path for path in lessons() if CI or path.name[:2] in THREE[:2]]
+    """Return the lessons tried in browsers: all in CI, elsewhere one, which saves minutes."""
+    return [path for path in lessons() if CI or path.name[:2] == THREE[0]]
 
 
 def executed(path):

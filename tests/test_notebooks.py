@@ -52,6 +52,7 @@ def test_no_kernel_reads_the_settings_of_ipython_of_whoever_runs_the_tests():
     assert Path(os.environ["IPYTHONDIR"]).parent == Path(tempfile.gettempdir())
 
 
+@pytest.mark.skipif(not CI, reason="CI does it: every lesson a second time")
 @each_notebook
 def test_scrolling_back_changes_nothing(path):
     """Run from the last cell to the first: if a name gets a second meaning further down, this shows
