@@ -331,7 +331,7 @@ def whole_range(control):
 
 
 # The numbers that the course is known by, the textbook's first: a lesson must print each of them,
-# digit for digit. Counts of lessons 11 and 12 are tested in test_cost.py and test_cache.py.
+# digit for digit. Counts of lessons 11 and 12 are tested in test_cache.py and test_cost.py.
 NUMBERS = {
     "01_dot_products": """
         [0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865]

@@ -110,7 +110,7 @@ def quiet(page):
 
 
 def files(pages):
-    """Return the pages of three lessons, or of two outside CI, and the first page."""
+    """Return the pages of three lessons, or of one outside CI, and the first page."""
     return [path for path in every(pages) if path.name[:2] in THREE or path.name == "index.html"]
 
 

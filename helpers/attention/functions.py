@@ -4,9 +4,7 @@ n: number of tokens.  d, d_in: entries of an embedding.  b: number of sentences 
 Unless stated otherwise, every function takes floating-point tensors, leaves its arguments
 unchanged and returns the same floating-point type. Arguments that cannot fit, such as a size below
 1 or inputs of a different width, raise InputError.
-Source of the formulas: Vaswani et al. 2017, section 3.2. Source of the classes, their
-arguments and the order in which they create their parameters (query, key, value, out_proj):
-Raschka, Build a Large Language Model (From Scratch), chapter 3.
+Source of the formulas: Vaswani et al. 2017, section 3.2.
 """
 
 import torch

@@ -75,7 +75,7 @@ class Lesson:
     def aims(self):
         """What readers will be able to do afterwards, a list in Markdown."""
         sources = (cell.source for cell in self.notebook.cells)
-        aims = next((text for text in sources if text.startswith("**After this lesson you ")), "")
+        aims = next((text for text in sources if "**After this lesson you " in text), "")
         return "\n".join(re.findall(r"^(- .*?)[,.]?$", aims, re.M))
 
     @property
