@@ -99,11 +99,11 @@ def read_and_needed():
     for seed in SEEDS:
         the["copier"] = small.trained_copier(seed)
         runs = (2, the["after"]), (1, [6] * 64), (2, the["after"], the["two_heads"])
-        found = [
-            the["counts"](*the["runs"](the["copier"], the["strings"], layer, 7, keys, *more))
-            for layer, keys, *more in runs
-        ]
-        print(f"seed {seed:2} read, needed:", *(x.tolist() for x in found), flush=True)
+        print(f"seed {seed:2} changed, read, needed:", end="")
+        for layer, keys, *more in runs:
+            four = the["runs"](the["copier"], the["strings"], layer, 7, keys, *more)
+            print("", [int((four[2] != four[0]).sum()), *the["counts"](*four).tolist()], end="")
+        print(flush=True)
 
 
 def save_training(history):

@@ -379,8 +379,9 @@ NUMBERS = {
         layer 1 even: right 0.3 layer 2 even: right 0.3""",
     "15_read_or_needed": """
         layer 2, without b: c layer 1, without c: b
-        layer 1, the letter before: read in 0, needed in 0 of 64
-        different colour: blue on girl: read in 0""",
+        layer 1, b without a: c
+        layer 1, the letter before: changed in 0, read in 0, needed in 0 of 64
+        different colour: 2nd colour on girl: changed in 0, read in 0""",
 }
 
 
