@@ -277,6 +277,8 @@ SAYS = [
     ("qkv_attention", QKV.format("F.", "v"), "Write torch.softmax, or `import torch.nn.functional"),
     ("qkv_attention", QKV.format("nn.", "v"), "Write torch.softmax: `torch.nn` has no `softmax`."),
     ("qkv_attention", QKV.format("torch.", "values"), "Did you mean `v`?"),
+    ("CausalAttention", CAUSAL.replace("nn.Linear(", "nn.linear("), "did you mean `Linear`?"),
+    ("all_scores", "def my(inputs):\n  n = 6\n  return not_eye", "give `not_eye` a value above"),
     ("scores", "def my(inputs, i): return input @ inputs[i]", "function: did you mean `inputs`?"),
     ("softmax", "def my_softmax(s): return softmax(s)", "Write the steps of softmax yourself"),
     ("CausalAttention", CAUSAL.replace("self.W_query(x)", "self.queries(x)"), LISTED),

@@ -67,8 +67,15 @@ def python_says(error, evidence):
 
 
 def _or_else(name, error, evidence):
-    near = difflib.get_close_matches(name, _locals(error, evidence), n=1, cutoff=0.7)
+    near = _nearest(name, _locals(error, evidence), cutoff=0.7)
     return f"did you mean `{near[0]}`?" if near else "give your variable a different name."
+
+
+def _nearest(name, known, cutoff=0.75):
+    """Return [the known name that looks most like this one], or []. The same letters, large or
+    small, come first."""
+    alike = [k for k in known if k.lower() == name.lower()]
+    return alike[:1] or difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
 
 
 def _locals(error, evidence):
@@ -112,11 +119,12 @@ def _unknown(name, error, evidence):
     if evidence.tree and name in written_into(evidence.tree):
         return f"make `{name}` above this line, with torch.zeros: then you can write into it."
     # v for values: the reader's own short name is nearer than one that looks alike.
-    near = [k for k in known if len(k) < 3 and name.startswith(k)]
-    near = near if len(near) == 1 else difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    is_role = re.match("quer|key|val", name)
+    near = [k for k in known if is_role and len(k) < 3 and name.startswith(k)]
+    near = near if len(near) == 1 else _nearest(name, known)
     if not near and step:
         others = [k for k in step.tb_frame.f_globals if k != own]
-        near = difflib.get_close_matches(name, others, n=1, cutoff=0.85)
+        near = _nearest(name, others, cutoff=0.85)
     if near:
         return f"did you mean `{near[0]}`? `{name}` has no value."
     return f"give `{name}` a value above this line, or use an argument: {evidence.exercise.takes}."
@@ -172,14 +180,14 @@ def _no_attribute(error, evidence):
     if isinstance(x, ModuleType):
         if x is not torch and name and hasattr(torch, name):
             return f"write torch.{name}: `{x.__name__}` has no `{name}`."
-        near = difflib.get_close_matches(name, dir(x), n=1, cutoff=0.75)
+        near = _nearest(name, dir(x))
         return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
     if x is None:
         return "find out what is None there: what returns nothing, or was never set?"
     if isinstance(x, list | tuple) and hasattr(torch.Tensor, name):
         kind = type(x).__name__
         return f"make that {kind} a tensor, with torch.tensor or torch.stack: it has no .{name}."
-    near = difflib.get_close_matches(name, dir(x), n=1, cutoff=0.75)
+    near = _nearest(name, dir(x))
     return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
 
 
@@ -192,7 +200,7 @@ def _never_set(name, evidence):
             return f"write self.{name} = … in __init__: without self., it is lost at the end."
         if method.name == "__init__" and name in args:
             return f"write self.{name} = {name} in __init__: its arguments are gone when it ends."
-    if near := difflib.get_close_matches(name, made, n=1, cutoff=0.75):
+    if near := _nearest(name, made):
         return f"did you mean self.{near[0]}? self.{name} was never set."
     if not made:
         return f"set self.{name} in __init__: nothing is set on self there yet."

@@ -244,7 +244,7 @@ def training(cls, inputs, sizes, matrices, biases=False):
     beside = [
         x
         for x, gradient in zip(trained, gradients, strict=True)
-        if not (biases and is_bias(x, sizes)) or gradient is None
+        if not (biases and is_bias(x, sizes)) or (reached is not None and gradient is None)
     ]
     # This module's first call gets a smaller batch and a shorter sentence than the later ones.
     other = inputs / 2 + 0.25
