@@ -39,15 +39,11 @@ def strong_attention():
 # --- lesson 05 ---
 
 
-MANY = "numbers of shape"
-
-
 def stepped(code, step, goal, rate, times=1):
     """Return the loss that a training step returns, and all numbers of the model after it.
 
-    code: called with a model, a loss and this rate, as often as times says.  step: decides the
-    numbers of the model, which has gradients from before.  goal: the word that every word should
-    look at.
+    code: called with a model, a loss and this rate.  step: decides the numbers of the model, which
+    has gradients from before.  goal: the word to look at.  times: how often code is called.
     """
     model, words = attention.SelfAttention(3, 2), sentence()
     matrices = list(model.parameters())  # these are to change, not new ones in their place
@@ -64,9 +60,8 @@ def stepped(code, step, goal, rate, times=1):
         for _ in range(times):
             value = numbers_of(code(model, loss, rate))
             if value.dim():
-                raise NotNumbers(value, f"{MANY} {tuple(value.shape)}")
-    after = torch.cat([matrix.detach().flatten() for matrix in matrices])
-    return torch.cat([value.reshape(1), after])
+                raise NotNumbers(value, f"numbers of shape {tuple(value.shape)}")
+    return torch.cat([x.detach().flatten() for x in (value, *matrices)])
 
 
 def training_steps():
@@ -74,8 +69,7 @@ def training_steps():
     what = "the loss, then W_query, W_key and W_value after a step with rate"
     steps = (5, 4, 0.5), (3, 0, 2.0), (7, 2, 0.125)
     once = [Probe(f"{what} {step[-1]:g}", step, measure=stepped) for step in steps]
-    what = "the second loss, then the matrices after two steps on one model"
-    return [*once, Probe(what, (5, 4, 0.5, 2), measure=stepped, if_right=True)]
+    return [*once, Probe("two steps on one model", (5, 4, 0.5, 2), measure=stepped, if_right=True)]
 
 
 # --- lesson 06 ---
@@ -243,7 +237,10 @@ TRUTHS = "made of True and False"
 
 
 def is_of_truths(mask, *sizes):
-    return Observed({TRUTHS: torch.as_tensor(mask(*sizes)).dtype == torch.bool})
+    made = mask(*sizes)
+    if isinstance(made, list) and torch.is_tensor(made[0]):
+        raise NotNumbers(made, "a list of tensors")
+    return Observed({TRUTHS: torch.as_tensor(made).dtype == torch.bool})
 
 
 def long_cache():
