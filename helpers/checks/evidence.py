@@ -222,12 +222,10 @@ class Evidence:
         args = self.probes[k].args
         if j >= len(args):  # one with a default
             return False
-        if callable(args[j]):
-            return not reads(self.answer, self.arguments[j])
         x = args[j]
-        if torch.is_tensor(x) and not x.is_floating_point():
-            changed = x + 1, x.flip(0)  # positions stay whole numbers
-        elif torch.is_tensor(x):
+        if callable(x) or (torch.is_tensor(x) and not x.is_floating_point()):
+            return not reads(self.answer, self.arguments[j])  # counts may stay the same by chance
+        if torch.is_tensor(x):
             changed = x * 1.25 + x.roll(1, -1), x.flip(0) - 3 * x, torch.zeros_like(x) + 1
         else:
             changed = (x - 1 if x > 1 else x + 1), x + 2, 4 * x

@@ -7,7 +7,7 @@ from .. import attention
 from .cases import exact, matrix, mixed, numbers, places, scoring, seeded, sentence, wide
 from .exercise import Probe
 from .program import divided
-from .results import Observed, numbers_of
+from .results import NotNumbers, Observed, numbers_of
 
 # --- lesson 04 ---
 
@@ -39,15 +39,16 @@ def strong_attention():
 # --- lesson 05 ---
 
 
-def stepped(code, step, goal, rate):
+def stepped(code, step, goal, rate, times=1):
     """Return the loss that a training step returns, and all numbers of the model after it.
 
     code: called with a model, a loss and this rate.  step: decides the numbers of the model, which
-    has gradients from before.  goal: the word that every word should look at.
+    has gradients from before.  goal: the word to look at.  times: how often code is called.
     """
     model, words = attention.SelfAttention(3, 2), sentence()
+    matrices = list(model.parameters())  # these are to change, not new ones in their place
     with torch.enable_grad():
-        for k, matrix in enumerate(model.parameters()):
+        for k, matrix in enumerate(matrices):
             matrix.data.copy_(exact(3, 2, step=step + 2 * k))
 
         def loss(model, goal=goal):
@@ -56,16 +57,19 @@ def stepped(code, step, goal, rate):
 
         loss.__qualname__ = "loss"  # as an error shows it
         loss(model, (goal + 1) % len(words)).backward()
-        value = numbers_of(code(model, loss, rate))
-    after = torch.cat([matrix.detach().flatten() for matrix in model.parameters()])
-    return value if value.dim() else torch.cat([value.reshape(1), after])
+        for _ in range(times):
+            value = numbers_of(code(model, loss, rate))
+            if value.dim():
+                raise NotNumbers(value, f"numbers of shape {tuple(value.shape)}")
+    return torch.cat([x.detach().flatten() for x in (value, *matrices)])
 
 
 def training_steps():
     """Return all probes of one_step."""
     what = "the loss, then W_query, W_key and W_value after a step with rate"
     steps = (5, 4, 0.5), (3, 0, 2.0), (7, 2, 0.125)
-    return [Probe(f"{what} {step[-1]:g}", step, measure=stepped) for step in steps]
+    once = [Probe(f"{what} {step[-1]:g}", step, measure=stepped) for step in steps]
+    return [*once, Probe("two steps on one model", (5, 4, 0.5, 2), measure=stepped, if_right=True)]
 
 
 # --- lesson 06 ---
@@ -233,7 +237,10 @@ TRUTHS = "made of True and False"
 
 
 def is_of_truths(mask, *sizes):
-    return Observed({TRUTHS: torch.as_tensor(mask(*sizes)).dtype == torch.bool})
+    made = mask(*sizes)
+    if isinstance(made, list) and torch.is_tensor(made[0]):
+        raise NotNumbers(made, "a list of tensors")
+    return Observed({TRUTHS: torch.as_tensor(made).dtype == torch.bool})
 
 
 def long_cache():
@@ -300,5 +307,7 @@ def answers_in_four_runs():
         draws = torch.Generator().manual_seed(n)
         own, swapped, without = torch.randint(many, (3, n), generator=draws)
         other = (own + torch.randint(1, many, (n,), generator=draws)) % many
+        first = (swapped == other).nonzero()[:1]
+        without[first] = own[first]  # read, and not needed
         probes.append(Probe(f"{n} strings", (own, other, swapped, without), if_right=n == 1))
     return probes

@@ -255,10 +255,11 @@ def after_error(error, evidence):
 def known_advice(error, evidence, first=False):
     """Return what slips.toml says to try after this error, with this code; or "". first: only if
     it says so before anything else is looked for."""
-    text = f"{type(error).__name__}: {error}"
+    text, step = f"{type(error).__name__}: {error}", _step_of(error, evidence)
+    line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
+    looked = {"words": text, "in": evidence.exercise.name, "code": evidence.body, "line": line}
     for entry in contents("slips.toml")["errors"]:
-        where = (entry["words"], text), (entry.get("in", ""), evidence.exercise.name)
-        if all(re.search(*each) for each in (*where, (entry.get("code", ""), evidence.body))):
+        if all(re.search(entry.get(key, ""), found) for key, found in looked.items()):
             return entry["try"] if entry.get("first", False) or not first else ""
     return ""
 

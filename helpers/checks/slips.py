@@ -26,6 +26,7 @@ from .code import (
     own_functions,
     written,
 )
+from .exercise import returned
 from .texts import contents
 
 GROW = "append", "extend", "insert"
@@ -175,7 +176,7 @@ def _not_kept(tree, evidence):
             if is_name((nodes(part, ast.Name) or [None])[0], *variables):
                 new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
                 yield what, f"keep the result: write {quoted(new)}.", [(old, new)]
-    for _, _, loop in loops(tree):
+    for _, _, loop in loops(tree) if evidence.probes[0].measure is returned else ():
         for name in (n.id for n in nodes(loop.target, ast.Name)):
             for old in (x for x in nodes(loop, ast.Assign) if is_name(x.targets[0], name)):
                 advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
