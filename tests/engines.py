@@ -15,7 +15,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from lab import free_port
+from lab import end, free_port
 
 WIDTH, HEIGHT = 1280, 900
 # All but this machine is behind a proxy that does not exist, so nothing is fetched from elsewhere.
@@ -100,11 +100,7 @@ def started(command, folder, **variables):
         try:
             yield said
         finally:
-            process.terminate()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            end(process)
 
 
 def until(what):

@@ -87,8 +87,17 @@ def jupyterlab(folder):
             raise TimeoutError("JupyterLab did not answer within a minute")
         yield address
     finally:
-        server.terminate()
-        server.wait(30)
+        end(server)
+
+
+def end(process):
+    """End a process; kill it if it does not: JupyterLab's sometimes waits for its own thread."""
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @contextmanager
