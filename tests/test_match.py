@@ -40,9 +40,9 @@ def as_student(exercise, code):
 
 
 def gives_the_same(exercise, one, other):
-    """On the probes on which a wrong answer is called?"""
-    probes = [probe for probe in exercise.probes() if not probe.if_right]
-    return all(same(*(attempt(x, p, call_ours) for x in (one, other))) for p in probes)
+    """On the cases on which a wrong answer is called?"""
+    cases = [case for case in exercise.cases() if not case.if_right]
+    return all(same(*(attempt(x, p, call_ours) for x in (one, other))) for p in cases)
 
 
 def explains(exercise, names, code):
@@ -60,7 +60,7 @@ WITH_PAIRS = [
     for e in CHECKED.values()
     if not e.name.startswith("repair_")
     and pairs_of(e)
-    and e.formula_args(e.probes()[0]) is not None  # one_step changes what it is given
+    and e.formula_args(e.cases()[0]) is not None  # one_step changes what it is given
 ]
 
 

@@ -59,8 +59,8 @@ def each(exercises=EXERCISES):
 
 
 def give_the_same(exercise, code, other):
-    """Do two codes give the same results on all probes?"""
-    pairs = ([attempt(x, p, call_ours) for x in (code, other)] for p in exercise.probes())
+    """Do two codes give the same results on all cases?"""
+    pairs = ([attempt(x, p, call_ours) for x in (code, other)] for p in exercise.cases())
     return all(same(*pair) for pair in pairs)
 
 
@@ -78,7 +78,7 @@ def test_each_program_is_the_function_of_its_name(exercise):
     truth = TRUTH.get(exercise.name) or getattr(attention, exercise.name)
     results = [
         (attempt(truth, p, call_ours), attempt(exercise.program, p, call_ours))
-        for p in exercise.probes()
+        for p in exercise.cases()
     ]
     assert results and all(same(*pair) for pair in results)
 
@@ -185,7 +185,7 @@ def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercis
     # Or any answer that is all NaN, or has that slip, would get the name, whatever its cause.
     for mistake in exercise.mistakes:
         for way in mistake.ways:
-            results = [attempt(made(exercise, way), p, call_ours) for p in exercise.probes()]
+            results = [attempt(made(exercise, way), p, call_ours) for p in exercise.cases()]
             for error in (result.outcome.error for result in results):
                 slip = isinstance(error, NameError | AttributeError | TypeError | KeyError)
                 assert not slip, f"'{mistake.name}' ({exercise.name}) does not run: {error!r}"
@@ -204,8 +204,8 @@ NOT_IN_THE_LESSONS = ("token", "entr", "feature", "embedding", "log-weight")
 
 @pytest.mark.parametrize("exercise", each())
 def test_a_text_says_what_to_try_in_the_words_of_the_lessons(exercise):
-    for probe in exercise.probes():
-        assert not any(word in probe.label.lower() for word in NOT_IN_THE_LESSONS)
+    for case in exercise.cases():
+        assert not any(word in case.label.lower() for word in NOT_IN_THE_LESSONS)
     new = NOT_IN_THE_LESSONS + ("probabilit",) * (LESSON_OF[exercise.name] < "06")
     for mistake in exercise.mistakes:
         assert mistake.advice.endswith((".", "?")), mistake.name
@@ -276,7 +276,7 @@ def test_a_right_answer_that_takes_most_of_a_second_a_call_is_in_time(exercise):
 
 
 @pytest.mark.parametrize(
-    "exercise", each([e for e in EXERCISES if torch.is_tensor(e.probes()[0].args[0])])
+    "exercise", each([e for e in EXERCISES if torch.is_tensor(e.cases()[0].args[0])])
 )
 def test_a_right_answer_that_changes_its_argument_is_not_right(exercise):
     def change(x, *_):

@@ -1,5 +1,5 @@
 """Before an answer is called: is it written yet, and can it be called as the exercise requires? And
-slips of Python and PyTorch in what is called."""
+small repairs of Python and PyTorch in what is called."""
 
 import pytest
 import torch
@@ -139,7 +139,7 @@ def test_bad_use_is_answered_in_a_sentence(args, words, capsys):
     assert capsys.readouterr().out == verdict.message + "\n"
 
 
-# --- slips ---
+# --- repairs ---
 
 ABOVE = """
 import math
@@ -236,7 +236,7 @@ def mine(scores):
         ("SelfAttention", CLASS, "d(d_in, d_out)", "d(3, 2)", "`d_out` instead of 2 and `d_in`"),
     ],
 )
-def test_a_slip_is_told_with_what_to_write(exercise, code, old, new, words):
+def test_a_repair_is_told_with_what_to_write(exercise, code, old, new, words):
     assert old in code and check(exercise, Answer("", True, "", (), ABOVE, code).run()).passed
     verdict = check(exercise, Answer("", False, "", (), ABOVE, code.replace(old, new)).run())
     assert (verdict.passed, verdict.mistakes) == (False, ())

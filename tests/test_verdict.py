@@ -125,10 +125,10 @@ def test_more_than_one_mistake_is_told_one_at_a_time_with_the_number_of_the_othe
     first, second, *_ = declared
 
     def told(count):
-        probe = exercise.probes()[0]
-        mine, right = (attempt(code, probe, call_ours) for code in (twice, exercise.reference))
+        case = exercise.cases()[0]
+        mine, right = (attempt(code, case, call_ours) for code in (twice, exercise.reference))
         seen = SimpleNamespace(
-            exercise=exercise, probes=[probe], mine=[mine], right=[right], wrong=[0], repeats=True
+            exercise=exercise, cases=[case], mine=[mine], right=[right], wrong=[0], repeats=True
         )
         return message.failure(seen, declared[:count]).text()
 

@@ -1,4 +1,4 @@
-"""The classes that the exercises about a class need: those that make mistakes, and their probes."""
+"""The classes that the exercises about a class need: those that make mistakes, and their cases."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from .. import attention
-from .cases import exact, sentence
+from .arguments import exact, sentence
 from .examples import far_heads
-from .exercise import Probe
+from .exercise import Case
 from .modules import (
     MATRICES,
     OUTPUTS,
@@ -71,19 +71,17 @@ def self_attention_cases():
     sizes, matrices = (4, 5), tuple(matrices)
     outputs = outputs_like(attention.SelfAttention)
     return [
-        Probe("a module with d_in = 4, d_out = 5", (inputs, sizes, matrices), measure=keeping),
-        Probe("a sentence of 7 words", (strong, sizes, matrices), measure=outputs),
-        Probe(
-            "the sentence after manual_seed(123)", (sentence(), (3, 2), 123), measure=drawn_after
-        ),
-        Probe("a single word", (inputs[:1], sizes, matrices), measure=outputs, if_right=True),
-        Probe(
+        Case("a module with d_in = 4, d_out = 5", (inputs, sizes, matrices), measure=keeping),
+        Case("a sentence of 7 words", (strong, sizes, matrices), measure=outputs),
+        Case("the sentence after manual_seed(123)", (sentence(), (3, 2), 123), measure=drawn_after),
+        Case("a single word", (inputs[:1], sizes, matrices), measure=outputs, if_right=True),
+        Case(
             "a sentence of 40 words (d_in = 5, d_out = 3)",
             (exact(40, 5), (5, 3), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
             measure=outputs,
             if_right=True,
         ),
-        Probe(
+        Case(
             "a module in training mode", (inputs, sizes, matrices), measure=training, if_right=True
         ),
     ]
@@ -117,31 +115,31 @@ def causal_attention_cases():
     short = torch.cat([short, *(short[1:] * by for by in (0.25, 0.5, -0.5, -1))])
     outputs = outputs_like(CausalWithoutDropout)
     return [
-        Probe(
+        Case(
             "a module with d_in = 4, d_out = 5, context_length = 7",
             (long, sizes, matrices),
             measure=keeping,
         ),
-        Probe("a batch of two sentences of 7 words", (long, sizes, matrices), measure=outputs),
-        Probe(
+        Case("a batch of two sentences of 7 words", (long, sizes, matrices), measure=outputs),
+        Case(
             "a batch of 6 sentences of 3 words",
             (short, sizes, matrices),
             may_fail=True,
             measure=outputs,
         ),
-        Probe(
+        Case(
             "a batch with a single word",
             (short[1:2, 2:], sizes, matrices),
             measure=outputs,
             if_right=True,
         ),
-        Probe(
+        Case(
             "a batch of 3 sentences of 9 words (d_in = 5, d_out = 3, context_length = 11)",
             (exact(3, 9, 5), (5, 3, 11), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
             measure=outputs,
             if_right=True,
         ),
-        Probe(
+        Case(
             "a module in training mode",
             (drawn(2, 3, 4), sizes, matrices),
             measure=training_with_mask,
@@ -151,10 +149,10 @@ def causal_attention_cases():
 
 
 def repair_causal_cases():
-    """Return the probes and a sentence without a batch, where the code to repair is right."""
-    *_, last = probes = causal_attention_cases()
+    """Return the cases and a sentence without a batch, where the code to repair is right."""
+    *_, last = cases = causal_attention_cases()
     inputs, *rest = last.args
-    return [*probes, replace(last, label="one sentence without a batch", args=(inputs[0], *rest))]
+    return [*cases, replace(last, label="one sentence without a batch", args=(inputs[0], *rest))]
 
 
 # --- MultiHeadAttention ---
@@ -228,7 +226,7 @@ def multi_head_cases():
     def case(label, inputs, sizes, measure, if_right=False):
         d_in, d_out = sizes[:2]
         matrices = (*(drawn(d_in, d_out) for _ in range(3)), drawn(d_out, d_out))
-        return Probe(label, (inputs, sizes, matrices), measure=measure, if_right=if_right)
+        return Case(label, (inputs, sizes, matrices), measure=measure, if_right=if_right)
 
     sizes, outputs = (10, 6, 7, 0.0, 2), outputs_like(MultiHeadAttention)
     two, three = drawn(2, 7, 10), drawn(2, 5, 7)
@@ -240,7 +238,7 @@ def multi_head_cases():
         case("a module with d_in = 10, d_out = 6, 2 heads", two, sizes, keeping_all),
         case("2 sentences of 7 words (2 heads)", two, sizes, outputs),
         case("2 sentences of 5 words (3 heads)", three, (7, 12, 8, 0.0, 3), outputs),
-        Probe(
+        Case(
             "2 sentences, one with scores near 1000 and 4000000 (4 heads)",
             (F.pad(far, (0, 2)), (5, 16, 6, 0.0, 4), of_far),
             measure=outputs,
@@ -249,7 +247,7 @@ def multi_head_cases():
         case("4 sentences (5 heads)", drawn(4, 9, 3), (3, 10, 11, 0.0, 5), outputs, True),
         case("a module for 5 numbers and 2 heads", three, (4, 5, 7, 0.0, 2), refusing, True),
         case("a module in training mode", drawn(2, 3, 10), sizes, training_with_mask, True),
-        Probe(
+        Case(
             "a module with dropout = 0.5",
             (exact(8, 5, 5, step=3) + 2, (5, 6, 5, 0.5, 2), (*3 * [first_number], torch.eye(6))),
             measure=dropping,
@@ -258,14 +256,16 @@ def multi_head_cases():
     ]
 
 
-def cuts_words(evidence):
+def cuts_words(submission):
     """Are the words cut into heads? Then a layer takes a part of a word, or gets one."""
-    d_in, *_, num_heads = evidence.probes[0].args[1]
+    d_in, *_, num_heads = submission.cases[0].args[1]
     part = f"x{d_in // num_heads} and {d_in}x"
-    return bool(evidence.fact(SMALL)) or evidence.raises(RuntimeError, part)
+    return bool(submission.fact(SMALL)) or submission.raises(RuntimeError, part)
 
 
-def wrong_output(evidence):
+def wrong_output(submission):
     """Is there a layer beside queries, keys and values, and none that is (d_out, d_out)?"""
-    has, others = evidence.fact(OUTPUTS), evidence.fact(OTHERS)
-    return has == 0 and (evidence.fact(MATRICES) == 4 or evidence.fact(MATRICES) == 3 and others)
+    has, others = submission.fact(OUTPUTS), submission.fact(OTHERS)
+    return has == 0 and (
+        submission.fact(MATRICES) == 4 or submission.fact(MATRICES) == 3 and others
+    )

@@ -8,12 +8,12 @@ from .results import close
 from .texts import HINT, Fact
 
 
-def of_shapes(evidence, k):
+def of_shapes(submission, k):
     """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does so on
-    every wrong probe."""
-    pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in evidence.wrong]
+    every wrong case."""
+    pairs = [(submission.mine[j].numbers, submission.right[j].numbers) for j in submission.wrong]
     pairs = [(mine.double(), right.double()) for mine, right in pairs if mine is not None]
-    sizes = evidence.right[k].numbers.shape
+    sizes = submission.right[k].numbers.shape
     for dim, size in enumerate(sizes):
         for j in range(-1 if size > 1 else size, size):  # -1: the last one
             if all(
@@ -26,14 +26,14 @@ def of_shapes(evidence, k):
                 )
 
 
-def size_to_look_for(evidence, k):
+def size_to_look_for(submission, k):
     """Return advice on an unexplained wrong shape: which size to check, and what it should be."""
-    given = [j for j in evidence.wrong if evidence.mine[j].numbers is not None]
-    ours = {evidence.right[j].numbers.shape for j in given}
-    if len({evidence.mine[j].numbers.shape for j in given}) == 1 < len(ours):
+    given = [j for j in submission.wrong if submission.mine[j].numbers is not None]
+    ours = {submission.right[j].numbers.shape for j in given}
+    if len({submission.mine[j].numbers.shape for j in given}) == 1 < len(ours):
         return "take sizes from the arguments: the shape of your result never changes."
-    mine, right = evidence.mine[k].numbers.shape, evidence.right[k].numbers.shape
-    pairs = [(evidence.mine[j].numbers, evidence.right[j].numbers) for j in given]
+    mine, right = submission.mine[k].numbers.shape, submission.right[k].numbers.shape
+    pairs = [(submission.mine[j].numbers, submission.right[j].numbers) for j in given]
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
         return "arrange these numbers in the right shape, for instance with reshape."
     if left := [d for d in range(len(mine)) if mine[d] == 1 and mine[:d] + mine[d + 1 :] == right]:
@@ -49,21 +49,21 @@ def size_to_look_for(evidence, k):
             f"the answer has {asked}, but your result has {len(mine)}: find the step that {step}."
         )
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
-    asked = re.search(r"-> \((.+?),?\)$", evidence.exercise.signature)  # a class says no shape
+    asked = re.search(r"-> \((.+?),?\)$", submission.exercise.signature)  # a class says no shape
     size = f"{right[dim]} (`{asked[1].split(', ')[dim]}`)" if asked else right[dim]
-    like = " or ".join(list(_sizes_like(evidence, given, dim))[:3])
+    like = " or ".join(list(_sizes_like(submission, given, dim))[:3])
     is_now = f"{mine[dim]}{like and ', '}{like}"
     return f"find what sets the size of dimension {dim}. It is {is_now}, but should be {size}."
 
 
-def _sizes_like(evidence, given, dim):
+def _sizes_like(submission, given, dim):
     """Yield text such as "like inputs.shape[1]" for each size of an argument that dimension dim of
-    the result equals on all probes at these positions."""
-    columns = zip(*(evidence.probes[k].args for k in given), strict=True)
-    for name, args in zip(evidence.arguments, columns, strict=False):
+    the result equals on all cases at these positions."""
+    columns = zip(*(submission.cases[k].args for k in given), strict=True)
+    for name, args in zip(submission.arguments, columns, strict=False):
         if not torch.is_tensor(args[0]):
             continue
-        sizes = [evidence.mine[k].numbers.shape[dim] for k in given]
+        sizes = [submission.mine[k].numbers.shape[dim] for k in given]
         for d in range(args[0].dim()):
             if sizes == [x.shape[d] for x in args]:
                 yield f"like {name}.shape[{d}]"
@@ -71,9 +71,9 @@ def _sizes_like(evidence, given, dim):
             yield f"the count of all numbers in {name} (+ and += join lists)"
 
 
-def another_order(evidence):
+def another_order(submission):
     """Yield a Fact if the numbers are right, but in the wrong places."""
-    pairs = [(evidence.mine[k].numbers, evidence.right[k].numbers) for k in evidence.wrong]
+    pairs = [(submission.mine[k].numbers, submission.right[k].numbers) for k in submission.wrong]
     if any(mine is None or mine.shape != right.shape for mine, right in pairs):
         return
     both = [[x.double().flatten().sort().values for x in pair] for pair in pairs]
@@ -84,11 +84,11 @@ def another_order(evidence):
         )
 
 
-def where(evidence):
+def where(submission):
     """Yield the Fact that tells which rows, columns or texts are right, if some are. Of several
     tables, it is about the first one that is wrong."""
-    k, table = evidence.wrong[0], []
-    mine, right = evidence.mine[k].numbers.double(), evidence.right[k].numbers.double()
+    k, table = submission.wrong[0], []
+    mine, right = submission.mine[k].numbers.double(), submission.right[k].numbers.double()
     alike = torch.isclose(mine, right, 1e-5, 1e-6)  # near() would count what is close by chance
     some_right = alike.dim() > 2 and alike.flatten(-2).all(-1).any()
     while alike.dim() > 2:

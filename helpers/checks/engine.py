@@ -1,4 +1,4 @@
-"""check(): run the student's answer and the right one on the same probes, and judge the answer.
+"""check(): run the student's answer and the right one on the same cases, and judge the answer.
 
 match.py names a mistake only when it gives exactly the student's numbers, or when it is detected;
 else facts.py says what can be seen without knowing the cause.
@@ -11,14 +11,14 @@ from .. import guard
 from ..session import untouched
 from . import message
 from .code import named_by
-from .evidence import Evidence
 from .exercises import CHECKED
 from .facts import fact_of
 from .match import established
-from .mending import mended
 from .misuse import is_left_to_do, is_stub, misuse
+from .repairs import NOT_KEPT
 from .results import attempt, give_back, replace_by, same, was_stopped
-from .slips import NOT_KEPT
+from .search import repaired
+from .submission import Submission
 from .verdict import Verdict, not_written, refusal, remember, right, show
 
 
@@ -61,28 +61,28 @@ def _examine(exercise, fn, call_safely):
     """Return the Verdict on an answer that can be called."""
     if is_stub(fn):
         return not_written(exercise.name)
-    evidence = Evidence(exercise, fn, _within(guard.SECONDS, call_safely))
-    for probe in _asked(exercise):
-        if probe.if_right and evidence.wrong:
+    submission = Submission(exercise, fn, _within(guard.SECONDS, call_safely))
+    for case in _asked(exercise):
+        if case.if_right and submission.wrong:
             break
-        probe, result = _tried(probe, evidence)
+        case, result = _tried(case, submission)
         if is_left_to_do(result, fn):
             return not_written(exercise.name)
-        evidence.probes.append(probe)
-        evidence.right.append(evidence.ours(probe))
-        evidence.mine.append(result)
+        submission.cases.append(case)
+        submission.right.append(submission.ours(case))
+        submission.mine.append(result)
         if result.stopped:
             break
-    if not evidence.wrong:
-        evidence.look_again()
-    return _failed(evidence) if evidence.wrong else right(exercise.name, _beside(evidence))
+    if not submission.wrong:
+        submission.look_again()
+    return _failed(submission) if submission.wrong else right(exercise.name, _beside(submission))
 
 
-def _beside(evidence):
+def _beside(submission):
     """Return a remark on a right answer that calls what the exercise asks to do without; or ""."""
-    exercise = evidence.exercise
+    exercise = submission.exercise
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
-    if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", evidence.code):
+    if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", submission.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
     return ""
 
@@ -110,31 +110,31 @@ def _within(seconds, call_safely):
 
 
 def _asked(exercise):
-    """Return the probes. For a function, two more show what it keeps between calls: different
+    """Return the cases. For a function, two more show what it keeps between calls: different
     arguments of the same size, and the first ones again after others."""
-    probes = exercise.probes()
-    return probes if exercise.is_class else (*probes, probes[0].backwards(), probes[0].again())
+    cases = exercise.cases()
+    return cases if exercise.is_class else (*cases, cases[0].backwards(), cases[0].again())
 
 
-def _tried(probe, evidence):
-    """Return the probe that decides, and the Result of the answer on it."""
-    result = attempt(evidence.answer, probe, evidence.call)
-    single = probe.single()
+def _tried(case, submission):
+    """Return the case that decides, and the Result of the answer on it."""
+    result = attempt(submission.answer, case, submission.call)
+    single = case.single()
     if result.outcome.error is not None and single and not result.stopped:
         # A float32 tensor of the student's own does not multiply with a float64 one.
         # That is style, so the same numbers in float32 decide.
-        again = attempt(evidence.answer, single, evidence.call)
+        again = attempt(submission.answer, single, submission.call)
         if not same(again, result):
             return single, again
-    return probe, result
+    return case, result
 
 
-def _failed(evidence):
+def _failed(submission):
     """Return the Verdict on a wrong answer: its mistakes, or else what can be seen."""
     found = ()
-    if not evidence.mine[-1].stopped:
-        again = tuple(evidence.ask(0) for _ in range(2))
-        evidence.again = () if again[1].stopped else again
-        found = established(evidence)
-    fact = next(iter(mended(evidence, NOT_KEPT)), None) if found else fact_of(evidence)
-    return Verdict(False, message.failure(evidence, found, fact), tuple(m.name for m in found))
+    if not submission.mine[-1].stopped:
+        again = tuple(submission.ask(0) for _ in range(2))
+        submission.again = () if again[1].stopped else again
+        found = established(submission)
+    fact = next(iter(repaired(submission, NOT_KEPT)), None) if found else fact_of(submission)
+    return Verdict(False, message.failure(submission, found, fact), tuple(m.name for m in found))

@@ -1,11 +1,11 @@
-"""Arguments and makers for single lessons: see cases.py."""
+"""Arguments and makers for single lessons: see arguments.py."""
 
 import torch
 from torch.nn import functional as F
 
 from .. import attention
-from .cases import exact, matrix, mixed, numbers, places, scoring, seeded, sentence, wide
-from .exercise import Probe
+from .arguments import exact, matrix, mixed, numbers, places, scoring, seeded, sentence, wide
+from .exercise import Case
 from .program import divided
 from .results import NotNumbers, Observed, numbers_of
 
@@ -65,11 +65,11 @@ def stepped(code, step, goal, rate, times=1):
 
 
 def training_steps():
-    """Return all probes of one_step."""
+    """Return all cases of one_step."""
     what = "the loss, then W_query, W_key and W_value after a step with rate"
     steps = (5, 4, 0.5), (3, 0, 2.0), (7, 2, 0.125)
-    once = [Probe(f"{what} {step[-1]:g}", step, measure=stepped) for step in steps]
-    return [*once, Probe("two steps on one model", (5, 4, 0.5, 2), measure=stepped, if_right=True)]
+    once = [Case(f"{what} {step[-1]:g}", step, measure=stepped) for step in steps]
+    return [*once, Case("two steps on one model", (5, 4, 0.5, 2), measure=stepped, if_right=True)]
 
 
 # --- lesson 06 ---
@@ -276,10 +276,10 @@ def tokens(count, below):
 
 
 def texts_with_copies():
-    """Return all probes of look_back."""
+    """Return all cases of look_back."""
     return [
-        *(Probe(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
-        Probe(f"the words {FAR_APART}", (torch.tensor(FAR_APART),), if_right=True),
+        *(Case(f"the words {words}", (torch.tensor(words),)) for words in TEXTS),
+        Case(f"the words {FAR_APART}", (torch.tensor(FAR_APART),), if_right=True),
         *wide(tokens("n", "d")),
     ]
 
@@ -301,13 +301,13 @@ def two_sentences(n, d, dtype=torch.float32):
 
 
 def answers_in_four_runs():
-    """Return all probes of read_and_needed: own and partner's answers differ, as in the lesson."""
-    probes = []
+    """Return all cases of read_and_needed: own and partner's answers differ, as in the lesson."""
+    cases = []
     for n, many in ((6, 3), (64, 16), (9, 4), (1, 3)):
         draws = torch.Generator().manual_seed(n)
         own, swapped, without = torch.randint(many, (3, n), generator=draws)
         other = (own + torch.randint(1, many, (n,), generator=draws)) % many
         first = (swapped == other).nonzero()[:1]
         without[first] = own[first]  # read, and not needed
-        probes.append(Probe(f"{n} strings", (own, other, swapped, without), if_right=n == 1))
-    return probes
+        cases.append(Case(f"{n} strings", (own, other, swapped, without), if_right=n == 1))
+    return cases

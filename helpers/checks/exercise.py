@@ -1,4 +1,4 @@
-"""What an exercise is made of: the right answer, probes, and the mistakes that have names.
+"""What an exercise is made of: the right answer, cases, and the mistakes that have names.
 
 lessons/*.toml declares them, see exercises.py.
 """
@@ -12,11 +12,11 @@ import torch
 
 from .program import Program
 
-# --- probes ---
+# --- cases ---
 
 
 def returned(code, *args):
-    """Return what the call returns: the usual measure of a Probe."""
+    """Return what the call returns: the usual measure of a Case."""
     return code(*args)
 
 
@@ -41,14 +41,14 @@ def _another(x):
 
 
 @dataclass(frozen=True)
-class Probe:
-    """Arguments to call an answer with, such as Probe("a sentence of 6 words", (inputs,)).
+class Case:
+    """Arguments to call an answer with, such as Case("a sentence of 6 words", (inputs,)).
 
     label: what they are, to follow "on" in a sentence.
     may_fail: a right answer may divide 0 by 0 here, so that rows of NaN are no mistake.
     measure: called with the answer (a function or a class) and the arguments; what it returns,
         numbers or a results.Observed, is compared. For what no plain call shows.
-    if_right: this probe and all after it are left out if one before it is wrong.
+    if_right: this case and all after it are left out if one before it is wrong.
     """
 
     label: str
@@ -62,11 +62,11 @@ class Probe:
         return tuple(x.clone() if torch.is_tensor(x) else x for x in self.args)
 
     def with_argument(self, j, value):
-        """Return the probe with this value of argument j."""
+        """Return the case with this value of argument j."""
         return replace(self, args=(*self.args[:j], value, *self.args[j + 1 :]))
 
     def backwards(self):
-        """Return the probe with its tensors reversed in all dimensions."""
+        """Return the case with its tensors reversed in all dimensions."""
         args = (x.flip(tuple(range(x.dim()))) if torch.is_tensor(x) else x for x in self.args)
         label = f"{self.label} in reverse order"
         return replace(self, label=label, args=tuple(args), if_right=True)
@@ -77,7 +77,7 @@ class Probe:
         return replace(self, label=label, measure=later, if_right=True)
 
     def single(self):
-        """Return the probe with float32 instead of float64; None if nothing is float64."""
+        """Return the case with float32 instead of float64; None if nothing is float64."""
         double = [torch.is_tensor(x) and x.dtype == torch.float64 for x in self.args]
         args = (x.float() if d else x for x, d in zip(self.args, double, strict=True))
         return replace(self, args=tuple(args)) if any(double) else None
@@ -95,7 +95,7 @@ class Mistake:
     why: sentences, may be empty.  advice: a sentence, what to try.
     only_if: a regular expression; where the student's code can be read and does not match, the
     mistake was not made, whatever the numbers are.
-    detect: takes the evidence.Evidence, returns a bool; for what no single code can show.
+    detect: takes the submission.Submission, returns a bool; for what no single code can show.
     """
 
     name: str
@@ -119,9 +119,9 @@ class Exercise:
     "weights", "context" (a blend of the inputs), "values" (a blend of values) or "positions" (whole
     numbers), for facts that hold of every right answer of that kind.
     program: the right answer; for a class, its formula.  reference: the right answer, the program
-    or a class.  probes: a function, so that data/ is read when it is needed and not at import.
-    mistakes: if two fit, the first is named.  formula_args: takes a Probe, returns the arguments of
-    the program, or None if the probe measures something else.
+    or a class.  cases: a function, so that data/ is read when it is needed and not at import.
+    mistakes: if two fit, the first is named.  formula_args: takes a Case, returns the arguments of
+    the program, or None if the case measures something else.
     avoid: names of functions that the text asks to do without, as a regular expression.
     """
 
@@ -129,9 +129,9 @@ class Exercise:
     kind: str
     program: Program
     reference: Callable
-    probes: Callable
+    cases: Callable
     mistakes: tuple
-    formula_args: Callable = lambda probe: probe.args
+    formula_args: Callable = lambda case: case.args
     avoid: str = ""
 
     @property

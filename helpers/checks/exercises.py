@@ -3,7 +3,7 @@
     [softmax_of_one]
     gives = "(n,)"                      the shape of what is returned
     kind = "weights"                    see Exercise
-    args = ["scores = any_size n"]      names, and their makers, see cases.py
+    args = ["scores = any_size n"]      names, and their makers, see arguments.py
     code = '''
     use exp                             the steps of steps.toml with that name
     weights = soft(scores, exp)         a step of its own; the last one is the result
@@ -20,22 +20,22 @@
 An exercise that uses steps has their mistakes, too (those whose steps it has), except the names in
 `without`; `names` renames them. A mistake without a `try` has the text that the same name has
 elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
-another exercise; `least` and `avoid`, see cases.wide and Exercise; `only_if` and `detect`, see
+another exercise; `least` and `avoid`, see arguments.wide and Exercise; `only_if` and `detect`, see
 Mistake. Cases, `detect`, `reference` and `answer` (a way that is a whole answer) are Python, with
 the names in NAMES. `cases` may also be one expression, for all cases; a case may be a table with
-`args` and what else a Probe has.
+`args` and what else a Case has.
 """
 
 from pathlib import Path
 
 from ..errors import InputError
-from . import cases, classes, examples, modules, results
-from .exercise import Exercise, Mistake, Probe, returned
+from . import arguments, classes, examples, modules, results
+from .exercise import Case, Exercise, Mistake, returned
 from .program import Program, steps
 from .texts import contents
 
 HERE = Path(__file__).parent
-MODULES = results, cases, examples, modules, classes
+MODULES = results, arguments, examples, modules, classes
 NAMES = {name: x for module in MODULES for name, x in vars(module).items()}
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
 # How many ways to round count, the coarsest first: more decimals are within the tolerance.
@@ -47,8 +47,8 @@ def _python(text, **more):
 
 
 def _maker(spec):
-    """Return a maker of an argument, see cases.py. spec: the name of a size, or that of a maker and
-    what it takes, such as "words n d"."""
+    """Return a maker of an argument, see arguments.py. spec: the name of a size, or that of a maker
+    and what it takes, such as "words n d"."""
     kind, *names = spec.split()
     if names:
         return NAMES[kind](*names)
@@ -93,13 +93,13 @@ def _exercise(name, entry, shared, texts):
     given = entry.get("cases", {})
     makers = [_maker(spec) for spec in args.values()]
 
-    def probes():
+    def cases():
         if isinstance(given, str):
             return _python(given)
-        first = [_case(*one) for one in given.items()] or [*cases.small(*makers)]
-        wide = cases.wide(*makers, **entry.get("least", {}))
-        plain = [probe for probe in first if probe.measure is returned]
-        return [*plain, *wide, *(probe for probe in first if probe.measure is not returned)]
+        first = [_case(*one) for one in given.items()] or [*arguments.small(*makers)]
+        wide = arguments.wide(*makers, **entry.get("least", {}))
+        plain = [case for case in first if case.measure is returned]
+        return [*plain, *wide, *(case for case in first if case.measure is not returned)]
 
     def found():
         for _, mistakes in groups:
@@ -123,9 +123,9 @@ def _exercise(name, entry, shared, texts):
         entry["kind"],
         program,
         reference,
-        probes,
+        cases,
         tuple(filter(None, mistakes)),
-        modules.formula_args if "reference" in entry else (lambda probe: probe.args),
+        modules.formula_args if "reference" in entry else (lambda case: case.args),
         entry.get("avoid", ""),
     )
 
@@ -139,7 +139,7 @@ def _case(label, entry):
     args = _python(f"({entry.pop('args')},)")
     if "measure" in entry:
         entry["measure"] = _python(entry["measure"])
-    return Probe(label, args, **entry)
+    return Case(label, args, **entry)
 
 
 def _mistake(name, entry, program, texts, exercise):
@@ -159,7 +159,7 @@ def _mistake(name, entry, program, texts, exercise):
         said.get("why", ""),
         said["try"],
         said.get("only_if", ""),
-        detect and (lambda evidence: _python(detect, evidence=evidence)),
+        detect and (lambda submission: _python(detect, submission=submission)),
     )
 
 

@@ -8,15 +8,15 @@ from .. import guard
 from .code import may_be_endless, reads
 from .direction import another_order, of_shapes, size_to_look_for, where
 from .hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice
-from .mending import mended
 from .message import number
+from .repairs import REPAIRS
 from .results import close, factor, has_equal_rows, same_fact
-from .slips import SLIPS
+from .search import repaired
 from .texts import HINT, Fact, contents
 from .trace import first_nan
 
 NOT_FINITE = "look for exp of more than 88, log of 0 or less, division by 0, or inf in your code."
-# A place to look, no cause: the probes differ in more than their sizes.
+# A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 INSTEAD = {
     "a coroutine": "write def instead of async def.",
@@ -24,62 +24,62 @@ INSTEAD = {
 }
 
 
-def fact_of(evidence):
-    """Return the most telling Fact about the first probe that is wrong. What Python itself says
+def fact_of(submission):
+    """Return the most telling Fact about the first case that is wrong. What Python itself says
     comes first: a name that is not defined is no reason to change anything else."""
-    k = evidence.wrong[0]
-    error = evidence.mine[k].outcome.error
-    if error is not None and (said := python_says(error, evidence)):
+    k = submission.wrong[0]
+    error = submission.mine[k].outcome.error
+    if error is not None and (said := python_says(error, submission)):
         return said
-    if found := mended(evidence, SLIPS):
+    if found := repaired(submission, REPAIRS):
         return found[0]
     looks = _calls, _numbers, _equal_rows, _weights, _arguments, _last
-    return next(chain.from_iterable(look(evidence, k) for look in looks))
+    return next(chain.from_iterable(look(submission, k) for look in looks))
 
 
-def _calls(evidence, k):
-    mine, asked = evidence.mine[k], f"The exercise asks for {evidence.exercise.signature}."
+def _calls(submission, k):
+    mine, asked = submission.mine[k], f"The exercise asks for {submission.exercise.signature}."
     if mine.stopped:
-        yield Fact("it takes too long.", _to_be_faster(evidence))
-    if evidence.overwritten:
+        yield Fact("it takes too long.", _to_be_faster(submission))
+    if submission.overwritten:
         yield Fact("a later call changes an earlier result.", "make a new tensor in every call.")
-    if evidence.is_first_again(k):
+    if submission.is_first_again(k):
         yield Fact("the same arguments give a different result after other calls.", KEPT)
-    if not evidence.repeats:
+    if not submission.repeats:
         yield Fact(
             "a second call with the same arguments gives a different result.",
             "use the arguments only: a layer that you create draws random numbers of its own."
-            if re.search(r"(nn\.Linear|Attention)\(", evidence.body)
+            if re.search(r"(nn\.Linear|Attention)\(", submission.body)
             else "look for anything random, or anything kept from an earlier call.",
         )
     error = mine.outcome.error
     if error is not None:
-        yield Fact(f"it raised {type(error).__name__}.", after_error(error, evidence))
+        yield Fact(f"it raised {type(error).__name__}.", after_error(error, submission))
     if mine.instead == "None":
         yield Fact("it returned None (is `return` missing?).", "always return the result.", asked)
     if mine.instead:
         advice = INSTEAD.get(mine.instead, "return the result and nothing else.")
         yield Fact(f"it returned {mine.instead}.", advice, asked)
     if mine.observed is not None:
-        advice = _to_see(mine.observed, evidence.right[k].observed or {})
+        advice = _to_see(mine.observed, submission.right[k].observed or {})
         yield Fact("not what the exercise asks for.", advice)
-    if mine.numbers.shape != evidence.right[k].numbers.shape:
-        yield from of_shapes(evidence, k)
+    if mine.numbers.shape != submission.right[k].numbers.shape:
+        yield from of_shapes(submission, k)
         if mine.numbers.dim() == 0:
             advice = "check for a `return` inside a loop, or an unwanted sum or mean."
         else:
-            advice = fixed_sizes(evidence) or size_to_look_for(evidence, k)
+            advice = fixed_sizes(submission) or size_to_look_for(submission, k)
         yield Fact("wrong shape.", advice, asked)
 
 
-def _to_be_faster(evidence):
+def _to_be_faster(submission):
     """Return advice on an answer that was stopped: to look for an endless loop only if a loop can
     be endless."""
-    if any(len(result.outcome.printed) >= guard.KEPT for result in evidence.mine):
+    if any(len(result.outcome.printed) >= guard.KEPT for result in submission.mine):
         return "print less: printing takes more time than computing."
-    if evidence.tree is None:
+    if submission.tree is None:
         return "look for a step that is slow, or never ends."
-    if may_be_endless(evidence.tree):
+    if may_be_endless(submission.tree):
         return "look for a loop that never ends."
     return "let torch work on whole tensors: a loop over single numbers is slow."
 
@@ -87,12 +87,12 @@ def _to_be_faster(evidence):
 def _to_see(facts, right):
     """Return advice on the first fact that differs from the right one."""
     differs = (k for k in facts if k in right and not same_fact(facts[k], right[k]))
-    advice, name = contents("slips.toml")["facts"], next(differs, "")
+    advice, name = contents("repairs.toml")["facts"], next(differs, "")
     return advice.get(f"{name}: {facts.get(name)}") or advice.get(name, HINT)
 
 
-def _numbers(evidence, k):
-    got = evidence.mine[k].numbers
+def _numbers(submission, k):
+    got = submission.mine[k].numbers
     bad = int((~got.isfinite()).sum())
     if bad:
         verb = "is" if bad == 1 else "are"
@@ -100,19 +100,19 @@ def _numbers(evidence, k):
         many, what = f"{share} numbers" if got.dim() else "the result", "infinite"
         if got.isnan().any():
             what = "NaN"
-        advice = seen_advice(what, evidence) or first_nan(evidence, k) or NOT_FINITE
+        advice = seen_advice(what, submission) or first_nan(submission, k) or NOT_FINITE
         yield Fact(f"{many} {verb} {what}.", advice)
-    if times := factor(evidence.mine, evidence.right):
+    if times := factor(submission.mine, submission.right):
         yield Fact(
             f"your answer is always {times:.4g} times the right one.",
             "look for a division or a sum that is missing, or that you did once too often.",
         )
 
 
-def _weights(evidence, k):
-    if evidence.exercise.kind != "weights":
+def _weights(submission, k):
+    if submission.exercise.kind != "weights":
         return
-    got, on = evidence.mine[k].numbers.double(), f"On {evidence.probes[k].label},"
+    got, on = submission.mine[k].numbers.double(), f"On {submission.cases[k].label},"
     sums, is_table = got.sum(-1), got.dim() == 2
     off = (sums - 1).abs()
     if off.max() > 1e-3:
@@ -121,13 +121,17 @@ def _weights(evidence, k):
         which = f"row {place} sums" if place else "the weights sum"
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         advice = "as the last step, divide all numbers of a row by their sum."
-        helps = close(got / sums[..., None], evidence.right[k].numbers)
-        if re.search(r"\bsoftmax\(|/ *\w+\.sum\(" + "|/" * (not helps), evidence.body):
+        helps = close(got / sums[..., None], submission.right[k].numbers)
+        if re.search(r"\bsoftmax\(|/ *\w+\.sum\(" + "|/" * (not helps), submission.body):
             advice = "look where your code divides (softmax does, too): is each row divided "
             advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
         if not got[tuple(row)].any():
             advice = "find out why these are all 0: not filled, all exp 0, or divided by infinity?"
-            if is_table and evidence.right[k].numbers[0].count_nonzero() == 1 and not got[0].any():
+            if (
+                is_table
+                and submission.right[k].numbers[0].count_nonzero() == 1
+                and not got[0].any()
+            ):
                 advice = "find out why row 0 is all 0: word 0 must see itself."
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
@@ -135,54 +139,54 @@ def _weights(evidence, k):
             f"{on} {which} to {number(sums[tuple(row)])}, not 1"
             + (", but every column sums to 1." if columns else "."),
         )
-    if is_table and not evidence.right[k].numbers.triu(1).any() and got.triu(1).any():
+    if is_table and not submission.right[k].numbers.triu(1).any() and got.triu(1).any():
         i, j = got.triu(1).nonzero()[0].tolist()
         yield Fact(
             "the future is visible.",
-            seen_advice("future", evidence)
+            seen_advice("future", submission)
             or "give later words a weight of 0: with softmax, set their scores to -inf first.",
             f"{on} row {i} gives the later word {j} a weight of {number(got[i, j])}.",
         )
 
 
-def _arguments(evidence, k):
+def _arguments(submission, k):
     if (
-        evidence.exercise.kind == "values"
-        and evidence.mine[k].numbers.dim() > 1
-        and not evidence.exercise.takes.startswith("(weights")
-        and evidence.looks_ahead(k)
+        submission.exercise.kind == "values"
+        and submission.mine[k].numbers.dim() > 1
+        and not submission.exercise.takes.startswith("(weights")
+        and submission.looks_ahead(k)
     ):
         yield Fact(
             "the future is visible.",
-            seen_advice("future", evidence)
+            seen_advice("future", submission)
             or "find where later words get in: check the mask, and any view or reshape.",
-            f"On {evidence.probes[k].label}: changing the last word changes the rows before it.",
+            f"On {submission.cases[k].label}: changing the last word changes the rows before it.",
         )
-    if not evidence.exercise.is_class and (name := evidence.ignored()):
+    if not submission.exercise.is_class and (name := submission.ignored()):
         why = f"The result is the same whatever `{name}` is."
-        if reads(evidence.answer, name):
+        if reads(submission.answer, name):
             advice = f"print each step for two values of `{name}`: which steps do not change?"
-            if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", evidence.body):
+            if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", submission.body):
                 advice = f"the loop overwrites `{name}`: use another name there."
             yield Fact(f"changing `{name}` has no effect.", advice)
         yield Fact(f"it ignores `{name}`.", f"use `{name}`: the result must depend on it.", why)
 
 
-def _equal_rows(evidence, k):
-    got, right = evidence.mine[k].numbers.double(), evidence.right[k].numbers
+def _equal_rows(submission, k):
+    got, right = submission.mine[k].numbers.double(), submission.right[k].numbers
     equal = [x.dim() == 2 and has_equal_rows(x) for x in (got, right)]
     if equal == [True, False] and got.any():
         new = "compute each row from its own word, in a new tensor."
-        yield Fact("all rows are equal.", seen_advice("equal rows", evidence) or new)
+        yield Fact("all rows are equal.", seen_advice("equal rows", submission) or new)
 
 
-def _last(evidence, k):
+def _last(submission, k):
     """Yield the Facts for when nothing else is known."""
-    is_one = evidence.mine[k].numbers.dim() == 0
+    is_one = submission.mine[k].numbers.dim() == 0
     what = f"the number{' is' if is_one else 's are'} wrong."
-    if evidence.exercise.kind != "weights" and (advice := fixed_sizes(evidence)):
+    if submission.exercise.kind != "weights" and (advice := fixed_sizes(submission)):
         yield Fact(what, advice)
-    yield from another_order(evidence)
-    advice = seen_advice("wrong", evidence) or only_arguments(evidence.answer) or HINT
-    yield from (fact._replace(advice=advice) for fact in where(evidence))
+    yield from another_order(submission)
+    advice = seen_advice("wrong", submission) or only_arguments(submission.answer) or HINT
+    yield from (fact._replace(advice=advice) for fact in where(submission))
     yield Fact(what, advice)

@@ -47,27 +47,27 @@ IMPORTS = {
 }
 
 
-def python_says(error, evidence):
+def python_says(error, submission):
     """Return the Fact about an error that Python explains itself, with the student's own names, or
     None: a name or an attribute that is not there, a failed assert, an endless recursion."""
     what, advice = f"it raised {type(error).__name__}.", ""
     if isinstance(error, UnboundLocalError):
-        advice = _unbound(error, evidence)
+        advice = _unbound(error, submission)
     elif isinstance(error, NameError):
-        advice = _unknown(error.name, error, evidence)
+        advice = _unknown(error.name, error, submission)
     elif isinstance(error, AttributeError):
-        advice = _no_attribute(error, evidence)
+        advice = _no_attribute(error, submission)
     elif isinstance(error, ImportError):
         advice = f"do without `{error.name}`, which cannot be imported here: torch is enough."
-    elif isinstance(error, TypeError) and (name := _pythons_own(error, evidence)):
-        advice = f"`{name}` is Python's own function: {_or_else(name, error, evidence)}"
-    elif not (advice := known_advice(error, evidence, first=True)):
+    elif isinstance(error, TypeError) and (name := _pythons_own(error, submission)):
+        advice = f"`{name}` is Python's own function: {_or_else(name, error, submission)}"
+    elif not (advice := known_advice(error, submission, first=True)):
         advice = next((said for kind, said in PLAIN.items() if isinstance(error, kind)), "")
     return Fact(what, advice) if advice else None
 
 
-def _or_else(name, error, evidence):
-    near = _nearest(name, _locals(error, evidence), cutoff=0.7)
+def _or_else(name, error, submission):
+    near = _nearest(name, _locals(error, submission), cutoff=0.7)
     return f"did you mean `{near[0]}`?" if near else "give your variable a different name."
 
 
@@ -78,37 +78,37 @@ def _nearest(name, known, cutoff=0.75):
     return alike[:1] or difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
 
 
-def _locals(error, evidence):
+def _locals(error, submission):
     """Return the names of local variables that have a value where the error was raised."""
-    step = _step_of(error, evidence)
+    step = _step_of(error, submission)
     return list(step.tb_frame.f_locals) if step else []
 
 
-def _unbound(error, evidence):
+def _unbound(error, submission):
     name = re.search(r"'(\w+)'", str(error))[1]
-    step = _step_of(error, evidence)
+    step = _step_of(error, submission)
     if step and name in step.tb_frame.f_globals:
         return f"start `{name}` inside your function, above this line: a function that writes to \
 `{name}` does not see the `{name}` of a cell above."
     return f"give `{name}` a value above this line, in every case: an `if` or a loop may skip it."
 
 
-def _unknown(name, error, evidence):
+def _unknown(name, error, submission):
     """Return advice on a name that has no value."""
-    step, is_class = _step_of(error, evidence), evidence.exercise.is_class
+    step, is_class = _step_of(error, submission), submission.exercise.is_class
     if name == "self":
         return "leave out self.: this is a function, and everything it needs is an argument."
-    used = re.search(rf"(?<![\w.]){name}\.(\w+)", evidence.body)
-    own_work = f"{evidence.exercise.name}|{evidence.exercise.avoid}"
+    used = re.search(rf"(?<![\w.]){name}\.(\w+)", submission.body)
+    own_work = f"{submission.exercise.name}|{submission.exercise.avoid}"
     if used and re.fullmatch(own_work, used[1]):
         name = used[1]
     if name in IMPORTS:
         done = _instead_of(used[1]) if used else ""
         what = f"{done}, or" if done else "write"
         return f"{what} `{IMPORTS[name]}` above your code: `{name}` is not imported."
-    known = _locals(error, evidence)
-    own = getattr(unwrapped(evidence.answer), "__name__", "")
-    if is_class and (said := _without_self(name, evidence)):
+    known = _locals(error, submission)
+    own = getattr(unwrapped(submission.answer), "__name__", "")
+    if is_class and (said := _without_self(name, submission)):
         return said
     if re.fullmatch(own_work, name):
         return f"write the steps of {name} yourself, as the exercise asks."
@@ -116,7 +116,7 @@ def _unknown(name, error, evidence):
         return f"write `import {name}` above your code, or do without it."
     if callable(getattr(torch, name, None)) or name == "inf":
         return f"{_instead_of(name)}: there is no `{name}` without its module."
-    if evidence.tree and name in written_into(evidence.tree):
+    if submission.tree and name in written_into(submission.tree):
         return f"make `{name}` above this line, with torch.zeros: then you can write into it."
     # v for values: the reader's own short name is nearer than one that looks alike.
     is_role = re.match("quer|key|val", name)
@@ -127,7 +127,9 @@ def _unknown(name, error, evidence):
         near = _nearest(name, others, cutoff=0.85)
     if near:
         return f"did you mean `{near[0]}`? `{name}` has no value."
-    return f"give `{name}` a value above this line, or use an argument: {evidence.exercise.takes}."
+    return (
+        f"give `{name}` a value above this line, or use an argument: {submission.exercise.takes}."
+    )
 
 
 def _instead_of(name):
@@ -137,11 +139,11 @@ def _instead_of(name):
     return f"write torch.{name}" if hasattr(torch, name) else ""
 
 
-def _without_self(name, evidence):
+def _without_self(name, submission):
     """Return advice on a name that a method does not know but another one does; or ""."""
-    if name in _set_on_self(evidence):
+    if name in _set_on_self(submission):
         return f"write self.{name} instead of {name}: they are different variables."
-    for method, args in functions_in(evidence.tree) if evidence.tree else ():
+    for method, args in functions_in(submission.tree) if submission.tree else ():
         stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
         if name in stored | set(args):
             made = "is an argument of" if name in args else "exists only in"
@@ -151,16 +153,16 @@ def _without_self(name, evidence):
     return ""
 
 
-def _set_on_self(evidence):
+def _set_on_self(submission):
     """Return the names of what the class sets on self, as assigned or registered."""
-    if not evidence.tree:
+    if not submission.tree:
         return []
     stored = [
         n.attr
-        for n in nodes(evidence.tree, ast.Attribute)
+        for n in nodes(submission.tree, ast.Attribute)
         if is_name(n.value, "self") and isinstance(n.ctx, ast.Store)
     ]
-    calls = [c for c in nodes(evidence.tree, ast.Call) if c.args]
+    calls = [c for c in nodes(submission.tree, ast.Call) if c.args]
     names = [
         c.args[0].value
         for c in calls
@@ -170,13 +172,13 @@ def _set_on_self(evidence):
     return list(dict.fromkeys([*stored, *names]))
 
 
-def _no_attribute(error, evidence):
+def _no_attribute(error, submission):
     """Return advice on an attribute that an object does not have."""
     name, x = error.name, error.obj
-    if said := known_advice(error, evidence):
+    if said := known_advice(error, submission):
         return said
-    if isinstance(x, torch.nn.Module) and type(x).__name__ == evidence.answer.__name__:
-        return _never_set(name, evidence)
+    if isinstance(x, torch.nn.Module) and type(x).__name__ == submission.answer.__name__:
+        return _never_set(name, submission)
     if isinstance(x, ModuleType):
         if x is not torch and name and hasattr(torch, name):
             return f"write torch.{name}: `{x.__name__}` has no `{name}`."
@@ -191,10 +193,10 @@ def _no_attribute(error, evidence):
     return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
 
 
-def _never_set(name, evidence):
+def _never_set(name, submission):
     """Return advice on self.name, which the student's class has not got."""
-    made = _set_on_self(evidence)
-    for method, args in functions_in(evidence.tree) if evidence.tree else ():
+    made = _set_on_self(submission)
+    for method, args in functions_in(submission.tree) if submission.tree else ():
         stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
         if method.name == "__init__" and name in stored - set(args):
             return f"write self.{name} = … in __init__: without self., it is lost at the end."
@@ -207,14 +209,14 @@ def _never_set(name, evidence):
     *most, last = (f"self.{k}" for k in made if k != name)
     listed = f"{', '.join(most)} and {last}" if most else last
     lacks = f"set self.{name} in __init__"
-    if f"self.{name}(" in evidence.body:
+    if f"self.{name}(" in submission.body:
         lacks += f", or define a method {name}"
     return f"{lacks}, or use what is set: {listed}."
 
 
-def _pythons_own(error, evidence):
+def _pythons_own(error, submission):
     """Return the name of a function of Python's own that the failing line uses as a value; ""."""
-    step = _step_of(error, evidence)
+    step = _step_of(error, submission)
     if step is None:
         return ""
     with suppress(SyntaxError):
@@ -232,50 +234,50 @@ def _pythons_own(error, evidence):
 # --- errors of PyTorch ---
 
 
-def after_error(error, evidence):
+def after_error(error, submission):
     """Return what to try after this error, a sentence."""
     text = f"{type(error).__name__}: {error}"
-    if evidence.only_first and (said := only_arguments(evidence.answer)):
+    if submission.only_first and (said := only_arguments(submission.answer)):
         return said
-    if said := known_advice(error, evidence) or fixed_sizes(evidence):
+    if said := known_advice(error, submission) or fixed_sizes(submission):
         return said
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
         return f"check that index: {at_most}. Is the tensor too small, or the dimension wrong?"
-    if "shapes cannot be multiplied" in text and (names := data_from_above(evidence.answer)):
-        missing = "is self. missing? " if evidence.exercise.is_class else ""
+    if "shapes cannot be multiplied" in text and (names := data_from_above(submission.answer)):
+        missing = "is self. missing? " if submission.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
-    if isinstance(error, RuntimeError | ValueError) and (found := _shapes(error, evidence)):
-        above = [n for n in data_from_above(evidence.answer) if re.search(rf"\b{n}\b", found)]
+    if isinstance(error, RuntimeError | ValueError) and (found := _shapes(error, submission)):
+        above = [n for n in data_from_above(submission.answer) if re.search(rf"\b{n}\b", found)]
         found += f"; `{above[0]}` is from a cell above" if above else ""
         return f"check the shapes in that line: {found}."
     return HINT
 
 
-def known_advice(error, evidence, first=False):
-    """Return what slips.toml says to try after this error, with this code; or "". first: only if
+def known_advice(error, submission, first=False):
+    """Return what repairs.toml says to try after this error, with this code; or "". first: only if
     it says so before anything else is looked for."""
-    text, step = f"{type(error).__name__}: {error}", _step_of(error, evidence)
+    text, step = f"{type(error).__name__}: {error}", _step_of(error, submission)
     line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
-    looked = {"words": text, "in": evidence.exercise.name, "code": evidence.body, "line": line}
-    for entry in contents("slips.toml")["errors"]:
+    looked = {"words": text, "in": submission.exercise.name, "code": submission.body, "line": line}
+    for entry in contents("repairs.toml")["errors"]:
         if all(re.search(entry.get(key, ""), found) for key, found in looked.items()):
             return entry["try"] if entry.get("first", False) or not first else ""
     return ""
 
 
-def seen_advice(what, evidence):
-    """Return what slips.toml says to try when this is seen of the numbers; or ""."""
-    for entry in contents("slips.toml")["seen"]:
-        if what in entry["of"] and re.search(entry.get("in", ""), evidence.exercise.name):
-            if re.search(entry["code"], evidence.body):
+def seen_advice(what, submission):
+    """Return what repairs.toml says to try when this is seen of the numbers; or ""."""
+    for entry in contents("repairs.toml")["seen"]:
+        if what in entry["of"] and re.search(entry.get("in", ""), submission.exercise.name):
+            if re.search(entry["code"], submission.body):
                 return entry["try"]
     return ""
 
 
-def _step_of(error, evidence):
+def _step_of(error, submission):
     """Return the last step of the traceback that is in a cell or in the student's code, or None."""
-    files = {code.co_filename for code in all_codes(evidence.answer)}
+    files = {code.co_filename for code in all_codes(submission.answer)}
     step, last = error.__traceback__, None
     while step:
         name = step.tb_frame.f_code.co_filename
@@ -288,9 +290,9 @@ def _step_of(error, evidence):
 VIEWS = "transpose permute unsqueeze squeeze flatten float bool t sum mean norm amax".split()
 
 
-def _shapes(error, evidence):
+def _shapes(error, submission):
     """Return such as "a has shape (6, 3)": the tensors of the operation that raised."""
-    step = _step_of(error, evidence)
+    step = _step_of(error, submission)
     if step is None:
         return ""
     found, todo = {}, [ast.parse(part_at(step.tb_frame.f_code, step.tb_lasti))]
@@ -319,9 +321,9 @@ def _viewed(node, frame):
     return None
 
 
-def _written(evidence):
+def _written(submission):
     """Return the whole numbers in the code, except those that name dimensions."""
-    tree = ast.parse(evidence.code)
+    tree = ast.parse(submission.code)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     turns = "transpose", "permute", "softmax", "sum", "stack", "cat", "unsqueeze", "swapaxes"
     dims = {x for call in calls if getattr(call.func, "attr", "") in turns for x in ast.walk(call)}
@@ -329,16 +331,16 @@ def _written(evidence):
     return {x.value for x in found - dims}
 
 
-def fixed_sizes(evidence):
-    """Return what to try when only the first probe is right, if the code shows it; or ""."""
-    if not evidence.only_first:
+def fixed_sizes(submission):
+    """Return what to try when only the first case is right, if the code shows it; or ""."""
+    if not submission.only_first:
         return ""
-    first = evidence.probes[0].args
+    first = submission.cases[0].args
     sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
-    if numbers := sorted(sizes & _written(evidence) - {0, 1}):
+    if numbers := sorted(sizes & _written(submission) - {0, 1}):
         said = " and ".join(map(str, numbers))
         return f"look for {said} in your code: take sizes from the arguments."
-    return only_arguments(evidence.answer)
+    return only_arguments(submission.answer)
 
 
 def only_arguments(answer):

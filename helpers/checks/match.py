@@ -14,64 +14,64 @@ NUMBER = "NUMBER"
 MOST, MOST_NUMBERS = 3000, 8  # pairs, and numbers of the student's code, that are tried
 
 
-def established(evidence):
+def established(submission):
     """Return the established mistakes of a wrong answer; () if there are none. Those that on their
-    own make the first wrong probe wrong come first, else in the order of the steps."""
-    found = _alone(evidence)
-    if not found and not evidence.probes[evidence.wrong[0]].if_right:
-        found = _Case(evidence).pair()  # two wrong steps would show on an earlier probe
-    # A verdict shows the numbers of the first wrong probe, so it first names what is wrong there.
-    return tuple(sorted(found, key=lambda mistake: not _shows(evidence, mistake)))
+    own make the first wrong case wrong come first, else in the order of the steps."""
+    found = _alone(submission)
+    if not found and not submission.cases[submission.wrong[0]].if_right:
+        found = _Match(submission).pair()  # two wrong steps would show on an earlier case
+    # A verdict shows the numbers of the first wrong case, so it first names what is wrong there.
+    return tuple(sorted(found, key=lambda mistake: not _shows(submission, mistake)))
 
 
-def _shows(evidence, mistake):
-    """Does this mistake alone make the first wrong probe wrong, as far as we can compute it?"""
-    k, case = evidence.wrong[0], _Case(evidence)
-    ways = [way for way in case.ways(mistake) if isinstance(way, dict)]
-    given = [case.given(way, k=k) for way in ways]
-    return not given or not all(evidence.is_right(k, result) for result in given)
+def _shows(submission, mistake):
+    """Does this mistake alone make the first wrong case wrong, as far as we can compute it?"""
+    k, match = submission.wrong[0], _Match(submission)
+    ways = [way for way in match.ways(mistake) if isinstance(way, dict)]
+    given = [match.given(way, k=k) for way in ways]
+    return not given or not all(submission.is_right(k, result) for result in given)
 
 
-def _alone(evidence):
+def _alone(submission):
     """Return a mistake that explains everything, or one detected with what else is wrong; or ()."""
-    case = _Case(evidence)
-    for mistake in evidence.exercise.mistakes:
-        if evidence.contradicts(mistake):
+    match = _Match(submission)
+    for mistake in submission.exercise.mistakes:
+        if submission.contradicts(mistake):
             continue
-        if mistake.detect and mistake.detect(evidence):
-            return (mistake, *_beside(evidence, mistake))
-        if case.is_made_by(mistake):
+        if mistake.detect and mistake.detect(submission):
+            return (mistake, *_beside(submission, mistake))
+        if match.is_made_by(mistake):
             return (mistake,)
     return ()
 
 
-def _beside(evidence, mistake):
+def _beside(submission, mistake):
     """Return the mistakes besides the detected one: those that explain the numbers, leaving aside
     what became of the arguments and facts about a class; or ()."""
-    rest = [k for k, result in enumerate(evidence.mine) if result.observed is None]
-    if mistake.name != IN_PLACE and evidence.wrong[0] in rest:
+    rest = [k for k, result in enumerate(submission.mine) if result.observed is None]
+    if mistake.name != IN_PLACE and submission.wrong[0] in rest:
         return ()  # the numbers themselves show this mistake
-    part = evidence.part(rest)
+    part = submission.part(rest)
     results = [result.unchanged for result in part.mine]
     if all(part.is_right(k, result) for k, result in enumerate(results)):
         return ()
-    return _Case(part, results).explanation()
+    return _Match(part, results).explanation()
 
 
-class _Case:
+class _Match:
     """Results to explain: those that were seen, or what they are without a detected mistake."""
 
-    def __init__(self, evidence, results=None):
-        self.evidence, self.exercise = evidence, evidence.exercise
-        self.results = evidence.mine if results is None else results
+    def __init__(self, submission, results=None):
+        self.submission, self.exercise = submission, submission.exercise
+        self.results = submission.mine if results is None else results
         # Wrong results first: most ways make a different mistake, which shows there at once.
         positions = range(len(self.results))
-        self.order = sorted(positions, key=lambda k: evidence.is_right(k, self.results[k]))
+        self.order = sorted(positions, key=lambda k: submission.is_right(k, self.results[k]))
 
     def explanation(self):
         """Return the mistake that gives these results, or the two that do together; or ()."""
         for mistake in self.exercise.mistakes:
-            if not self.evidence.contradicts(mistake) and self.is_made_by(mistake):
+            if not self.submission.contradicts(mistake) and self.is_made_by(mistake):
                 return (mistake,)
         return self.pair()
 
@@ -83,7 +83,7 @@ class _Case:
         """Yield the ways to make a mistake; NUMBER is each number in the student's code."""
         for way in mistake.ways:
             if isinstance(way, dict) and NUMBER in " ".join(way.values()):
-                for x in self.evidence.numbers_written[:MOST_NUMBERS]:
+                for x in self.submission.numbers_written[:MOST_NUMBERS]:
                     yield {step: line.replace(NUMBER, repr(x)) for step, line in way.items()}
             else:
                 yield way
@@ -92,21 +92,21 @@ class _Case:
         return all(same(self.results[k], self.given(*ways, k=k)) for k in self.order)
 
     def given(self, *ways, k):
-        """Return what these ways give on probe k. The program is only the formula of a class: what
+        """Return what these ways give on case k. The program is only the formula of a class: what
         else is measured does not depend on that, and is taken to be right."""
-        probe = self.evidence.probes[k]
+        case = self.submission.cases[k]
         if not isinstance(ways[0], dict):
-            return attempt(ways[0], probe, call_ours)
+            return attempt(ways[0], case, call_ours)
         if self.exercise.is_class:
-            args = self.exercise.formula_args(probe)
+            args = self.exercise.formula_args(case)
             if args is None:
-                return self.evidence.right[k]
-            probe = replace(probe, args=args, measure=returned)
-        return attempt(self.exercise.program.changed(*ways), probe, call_ours)
+                return self.submission.right[k]
+            case = replace(case, args=args, measure=returned)
+        return attempt(self.exercise.program.changed(*ways), case, call_ours)
 
     def pair(self):
         """Return two mistakes that together give these results; () if no two do."""
-        called = [self.exercise.formula_args(probe) for probe in self.evidence.probes]
+        called = [self.exercise.formula_args(case) for case in self.submission.cases]
         asked = [
             (k, result.numbers)
             for k, result in enumerate(self.results)
@@ -114,13 +114,13 @@ class _Case:
         ]
         if not any(numbers.nan_to_num(0).any() for _, numbers in asked):
             return ()  # NaN or 0 alone tells nothing
-        # Search on the probe that tells most for the least work: all numbers finite, and few.
+        # Search on the case that tells most for the least work: all numbers finite, and few.
         asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
         k, numbers = asked[0]
         moves = [
             (mistake, way)
             for mistake in self.exercise.mistakes
-            if not self.evidence.contradicts(mistake)
+            if not self.submission.contradicts(mistake)
             for way in self.ways(mistake)
             if isinstance(way, dict)
         ]

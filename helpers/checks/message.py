@@ -70,32 +70,34 @@ def shorten(text, width):
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def failure(evidence, found, fact=None):
+def failure(submission, found, fact=None):
     """Return the Message for a wrong answer.
 
     found: the mistakes that are established, as match.established() orders them. The first is
     named, the others are counted.  fact: the Fact to state if there are none; otherwise, if given,
     its advice replaces that of the first mistake.
     """
-    exercise, k = evidence.exercise, evidence.wrong[0]
+    exercise, k = submission.exercise, submission.wrong[0]
     if found:
         what, why = f"{found[0].name}.", found[0].why
         advice = (fact or found[0]).advice
     else:
         what, advice, why = fact
     partly = ""
-    if evidence.mine[k].stopped:
+    if submission.mine[k].stopped:
         partly = "Right so far." if k > 0 else ""
     elif (
-        evidence.probes[k].measure is evidence.probes[0].measure and k > 0 and not exercise.is_class
+        submission.cases[k].measure is submission.cases[0].measure
+        and k > 0
+        and not exercise.is_class
     ):
         partly = "Right on the first call; wrong later."
-        if evidence.repeats or evidence.is_first_again(k):
-            partly = f"Right on {evidence.probes[0].label}; wrong on {evidence.probes[k].label}."
-    sentence, table = _evidence(evidence, k)
+        if submission.repeats or submission.is_first_again(k):
+            partly = f"Right on {submission.cases[0].label}; wrong on {submission.cases[k].label}."
+    sentence, table = _submission(submission, k)
     more = len(found) - 1
     others = "another mistake" if more == 1 else f"{more} more mistakes"
-    printed = clean(evidence.mine[0].outcome.printed).splitlines()
+    printed = clean(submission.mine[0].outcome.printed).splitlines()
     printed = [line for line in printed if line.strip()]
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"
     return Message(
@@ -113,17 +115,17 @@ def failure(evidence, found, fact=None):
 # --- numbers ---
 
 
-def _evidence(evidence, k):
-    """Return (a sentence or "", a Table or None) that show what is wrong on probe k."""
-    label, mine, right = evidence.probes[k].label, evidence.mine[k], evidence.right[k]
-    first_is_right = 0 not in evidence.wrong
-    if first_is_right and not (evidence.repeats or mine.changed or evidence.is_first_again(k)):
-        label = f"a second call with {evidence.probes[0].label}"
-        mine, right = evidence.again[0], evidence.right[0]
+def _submission(submission, k):
+    """Return (a sentence or "", a Table or None) that show what is wrong on case k."""
+    label, mine, right = submission.cases[k].label, submission.mine[k], submission.right[k]
+    first_is_right = 0 not in submission.wrong
+    if first_is_right and not (submission.repeats or mine.changed or submission.is_first_again(k)):
+        label = f"a second call with {submission.cases[0].label}"
+        mine, right = submission.again[0], submission.right[0]
     said, numbers = difference(label, mine, right)
     if not mine.changed:
         return said, numbers
-    sentence, table = _argument(label, evidence, k, mine.changed)
+    sentence, table = _argument(label, submission, k, mine.changed)
     if same(mine.unchanged, right):
         return sentence, table
     if table is None:
@@ -171,10 +173,10 @@ def _shown(value):
     return format(value, ".4g") if isinstance(value, float) else str(value)
 
 
-def _argument(label, evidence, k, changed):
+def _argument(label, submission, k, changed):
     """Return what became of the first argument changed in place, in the form of difference()."""
     j, after = next(iter(changed.items()))
-    before, name = evidence.probes[k].args[j], f"`{evidence.arguments[j]}`"
+    before, name = submission.cases[k].args[j], f"`{submission.arguments[j]}`"
     if before.shape != after.shape:
         return f"On {label}, {name} had shape {_shape(before)}, then {_shape(after)}.", None
     at, after, before = _beside(after, before)

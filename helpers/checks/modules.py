@@ -140,7 +140,7 @@ def is_bias(x, sizes):
     return bool(x.dim()) and x.numel() == max(x.shape) and x.numel() % width == 0
 
 
-# --- measuring: see exercise.Probe ---
+# --- measuring: see exercise.Case ---
 
 CHANGES = "one call affects another"
 LIKE_TRAINING = "the same numbers in training and evaluation"
@@ -205,14 +205,14 @@ def outputs_like(reference):
     return outputs
 
 
-def formula_args(probe):
-    """Return inputs and matrices if the probe measures outputs, else None; see Exercise."""
-    if probe.measure is drawn_after:
-        inputs, sizes, seed = probe.args
+def formula_args(case):
+    """Return inputs and matrices if the case measures outputs, else None; see Exercise."""
+    if case.measure is drawn_after:
+        inputs, sizes, seed = case.args
         generator = torch.Generator().manual_seed(seed)
         return (inputs, *(torch.rand(sizes, generator=generator) for _ in range(3)))
-    if hasattr(probe.measure, "of_formula"):
-        inputs, sizes, matrices = probe.args
+    if hasattr(case.measure, "of_formula"):
+        inputs, sizes, matrices = case.args
         return (inputs, *matrices, *sizes[4:])
     return None
 
@@ -365,36 +365,36 @@ def _gradients(output, parameters):
 # --- facts that show a mistake: the entries of lessons/*.toml name them ---
 
 
-def drops(evidence):
-    """Does dropout change the numbers of the first wrong probe?"""
-    k = evidence.wrong[0]
-    without = evidence.in_world(k, NothingDropped)
-    return "dropout" in evidence.code.lower() and not same(without, evidence.mine[k])
+def drops(submission):
+    """Does dropout change the numbers of the first wrong case?"""
+    k = submission.wrong[0]
+    without = submission.in_world(k, NothingDropped)
+    return "dropout" in submission.code.lower() and not same(without, submission.mine[k])
 
 
-def differs_in_training(evidence):
+def differs_in_training(submission):
     """Does the class give different numbers in training, even where nothing can be dropped?"""
-    return evidence.fact(LIKE_TRAINING) is False and any(
-        LIKE_TRAINING in (result.observed or ()) for result in evidence.all_in(NothingDropped)
+    return submission.fact(LIKE_TRAINING) is False and any(
+        LIKE_TRAINING in (result.observed or ()) for result in submission.all_in(NothingDropped)
     )
 
 
-def cut(evidence):
+def cut(submission):
     """Does a gradient miss one of the matrices, or the words?"""
-    learning = evidence.fact("matrices that learn")
-    return (learning is not None and learning < 3) or evidence.fact(
+    learning = submission.fact("matrices that learn")
+    return (learning is not None and learning < 3) or submission.fact(
         "a gradient reaches the words"
     ) is False
 
 
-def more_to_train(evidence):
-    return (evidence.fact(BESIDE) or 0) > 0 or (evidence.fact(MATRICES) or 0) > 3
+def more_to_train(submission):
+    return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
 
 
-def full_length_works(evidence):
+def full_length_works(submission):
     """Is the class right if context_length is the number of words, and not otherwise?"""
-    k = evidence.wrong[0]
-    inputs, (d_in, d_out, most, *rest), matrices = evidence.probes[k].args
+    k = submission.wrong[0]
+    inputs, (d_in, d_out, most, *rest), matrices = submission.cases[k].args
     n = inputs.shape[-2]
     args = inputs, (d_in, d_out, n, *rest), matrices
-    return n != most and evidence.is_right(k, evidence.ask(k, args=args))
+    return n != most and submission.is_right(k, submission.ask(k, args=args))

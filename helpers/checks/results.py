@@ -1,4 +1,4 @@
-"""Call an answer on a probe, and compare the results."""
+"""Call an answer on a case, and compare the results."""
 
 import math
 import re
@@ -96,17 +96,17 @@ def was_stopped(outcome):
     return isinstance(outcome.error, TimeoutError) and outcome.error.__traceback__ is None
 
 
-def attempt(answer, probe, call, world=None):
-    """Return the Result of calling an answer on a copy of the probe's arguments.
+def attempt(answer, case, call, world=None):
+    """Return the Result of calling an answer on a copy of the case's arguments.
 
     call: guard.call, or call_ours for code that cannot do harm.  world: what is different during
     the call, see counterfactual.py.
     """
-    args, read = probe.fresh(), {}
+    args, read = case.fresh(), {}
 
     def measured(*args):
         with world() if world else nullcontext():
-            value = probe.measure(answer, *args)
+            value = case.measure(answer, *args)
         if type(value) is Observed:
             read["observed"] = value
         else:
@@ -122,7 +122,7 @@ def attempt(answer, probe, call, world=None):
         outcome = guard.Outcome(value=outcome.error.value, printed=outcome.printed)
     changed = {
         k: plain(after).clone()
-        for k, (before, after) in enumerate(zip(probe.args, args, strict=True))
+        for k, (before, after) in enumerate(zip(case.args, args, strict=True))
         if torch.is_tensor(before) and not close(plain(after), before)
     }
     return Result(outcome, changed=changed, **found)

@@ -68,14 +68,14 @@ def _cause(name, given, at):
     return next((CAUSES[part] for part in CAUSES if re.search(part, name)), "")
 
 
-def first_nan(evidence, k):
-    """Return advice on the operation of the student's code that makes the NaN of probe k: there
+def first_nan(submission, k):
+    """Return advice on the operation of the student's code that makes the NaN of case k: there
     are fewer if it gives 1 instead. "" if there is none."""
     first = _NaN()
-    evidence.ask(k, lambda: first)
-    many = evidence.mine[k].numbers.isnan().sum()
+    submission.ask(k, lambda: first)
+    many = submission.mine[k].numbers.isnan().sum()
     for place, (part, cause) in islice(first.causes.items(), 5):
-        cured = evidence.ask(k, lambda place=place: _NaN(place)).numbers
+        cured = submission.ask(k, lambda place=place: _NaN(place)).numbers
         if part and cured is not None and cured.isnan().sum() < many:
             return f"look at `{shorten(part, 70)}`: it gives the first NaN{cause and ', '}{cause}."
     return ""

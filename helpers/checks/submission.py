@@ -26,15 +26,15 @@ from .results import (
 
 
 @dataclass
-class Evidence:
-    """What is known of an answer: for each probe called so far (probes), the Result of the
+class Submission:
+    """What is known of an answer: for each case called so far (cases), the Result of the
     reference (right) and of the answer (mine).  call: runs the answer, see guard.call.  again: two
-    more on the first probe; () if stopped.  overwritten: did later calls change a result?"""
+    more on the first case; () if stopped.  overwritten: did later calls change a result?"""
 
     exercise: object
     answer: Callable
     call: Callable
-    probes: list = field(default_factory=list)
+    cases: list = field(default_factory=list)
     right: list = field(default_factory=list)
     mine: list = field(default_factory=list)
     again: tuple[Result, ...] = ()
@@ -46,30 +46,30 @@ class Evidence:
             return False  # ours failed: nothing to compare with
         if same(result, self.right[k]):
             return True
-        return self.probes[k].may_fail and divides_zero_by_zero(result, self.right[k])
+        return self.cases[k].may_fail and divides_zero_by_zero(result, self.right[k])
 
     @property
     def wrong(self):
-        """The positions of the probes on which the answer is wrong."""
+        """The positions of the cases on which the answer is wrong."""
         return [k for k, result in enumerate(self.mine) if not self.is_right(k, result)]
 
     @cached_property
     def wrong_first(self):
-        """The positions of all probes, wrong ones first, because most shows there. It is cached, so
-        read it only when all probes have been called."""
+        """The positions of all cases, wrong ones first, because most shows there. It is cached, so
+        read it only when all cases have been called."""
         wrong = self.wrong
         return sorted(range(len(self.mine)), key=lambda k: k not in wrong)
 
     @property
     def only_first(self):
-        """Is the first probe right, and no other? False if something is measured, because then
-        the probes differ in more than their arguments."""
-        plain = self.probes[0].measure is returned
-        return plain and self.wrong == list(range(1, len(self.probes)))
+        """Is the first case right, and no other? False if something is measured, because then
+        the cases differ in more than their arguments."""
+        plain = self.cases[0].measure is returned
+        return plain and self.wrong == list(range(1, len(self.cases)))
 
     @property
     def repeats(self):
-        """Do further calls on the first probe give what the first call gave?"""
+        """Do further calls on the first case give what the first call gave?"""
         return all(same(result, self.mine[0]) for result in self.again)
 
     def look_again(self):
@@ -83,8 +83,8 @@ class Evidence:
                 self.overwritten = True
 
     def is_first_again(self, k):
-        """Is probe k the first one again, after others?"""
-        return k > 0 and self.probes[k].args is self.probes[0].args
+        """Is case k the first one again, after others?"""
+        return k > 0 and self.cases[k].args is self.cases[0].args
 
     # --- the student's code ---
 
@@ -125,8 +125,8 @@ class Evidence:
         return tree if tree.body and getattr(tree.body[0], "name", "") == name else None
 
     def is_right_with(self, tree, file):
-        """Is the answer right with this tree instead of evidence.tree, on further probes too? file:
-        where its code pretends to be from."""
+        """Is the answer right with this tree instead of submission.tree, on further cases too?
+        file: where its code pretends to be from."""
         made, world = [], NoEndlessLists if "tensor(" in self.code else None
 
         def answer(*args):
@@ -138,13 +138,13 @@ class Evidence:
             return made[0](*args)
 
         def is_right(k):
-            return self.is_right(k, attempt(answer, self.probes[k], self.call, world))
+            return self.is_right(k, attempt(answer, self.cases[k], self.call, world))
 
         if not all(map(is_right, self.wrong_first)):
             return False
-        # Also test on probes that did not select this code: the rest, then backwards and again.
-        known = self.exercise.probes()
-        others = [*known[len(self.probes) :], *(x.backwards() for x in known if not x.may_fail)]
+        # Also test on cases that did not select this code: the rest, then backwards and again.
+        known = self.exercise.cases()
+        others = [*known[len(self.cases) :], *(x.backwards() for x in known if not x.may_fail)]
         wanted = ((x, self.ours(x)) for x in others)
         return is_right(0) and all(
             same(attempt(answer, x, self.call), right)
@@ -155,26 +155,26 @@ class Evidence:
     # --- counterfactuals, and other arguments ---
 
     def part(self, positions):
-        """Return the Evidence on the probes at these positions only."""
-        rows = ([each[k] for k in positions] for each in (self.probes, self.right, self.mine))
-        return Evidence(self.exercise, self.answer, self.call, *rows)
+        """Return the Submission on the cases at these positions only."""
+        rows = ([each[k] for k in positions] for each in (self.cases, self.right, self.mine))
+        return Submission(self.exercise, self.answer, self.call, *rows)
 
-    def ours(self, probe):
-        """Return the Result of the reference on a probe."""
-        return attempt(self.exercise.reference, probe, call_ours)
+    def ours(self, case):
+        """Return the Result of the reference on a case."""
+        return attempt(self.exercise.reference, case, call_ours)
 
     def ask(self, k, world=None, **changes):
-        """Return the Result of the answer on probe k with these changes, in this world."""
-        return attempt(self.answer, replace(self.probes[k], **changes), self.call, world)
+        """Return the Result of the answer on case k with these changes, in this world."""
+        return attempt(self.answer, replace(self.cases[k], **changes), self.call, world)
 
     def in_world(self, k, world):
-        """Return the Result of probe k in this world, computed only once."""
+        """Return the Result of case k in this world, computed only once."""
         if (world, k) not in self._worlds:
             self._worlds[world, k] = self.ask(k, world)
         return self._worlds[world, k]
 
     def all_in(self, world):
-        """Return the Results of all probes in this world."""
+        """Return the Results of all cases in this world."""
         return [self.in_world(k, world) for k in range(len(self.mine))]
 
     @property
@@ -184,15 +184,15 @@ class Evidence:
         return any(same(results[k], self.right[k]) for k in self.wrong)
 
     def results_with(self, k, j, value):
-        """Return the student's numbers and the right ones on probe k, each as (before, after)
+        """Return the student's numbers and the right ones on case k, each as (before, after)
         argument j has this value; None if some are missing."""
-        probe = self.probes[k].with_argument(j, value)
-        mine = self.mine[k].numbers, attempt(self.answer, probe, self.call).numbers
-        right = self.right[k].numbers, self.ours(probe).numbers
+        case = self.cases[k].with_argument(j, value)
+        mine = self.mine[k].numbers, attempt(self.answer, case, self.call).numbers
+        right = self.right[k].numbers, self.ours(case).numbers
         return None if any(x is None for x in (*mine, *right)) else (mine, right)
 
     def _stays(self, k, j, value, part=lambda x: x):
-        """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on probe
+        """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on case
         k with this value of argument j? None if either are missing.  part: what to compare."""
         pairs = self.results_with(k, j, value)
         return pairs and tuple(close(part(after), part(before)) for before, after in pairs)
@@ -211,15 +211,15 @@ class Evidence:
 
     def ignored(self):
         """Return the name of an argument of which even very different values change nothing on any
-        probe, although they must; or None."""
+        case, although they must; or None."""
         asked = [k for k, result in enumerate(self.mine) if result.numbers is not None]
         named = enumerate(self.arguments)
         ignored = (name for j, name in named if all(self._ignores(k, j) for k in asked))
         return next(ignored, None) if asked else None
 
     def _ignores(self, k, j):
-        """Does argument j make no difference on probe k, where it must make one?"""
-        args = self.probes[k].args
+        """Does argument j make no difference on case k, where it must make one?"""
+        args = self.cases[k].args
         if j >= len(args):  # one with a default
             return False
         x = args[j]
@@ -234,8 +234,8 @@ class Evidence:
         return bool(telling) and all(telling)
 
     def looks_ahead(self, k):
-        """Does the last word change the rows before it on probe k, although it must not?"""
-        changed = self.probes[k].args[0].clone()
+        """Does the last word change the rows before it on case k, although it must not?"""
+        changed = self.cases[k].args[0].clone()
         last = (-1,) * (changed.dim() - 1)  # of one sentence, lest another one reads it
         changed[last] = changed[last] * 1.25 + 0.5
         return self._stays(k, 0, changed, lambda x: x[..., :-1, :]) == (False, True)
@@ -248,11 +248,11 @@ class Evidence:
         return next((fact[name] for fact in facts if name in fact), None)
 
     def measured(self, measure, name, k=0):
-        """Return the value that this measure finds on probe k under this name, or None."""
+        """Return the value that this measure finds on case k under this name, or None."""
         return (self.ask(k, measure=measure).observed or {}).get(name)
 
     def raises(self, error, words):
-        """Does the first wrong probe raise this error, with these words in its message?"""
+        """Does the first wrong case raise this error, with these words in its message?"""
         found = self.mine[self.wrong[0]].outcome.error
         return isinstance(found, error) and words in str(found)
 
@@ -268,7 +268,7 @@ class Evidence:
         return first.shape == second.shape and close(second - first, self.right[0].numbers)
 
     def always(self, relation):
-        """Does relation(the student's numbers, the right numbers) hold on every probe?"""
+        """Does relation(the student's numbers, the right numbers) hold on every case?"""
         return all(
             a.numbers is not None
             and not a.changed

@@ -1,8 +1,8 @@
 """Slips of Python and PyTorch, which happen in every exercise, and small changes that undo them. A
-change is told if it makes everything right (see mending.py).
+change is told if it makes everything right (see search.py).
 
-Each slip yields (what is wrong, what to try, pairs of an old and a new part). If there is nothing
-to try but to write the new part instead of the old one, it leaves these words to mending.py.
+Each repair yields (what is wrong, what to try, pairs of an old and a new part). If there is nothing
+to try but to write the new part instead of the old one, it leaves these words to search.py.
 """
 
 import ast
@@ -55,12 +55,12 @@ def _name(text):
 
 
 def _in_the_table(*kinds):
-    """Return a slip from slips.toml, which writes its new pattern wherever its old one fits."""
+    """Return a repair from repairs.toml, which writes its new pattern wherever its old one fits."""
 
-    def slip(tree, evidence):
+    def repair(tree, submission):
         conditions = _conditions(tree)
-        for entry in chain.from_iterable(contents("slips.toml")[kind] for kind in kinds):
-            if re.search(entry.get("unless", "(?!)"), evidence.body):
+        for entry in chain.from_iterable(contents("repairs.toml")[kind] for kind in kinds):
+            if re.search(entry.get("unless", "(?!)"), submission.body):
                 continue
             inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]
             parts = dict.fromkeys(chain.from_iterable(map(ast.walk, inside)))
@@ -77,17 +77,17 @@ def _in_the_table(*kinds):
                             made.ctx = old.ctx  # where it is written to
                         yield _instead(entry["what"], old, made)
 
-    return slip
+    return repair
 
 
-def _power(tree, evidence):
+def _power(tree, submission):
     if nodes(tree, ast.BitXor):
         # As text, because ** binds tighter than ^.
         new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
         yield "^ is not a power in Python.", "write ** instead of ^.", [(tree, new)]
 
 
-def _return_in_a_loop(tree, evidence):
+def _return_in_a_loop(tree, submission):
     for body, k, loop in loops(tree):
         for inner in blocks(loop):
             for end in (x for x in inner if isinstance(x, ast.Return)):
@@ -97,7 +97,7 @@ def _return_in_a_loop(tree, evidence):
                 yield "`return` inside the loop ends it too early.", advice, [(body, new)]
 
 
-def _start_on_the_wrong_side_of_the_loop(tree, evidence):
+def _start_on_the_wrong_side_of_the_loop(tree, submission):
     for body, k, loop in loops(tree):
         # After the loop, such a name would hold only what the last pass gave it.
         after = {n.id for x in body[k + 1 :] for n in nodes(x, ast.Name)}
@@ -116,7 +116,7 @@ def _start_on_the_wrong_side_of_the_loop(tree, evidence):
             yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
 
 
-def _divided_too_early(tree, evidence):
+def _divided_too_early(tree, submission):
     for body, k, loop in loops(tree):
         for sums in (x for x in loop.body if isinstance(x, ast.AugAssign)):
             name = ast.unparse(sums.target)
@@ -131,8 +131,8 @@ def _divided_too_early(tree, evidence):
 CHANGES = r"^ *{0}(\[.*\])? [-+*/@|&]*= |\b{0}\.(\w+_|append|extend|insert|update|add)\("
 
 
-def _kept_between_calls(tree, evidence):
-    space = own_functions(evidence.answer)[0].__globals__
+def _kept_between_calls(tree, submission):
+    space = own_functions(submission.answer)[0].__globals__
     advice = "write {} as the first line of the function."
     for function, _ in functions_in(tree):
         if function.args.defaults and not isinstance(function.args.defaults[-1], ast.Constant):
@@ -143,7 +143,7 @@ def _kept_between_calls(tree, evidence):
             what = f"`{name}` is created once, when `def` runs, and kept from call to call."
             yield what, advice.format(quoted(start)), [(function, new)]
         for name in dict.fromkeys(node.id for node in nodes(function, ast.Name)):
-            if not re.search(CHANGES.format(name), evidence.code, re.MULTILINE):
+            if not re.search(CHANGES.format(name), submission.code, re.MULTILINE):
                 continue
             value = space.get(name)
             zeros = f"torch.zeros({tuple(value.shape)})" if torch.is_tensor(value) else ""
@@ -154,7 +154,7 @@ def _kept_between_calls(tree, evidence):
                 yield what, advice.format(quoted(start)), [(function.body, [start, *rest])]
 
 
-def _no_return(tree, evidence):
+def _no_return(tree, submission):
     for function, _ in functions_in(tree):
         if function.name != "__init__" and not nodes(function, ast.Return):
             last, body = function.body[-1], function.body
@@ -165,7 +165,7 @@ def _no_return(tree, evidence):
                 yield "nothing is returned.", f"end with {quoted(new)}.", [(body, [*body, new])]
 
 
-def _not_kept(tree, evidence):
+def _not_kept(tree, submission):
     what, variables = "a result is not kept.", _variables(tree)
     for old in nodes(tree, ast.Expr):
         if isinstance(old.value, ast.Compare) and isinstance(old.value.ops[0], ast.Eq):
@@ -176,7 +176,7 @@ def _not_kept(tree, evidence):
             if is_name((nodes(part, ast.Name) or [None])[0], *variables):
                 new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
                 yield what, f"keep the result: write {quoted(new)}.", [(old, new)]
-    for _, _, loop in loops(tree) if evidence.probes[0].measure is returned else ():
+    for _, _, loop in loops(tree) if submission.cases[0].measure is returned else ():
         for name in (n.id for n in nodes(loop.target, ast.Name)):
             for old in (x for x in nodes(loop, ast.Assign) if is_name(x.targets[0], name)):
                 advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
@@ -188,9 +188,9 @@ def _variables(tree):
     return dict.fromkeys([*arguments_in(tree), *stored])
 
 
-def _without_self(tree, evidence):
+def _without_self(tree, submission):
     selves = {n.attr for n in nodes(tree, ast.Attribute) if is_name(n.value, "self")}
-    methods = [f for f in functions_in(tree) if evidence.exercise.is_class]
+    methods = [f for f in functions_in(tree) if submission.exercise.is_class]
     starts = [n for f, _ in methods if f.name == "__init__" for n in nodes(f, ast.Name)]
     own = selves | {n.id for n in starts if isinstance(n.ctx, ast.Store)}
     groups = []
@@ -207,8 +207,8 @@ def _without_self(tree, evidence):
         yield f"self. is missing in {method}.", advice, pairs
 
 
-def _wrong_name(tree, evidence):
-    methods = tree.body[0].body if evidence.exercise.is_class else []
+def _wrong_name(tree, submission):
+    methods = tree.body[0].body if submission.exercise.is_class else []
     names = [method.name for method in methods]
     for wanted, method in product({"__init__", "forward"}.difference(names), methods):
         new = copy.copy(method)
@@ -222,24 +222,24 @@ def _wrong_name(tree, evidence):
             yield f"{wanted} is inside {method.name}.", advice, [(methods, new)]
 
 
-def _names_from_above(tree, evidence):
-    for (function, args), name in product(functions_in(tree), data_from_above(evidence.answer)):
+def _names_from_above(tree, submission):
+    for (function, args), name in product(functions_in(tree), data_from_above(submission.answer)):
         for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
             pairs = [(n, _code(value)) for n in nodes(function, ast.Name) if n.id == name]
             what = f"`{name}` is a name from a cell above, not one of the arguments."
             yield what, "" if len(pairs) == 1 else f"write `{value}` instead of `{name}`.", pairs
 
 
-def _written_sizes(tree, evidence):
+def _written_sizes(tree, submission):
     integers = [c for c in nodes(tree, ast.Constant) if type(c.value) is int and c.value > 1]
     options = {}
-    if evidence.exercise.is_class:
+    if submission.exercise.is_class:
         made_with = next((args for f, args in functions_in(tree) if f.name == "__init__"), [])
         options = {c.value: made_with for c in integers}
-    for name, x in zip(arguments_in(tree), evidence.probes[0].args, strict=False):
+    for name, x in zip(arguments_in(tree), submission.cases[0].args, strict=False):
         sizes = enumerate(x.shape if torch.is_tensor(x) else ())
         for size, said in (*((s, f"{name}.shape[{d}]") for d, s in sizes), (x, name)):
-            if type(size) in (int, float) and not evidence.exercise.is_class:
+            if type(size) in (int, float) and not submission.exercise.is_class:
                 options.setdefault(size, []).append(said)
     written = sorted({c.value for c in integers}.intersection(options))
     for values in chain.from_iterable(combinations(written, k) for k in (1, 2, 3)):
@@ -252,13 +252,13 @@ def _written_sizes(tree, evidence):
             yield what, f"write {advice}.", pairs
 
 
-def _exchanged(tree, evidence):
+def _exchanged(tree, submission):
     for call in nodes(tree, ast.Call):
         for a, b in zip(call.args, call.args[1:], strict=False):
             yield _instead("two arguments are swapped.", call, changed(call, [(a, b), (b, a)]))
 
 
-def _dimensions(tree, evidence):
+def _dimensions(tree, submission):
     for old in nodes(tree, ast.Call):
         name = getattr(old.func, "attr", "")
         if name in "softmax log_softmax sum mean max amax norm cumsum argmax stack cat".split():
@@ -279,7 +279,7 @@ def _dimensions(tree, evidence):
                     yield _instead(what, old, ast.Call(old.func, args, keep))
 
 
-def _calls(tree, evidence):
+def _calls(tree, submission):
     called = {id(call.func) for call in nodes(tree, ast.Call)}
     for old in nodes(tree, ast.Attribute):
         if is_name(old.value, "math", "np", "numpy"):
@@ -291,7 +291,7 @@ def _calls(tree, evidence):
             yield _instead("a method is not called without its ().", old, ast.Call(old, [], []))
 
 
-def _another_index(tree, evidence):
+def _another_index(tree, submission):
     counted = [n.id for loop in nodes(tree, ast.For) for n in nodes(loop.target, ast.Name)]
     names = dict.fromkeys([*counted, *arguments_in(tree)])
     for old in nodes(tree, ast.Subscript):
@@ -304,7 +304,7 @@ def _another_index(tree, evidence):
             yield _instead("the loop has the wrong range.", old, _code(f"range(len({name}))"))
 
 
-def _another_name(tree, evidence):
+def _another_name(tree, submission):
     names, growing = _variables(tree), grown(tree)
     over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
     # In a loop over a list, a name for one part is hardly meant to be the whole list.
@@ -323,7 +323,7 @@ def _another_name(tree, evidence):
                 yield _instead(what, old, changed(old, [(part, _name(name))]))
 
 
-def _too_much(tree, evidence):
+def _too_much(tree, submission):
     for body in blocks(tree):
         for k, old in enumerate(body):
             if isinstance(old, ast.Expr | ast.Assign | ast.AugAssign | ast.If):
@@ -363,7 +363,7 @@ def _parts(node, depth=2):
 
 
 NOT_KEPT = (_in_the_table("kept"), _not_kept)
-SLIPS = (
+REPAIRS = (
     _wrong_name,
     _without_self,
     _no_return,

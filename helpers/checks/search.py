@@ -1,12 +1,12 @@
 """A small change to the student's own code that makes everything right. It is found by trying the
-changes in slips.py."""
+changes in repairs.py."""
 
 import ast
 import sys
 from itertools import chain, islice
 
 from .code import changed, nodes, written
-from .slips import quoted
+from .repairs import quoted
 from .texts import Fact
 
 # Limits that do not depend on a clock, or the same answer would get different words on a busy
@@ -20,9 +20,9 @@ class _Enough(BaseException):
     """Ends a try that runs too many lines."""
 
 
-def mended(evidence, slips):
-    """Return [Fact] on a small change, from one of these slips, that makes all right; or []."""
-    tree = None if evidence.mine[-1].stopped else evidence.tree
+def repaired(submission, repairs):
+    """Return [Fact] on a small change, from one of these repairs, that makes all right; or []."""
+    tree = None if submission.mine[-1].stopped else submission.tree
     if tree is None:
         return []
     found = []
@@ -34,9 +34,9 @@ def mended(evidence, slips):
 
     def look():
         left = ALL_LINES
-        changes = chain.from_iterable(slip(tree, evidence) for slip in slips)
+        changes = chain.from_iterable(repair(tree, submission) for repair in repairs)
         for change in islice(filter(is_sensible, changes), MOST):
-            is_right, lines = _tried(changed(tree, change[2]), evidence, min(left, LINES))
+            is_right, lines = _tried(changed(tree, change[2]), submission, min(left, LINES))
             left -= lines
             if is_right and ".T.T" not in (fact := _told(change, tree)).advice:
                 found.append(fact)
@@ -44,12 +44,12 @@ def mended(evidence, slips):
                 return
 
     # as one call: a thread for each would take longer than the tries
-    evidence.call(look, limit=HANGS)
+    submission.call(look, limit=HANGS)
     # If the unchanged code is right here, the cause is what earlier cells left behind.
-    return [] if found and _tried(tree, evidence, LINES)[0] else found
+    return [] if found and _tried(tree, submission, LINES)[0] else found
 
 
-def _tried(tree, evidence, most):
+def _tried(tree, submission, most):
     """Return (is this code right?, how many of its lines were run); it is wrong if they are more
     than most, as in a loop that a change made endless."""
     lines = 0
@@ -66,7 +66,7 @@ def _tried(tree, evidence, most):
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        return evidence.is_right_with(tree, CHANGED), lines
+        return submission.is_right_with(tree, CHANGED), lines
     except _Enough:
         return False, lines
     finally:

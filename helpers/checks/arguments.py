@@ -10,13 +10,13 @@ from math import prod
 import torch
 
 from ..attention.data import load_journey
-from .exercise import Probe
+from .exercise import Case
 from .texts import contents
 
 
 def numbers(name, dtype=torch.float32):
-    """Return a tensor from cases.toml, such as numbers("mixed")."""
-    return torch.tensor(contents("cases.toml")[name], dtype=dtype)
+    """Return a tensor from arguments.toml, such as numbers("mixed")."""
+    return torch.tensor(contents("arguments.toml")[name], dtype=dtype)
 
 
 def mixed():
@@ -53,11 +53,11 @@ def scoring(scores):
     return query, keys, exact(len(scores), 3, step=7)
 
 
-# --- probes of all sizes: no quantity equals another, or the lesson's ---
+# --- cases of all sizes: no quantity equals another, or the lesson's ---
 
 
 def small(*makers):
-    """Yield three probes of smaller sizes, for an exercise that gives none of its own."""
+    """Yield three cases of smaller sizes, for an exercise that gives none of its own."""
     largest, *_ = _wide_sizes()
     for part in (2, 3, 5):
         sizes = {k: max(1, x // part) if type(x) is int else x for k, x in largest.items()}
@@ -66,7 +66,7 @@ def small(*makers):
 
 
 def wide(*makers, **least):
-    """Yield probes that are used if all before them are right: many words, some of them equal;
+    """Yield cases that are used if all before them are right: many words, some of them equal;
     more words, one of them far longer; and a single word.
 
     makers: a maker for each argument.  least: the smallest values that these sizes may have.
@@ -77,8 +77,8 @@ def wide(*makers, **least):
 
 
 def _wide_sizes():
-    """Return the sizes of the wide probes, each as {name: size}."""
-    table = contents("cases.toml")["wide"]
+    """Return the sizes of the wide cases, each as {name: size}."""
+    table = contents("arguments.toml")["wide"]
     return [dict(zip(table, sizes, strict=True)) for sizes in zip(*table.values(), strict=True)]
 
 
@@ -86,7 +86,7 @@ def _of_sizes(sizes, makers, label, if_right=False):
     steps, used = count(3, 2), _Used(sizes)
     made = tuple(x(used, next(steps)) for x in makers)
     sizes = ", ".join(f"{name} = {used[name]}" for name in used.names if name != "far")
-    return Probe(f"{label} ({sizes})", made, if_right=if_right)
+    return Case(f"{label} ({sizes})", made, if_right=if_right)
 
 
 class _Used(dict):

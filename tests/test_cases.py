@@ -1,5 +1,5 @@
-"""Probes, stubs and right answers agree: shapes are read from the docstrings of the stubs in the
-lessons, every probe has them, and every right answer is right on numbers drawn in these shapes."""
+"""Cases, stubs and right answers agree: shapes are read from the docstrings of the stubs in the
+lessons, every case has them, and every right answer is right on numbers drawn in these shapes."""
 
 import random
 import re
@@ -11,7 +11,7 @@ import pytest
 import torch
 from rates import answers
 
-from helpers.checks.exercise import Probe, returned
+from helpers.checks.exercise import Case, returned
 from helpers.checks.exercises import CHECKED
 from helpers.checks.results import close, numbers_of
 
@@ -63,15 +63,15 @@ def test_the_stubs_are_read():
 
 
 @pytest.mark.parametrize("name", each())
-def test_every_probe_has_the_shapes_that_the_stub_promises(name):
+def test_every_case_has_the_shapes_that_the_stub_promises(name):
     parameters, shapes, gives = stubs()[name]
-    for probe in CHECKED[name].probes():
-        sizes = dict(zip(parameters, probe.args, strict=True))
+    for case in CHECKED[name].cases():
+        sizes = dict(zip(parameters, case.args, strict=True))
         for parameter, shape in shapes.items():
             for size, letter in zip(sizes[parameter].shape, shape, strict=True):
-                assert sizes.setdefault(letter, size) == size, (name, probe.label, letter)
-        if gives and probe.measure is returned:
-            result = numbers_of(CHECKED[name].reference(*probe.fresh()))
+                assert sizes.setdefault(letter, size) == size, (name, case.label, letter)
+        if gives and case.measure is returned:
+            result = numbers_of(CHECKED[name].reference(*case.fresh()))
             assert len(result.shape) == len(gives)
             for size, letter in zip(result.shape, gives, strict=True):
                 assert letter.isdigit() or sizes.setdefault(letter, size) == size, (name, letter)
@@ -79,12 +79,12 @@ def test_every_probe_has_the_shapes_that_the_stub_promises(name):
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_what_only_right_answers_are_asked_comes_last(name):
-    last = [probe.if_right for probe in CHECKED[name].probes()]
+    last = [case.if_right for case in CHECKED[name].cases()]
     assert last == sorted(last)
 
 
 def drawn(name, chance):
-    """Yield arguments for an exercise: sizes, types and kinds of numbers like its probes have."""
+    """Yield arguments for an exercise: sizes, types and kinds of numbers like its cases have."""
     parameters, shapes, _ = stubs()[name]
     letters = sorted({letter for shape in shapes.values() for letter in shape})
     sizes = dict(zip(letters, chance.sample(range(2, 15), len(letters)), strict=True))
@@ -94,7 +94,7 @@ def drawn(name, chance):
     sizes |= {"num_heads": heads, "head": chance.randrange(heads)}
     sizes |= {place: chance.randrange(2) for place in ("i", "query", "key")}
     below, dtype = None, chance.choice([torch.float32, torch.float64])
-    known = zip(*(probe.args for probe in CHECKED[name].probes()), strict=True)
+    known = zip(*(case.args for case in CHECKED[name].cases()), strict=True)
     for parameter, examples in zip(parameters, known, strict=True):
         if parameter not in shapes:
             yield sizes.get(parameter, chance.randint(1, 9))
@@ -121,7 +121,7 @@ def test_every_right_answer_is_right_on_numbers_drawn_in_the_shapes_of_the_stub(
         expected = numbers_of(CHECKED[name].reference(*args))
         for code in right:
             try:
-                result = code(*Probe("", args).fresh())
+                result = code(*Case("", args).fresh())
             except RuntimeError:  # a tensor that it makes itself is float32: see engine.py
-                result = code(*Probe("", args).single().args)
+                result = code(*Case("", args).single().args)
             assert close(numbers_of(result), expected), (name, args)
