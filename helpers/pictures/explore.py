@@ -67,6 +67,7 @@ class Explore(anywidget.AnyWidget):
     _css = _text("explore.css") + roles_css(".explore")
     title = traitlets.Unicode().tag(sync=True)
     help = traitlets.Unicode().tag(sync=True)
+    first = traitlets.Bool().tag(sync=True)  # of its notebook: the help is open
     controls = traitlets.List().tag(sync=True)
     palette = traitlets.List().tag(sync=True)
     picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self._sent)
@@ -87,7 +88,8 @@ class Explore(anywidget.AnyWidget):
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
             controls=[c.spec for c in controls],
             palette=[colours, white_from],
-            help=HELP if _is_first() else "",
+            help=HELP,
+            first=_is_first(),
         )
         # ipykernel 7.4 sends what a page says to the shell that Python last spoke from: the main
         # one, where it waits for a running cell, or one that is gone after a reconnection.

@@ -133,11 +133,14 @@ function makeGuide(picture, send, sayCell, stateOf) {
 }
 
 // The words next to the picture: the caption, then an error or the explanation of a cell, and
-// what was printed.
-function makeWords(help) {
+// what was printed. The help is open in the first picture, and behind a sign in the others.
+function makeWords(help, isFirst) {
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
-  const slot = make("div", { className: "slot" }, error, cell, make("div", { className: "help", textContent: help }));
+  const helped = make("div", { className: isFirst ? "help" : "help asked", textContent: help, hidden: !isFirst });
+  const slot = make("div", { className: "slot" }, error, cell, helped);
+  const sign = !isFirst && makeButton("?", () => set(sign, { "aria-expanded": !(helped.hidden = !helped.hidden) }));
+  if (sign) set(sign, { "aria-label": "help", "aria-expanded": false });
   const text = new Text(), reached = make("span", { className: "reached" }), printed = make("pre");
   const caption = make("div", { className: "caption" }, text, reached);
   set(caption, { "aria-live": "polite" });
@@ -153,7 +156,7 @@ function makeWords(help) {
   function sayCell(words, hasMore = false) {
     if (!hasMore || !cell.textContent.startsWith(words)) say(cell, words);
   }
-  return { box: make("div", { className: "said" }, caption, slot, printed), tell, sayCell, sayError: (words) => say(error, words) };
+  return { box: make("div", { className: "said" }, caption, slot, printed), sign, tell, sayCell, sayError: (words) => say(error, words) };
 }
 
 function makeLegend() {
@@ -258,14 +261,14 @@ function makeView(model, picture) {
   const find = (word) => controls.find(({ name, kind }) => name === word && ["slider", "stops", "choice"].includes(kind));
   const switches = controls.find(({ kind }) => kind === "cells"), query = find("query"), head = find("head");
   const hint = `explore-${Math.random().toString(36).slice(2)}`;
-  const words = makeWords(model.get("help"));
+  const words = makeWords(model.get("help"), model.get("first"));
   const talk = makeTalk(model, {
     computing: (isSlow) => { if (isSlow || !guide.isLooking()) words.sayCell(isSlow ? "Python is computing …" : ""); },
     overdue: () => words.sayError(GONE),
     lost: () => { words.sayError(GONE); form.fields.disabled = true; },
   });
   const guide = makeGuide(picture, talk.send, words.sayCell, stateOf);
-  const form = makeForm(title, controls, { change, reset, busy: talk.isAsking, hint });
+  const form = makeForm(title, controls, { change, reset, busy: talk.isAsking, hint, sign: words.sign });
   const board = makeBoard(title, model.get("palette"), {
     look: guide.look, press,
     choose: query && {
