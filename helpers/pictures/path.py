@@ -24,7 +24,8 @@ SPANS = (
     ("causal module", ("that module for batches, with dropout",), 7, 1, 5),
 )
 LESSONS = {part: lesson for part, _, lesson, *_ in BOXES + SPANS if lesson}
-WIDE, HIGH, GAP, TOP, LINE = 90, 42, 16, 26, 17  # pixels
+WIDE, HIGH, GAP, TOP, LINE = 96, 42, 14, 26, 17  # pixels
+ROW = 6  # boxes in the first row; in one row of all, the letters would be too small to read
 
 
 def course_path(lit):
@@ -37,22 +38,29 @@ def course_path(lit):
 
     if lit not in LESSONS:
         raise InputError(f"{lit!r} is not on the path; one of {', '.join(LESSONS)} is expected.")
-    sketch = Sketch(len(BOXES) * (WIDE + GAP) - GAP + 4, TOP + HIGH + 12 + 22 * len(SPANS))
-    left = [2 + k * (WIDE + GAP) for k in range(len(BOXES))]
-    middle = TOP + HIGH / 2
-    for x, (part, lines, lesson) in zip(left, BOXES, strict=True):
+    second = TOP + HIGH + 22 * len(SPANS) + TOP + 22  # the top of the second row
+    sketch = Sketch(ROW * (WIDE + GAP) + 4, second + HIGH + 2)
+    left = [2 + k * (WIDE + GAP) for k in range(ROW)]
+    places = [(x, TOP) for x in left] + [(x, second) for x in left[1:]]
+    for (x, y), (part, lines, lesson) in zip(places, BOXES, strict=False):
         role, line, text = _look(part, lesson, lit)
+        middle = y + HIGH / 2
         if part == lit:
-            sketch.box(x, TOP, WIDE, HIGH, role, opacity=0.18)
+            sketch.box(x, y, WIDE, HIGH, role, opacity=0.18)
         corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) * (WIDE, HIGH)
-        sketch.line(corners + (x, TOP), role, line)
+        sketch.line(corners + (x, y), role, line)
         start = middle - LINE * (len(lines) - 1) / 2
         for k, words in enumerate(lines):
             sketch.text(x + WIDE / 2, start + k * LINE, words, text)
         if lesson:
-            sketch.text(x + WIDE / 2, TOP - 13, lesson, text)
+            sketch.text(x + WIDE / 2, y - 13, lesson, text)
         if x > 2:
             sketch.arrow((x - GAP + 1, middle), (x - 2, middle), "rest", 1)
+    # from the end of the first row to the start of the second
+    right, turn, down = left[-1] + WIDE, second - TOP - 4, left[0] + WIDE / 2
+    corners = [(right + 1, TOP + HIGH / 2), (right + 8, TOP + HIGH / 2), (right + 8, turn)]
+    corners += [(down, turn), (down, second + HIGH / 2), (left[1] - GAP + 1, second + HIGH / 2)]
+    sketch.line(corners, "rest", 1)
     for k, (part, (line_of_text,), lesson, first, last) in enumerate(SPANS):
         words = f"{lesson}: {line_of_text}"
         role, line, text = _look(part, lesson, lit)
