@@ -111,7 +111,8 @@ function makeForm(title, controls, { change, reset, busy, hint, sign }) {
   const shows = Object.fromEntries(controls.map(({ name }, k) => [name, made[k].show]));
   const rows = make("div", { className: controls.length > 6 ? "rows many" : "rows" }, ...made.map(({ row }) => row));
   const button = makeButton("reset", reset);
-  const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), make("div", { className: "reset" }, button, sign || ""));
+  button.className = "reset";
+  const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), make("div", { className: "buttons" }, button, sign || ""));
   set(fields, { "aria-label": `${title}: controls` });
   return {
     fields,
