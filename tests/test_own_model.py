@@ -1,7 +1,6 @@
 """Your own model: the story model without a name, and tiny models of transformers built here."""
 # ruff: noqa: F401, F811 (fixtures are imported)
 
-import copy
 import itertools
 import re
 import shutil
@@ -273,29 +272,8 @@ CHANGED = {
     # with grouped heads, heads 3 and 4 share the second key and value
     "llama": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
     "gemma2": ("model.layers.1.self_attn", "o_proj", lambda a, x: a.v_proj(x)[..., 8:16]),
-    # in GPT-NeoX query, key and value of each head are side by side
-    "gpt_neox": ("gpt_neox.layers.1.attention", "dense",
-                 lambda a, x: a.query_key_value(x)[..., 2 * 24 + 16 : 2 * 24 + 24]),
-}  # fmt: skip
+}
 ASKED = "the man took the hat and has it on a fox"
-
-
-@pytest.mark.parametrize("name", CHANGED)
-def test_weights_that_are_replaced_by_themselves_change_nothing(built, name):
-    model, calls = built(name), []
-
-    def itself(layer, weights, values):
-        calls.append(layer)
-        return weights, values
-
-    inner = model.model
-    plain = type(inner)._from_config(copy.deepcopy(inner.config), attn_implementation="eager")
-    plain.load_state_dict(inner.state_dict())
-    with torch.no_grad():
-        expected = plain.eval()(model._ids(ASKED)).logits[0, -1].softmax(-1)
-    torch.testing.assert_close(model.answers(ASKED), expected, rtol=0, atol=1e-6)
-    torch.testing.assert_close(model.answers(ASKED, itself), expected, rtol=0, atol=1e-6)
-    assert calls == [0, 1]
 
 
 def by_hand(name, model, weights, times):
@@ -332,6 +310,7 @@ def test_an_intervention_equals_hooks_written_by_hand(built, name):
 
     def turn(layer, weights, values):
         if layer == 1:
+            weights, values = weights.clone(), values.clone()
             weights[2], values[2] = weights[2].flip(0), 3 * values[2]
         return weights, values
 
@@ -339,23 +318,6 @@ def test_an_intervention_equals_hooks_written_by_hand(built, name):
     torch.testing.assert_close(mine, by_hand(name, model, weights.flip(0), 3), rtol=0, atol=1e-5)
     assert (mine - before).abs().max() > 1e-3
     torch.testing.assert_close(by_hand(name, model, weights, 1), before, rtol=0, atol=1e-5)
-
-
-def test_each_number_of_the_map_is_that_of_one_intervention(built, story):
-    # gemma2 has a window in every other layer
-    for model, text in (built("gemma2"), ASKED), (story, SHE):
-        view, before = model.effects(text), model.answers(text)
-        for at, head in itertools.product(range(2), range(4)):
-
-            def made_even(layer, weights, values, at=at, head=head):
-                if layer == at:
-                    seen = (weights > 0).any(0).float()
-                    weights[head] = seen / seen.sum(-1, keepdim=True)
-                return weights, values
-
-            moved = (model.answers(text, made_even) - before).abs().sum() / 2
-            assert abs(view.matrix[at, head] - moved) < 2e-5
-        assert view.matrix.max() > 1e-4, "nothing moved: the test would see nothing"
 
 
 def test_a_weight_that_is_taken_out_is_divided_among_the_rest(story):
