@@ -4,9 +4,7 @@
 import itertools
 import re
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,7 +16,6 @@ from helpers.attention import uniform_causal
 from helpers.models import own_model
 from helpers.models.stories import load_stories, next_words, weights_of
 
-ROOT = Path(__file__).parent.parent
 SHE = "Anna is in the park with a kite. Tom has a book. she"
 IT = "a cat comes. Anna has a kite in the park. Tom takes a book to the barn. it"
 
@@ -28,11 +25,11 @@ def story():
     return own_model.load_model()
 
 
-def test_without_a_name_it_needs_neither_transformers_nor_a_network():
-    code = "import sys, helpers.models.own_model as own; sys.modules['transformers'] = None;"
-    code += "assert own.load_model().likeliest(own.load_model().answers('today')); "
-    code += "sys.exit('huggingface_hub' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+def test_without_a_name_it_needs_neither_transformers_nor_a_network(monkeypatch):
+    for package in ("transformers", "huggingface_hub"):
+        monkeypatch.setitem(sys.modules, package, None)  # to import it would be an error
+    model = own_model.load_model()
+    assert model.likeliest(model.answers("today"))
 
 
 def test_without_transformers_it_says_how_to_install_it(monkeypatch):
