@@ -272,7 +272,7 @@ def test_a_printed_story_breaks_between_words(capsys):
 
 
 def test_each_picture_of_lesson_10_shows_yours_or_kept():
-    values = [value for value in replay(LESSON, quickly=True)[1] if hasattr(value, "compute")]
+    values = [value for value in replay(LESSON)[1] if hasattr(value, "compute")]
     for view in values[1:]:  # the first one stands before the training, and comes again
         (model,) = (control for control in view.controls if control["name"] == "model")
         assert model["labels"] == ["kept", "yours"] and model["value"] == 0
@@ -283,7 +283,7 @@ def test_each_picture_of_lesson_10_shows_yours_or_kept():
 
 
 def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else():
-    views = [value for value in replay(LESSON, quickly=True)[1] if hasattr(value, "compute")]
+    views = [value for value in replay(LESSON)[1] if hasattr(value, "compute")]
     by_title = {view.title: view for view in views}
     first, last = by_title["what comes next"], by_title["after it"]
     with first.recording(), last.recording():
