@@ -110,7 +110,7 @@ FACTS = [
     ("scores", lambda x, i: x @ x[i] + torch.rand(1), "second call"),
     ("scores", lambda x, i: x[:6, :3] @ x[i, :3], "Right on the sentence"),
     ("scores", lambda x, i: (x @ x[i]).sum(), "it returned a single number"),
-    ("scores", lambda x, i: (x @ x[i])[0].item(), "Return all the parts, not only this one."),
+    ("scores", lambda x, i: (x @ x[i])[0].item(), "Return all the parts, not only this."),
     ("scores", lambda x, i: [x[j] @ x[i] for j in range(6)], "Look for 6 in your code: take"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600, not 1"),
     ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "changing `s` has no effect."),
@@ -125,7 +125,11 @@ FACTS = [
     ("self_attention", lambda x: x.amax(0).expand_as(x), "all rows are equal"),
     ("causal_weights", ahead, "the future is visible"),
     ("causal_weights", lambda s, d_k: torch.zeros_like(s), "sums to 0.0000, not 1"),
-    ("SelfAttention", WithoutSelf, "Try: In __init__, store each matrix on self"),
+    (
+        "SelfAttention",
+        WithoutSelf,
+        "store three matrices of shape (d_in, d_out)",
+    ),
     ("SelfAttention", TwoMatrices, "matrices (d_in, d_out) to train: yours 2, right 3"),
 ]
 

@@ -226,7 +226,13 @@ def mine(scores):
         ("softmax", ROWS, ".sum(dim=-1, keepdim=True)", ".sum", "Write `exps.sum()` instead of"),
         ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
         ("context_vector", BLEND, ", dim=0) @ x", " @ x, dim=0)", "parentheses are missing, or in"),
-        ("causal_weights", MASKED, "** 0.5", "^ 0.5", "^ is not a power in Python. One small"),
+        (
+            "causal_weights",
+            MASKED,
+            "** 0.5",
+            "^ 0.5",
+            "Write ** instead of ^, which",
+        ),
         ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
         ("scores", SUM, "dim=1", "", "sum needs a dimension here"),
         ("SelfAttention", CLASS, "__init__(self", "_init_(self", "__init__ is named _init_"),
@@ -271,14 +277,22 @@ def my(inputs, W_query, W_key, W_value):
 """
 LISTED = "self.W_query, self.W_key, self.W_value and self.mask."
 SAYS = [
-    ("scaled_scores", SCALED.format("math.sqrt(keys.shape[-1])"), "Write ** 0.5, or `import math`"),
-    ("scaled_scores", SCALED.format("np.sqrt(keys.shape[-1])"), "Write ** 0.5, or `import numpy"),
+    (
+        "scaled_scores",
+        SCALED.format("math.sqrt(keys.shape[-1])"),
+        "Write ** 0.5: `math` is not",
+    ),
+    (
+        "scaled_scores",
+        SCALED.format("np.sqrt(keys.shape[-1])"),
+        "Write ** 0.5: `np` is not",
+    ),
     ("scaled_scores", SCALED.format("sqrt(keys.shape[-1])"), "Write ** 0.5: there is no `sqrt`"),
-    ("qkv_attention", QKV.format("F.", "v"), "Write torch.softmax, or `import torch.nn.functional"),
+    ("qkv_attention", QKV.format("F.", "v"), "Write torch.softmax: `F` is not imported"),
     ("qkv_attention", QKV.format("nn.", "v"), "Write torch.softmax: `torch.nn` has no `softmax`."),
     ("qkv_attention", QKV.format("torch.", "values"), "Did you mean `v`?"),
     ("CausalAttention", CAUSAL.replace("nn.Linear(", "nn.linear("), "did you mean `Linear`?"),
-    ("all_scores", "def my(inputs):\n  n = 6\n  return not_eye", "give `not_eye` a value above"),
+    ("all_scores", "def my(inputs):\n  n = 6\n  return not_eye", "there is no `not_eye` here"),
     ("scores", "def my(inputs, i): return input @ inputs[i]", "function: did you mean `inputs`?"),
     ("softmax", "def my_softmax(s): return softmax(s)", "Write the steps of softmax yourself"),
     ("CausalAttention", CAUSAL.replace("self.W_query(x)", "self.queries(x)"), LISTED),

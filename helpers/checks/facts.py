@@ -15,7 +15,8 @@ from .search import repaired
 from .texts import HINT, Fact, contents
 from .trace import first_nan
 
-NOT_FINITE = "look for exp of more than 88, log of 0 or less, division by 0, or inf in your code."
+NOT_FINITE = """\
+look for exp of more than 88, log of 0, division by 0, inf, and places that were never filled."""
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 INSTEAD = {
@@ -159,7 +160,7 @@ def _arguments(submission, k):
         yield Fact(
             "the future is visible.",
             seen_advice("future", submission)
-            or "find where later words get in: check the mask, and any view or reshape.",
+            or "find where later words get in: by the mask, a `dim`, a view or a reshape?",
             f"On {submission.cases[k].label}: changing the last word changes the rows before it.",
         )
     if not submission.exercise.is_class and (name := submission.ignored()):

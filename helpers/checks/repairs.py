@@ -80,13 +80,6 @@ def _in_the_table(*kinds):
     return repair
 
 
-def _power(tree, submission):
-    if nodes(tree, ast.BitXor):
-        # As text, because ** binds tighter than ^.
-        new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
-        yield "^ is not a power in Python.", "write ** instead of ^.", [(tree, new)]
-
-
 def _return_in_a_loop(tree, submission):
     for body, k, loop in loops(tree):
         for inner in blocks(loop):
@@ -368,7 +361,6 @@ REPAIRS = (
     _without_self,
     _no_return,
     _not_kept,
-    _power,
     _in_the_table("first"),
     _return_in_a_loop,
     _start_on_the_wrong_side_of_the_loop,
