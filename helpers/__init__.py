@@ -39,6 +39,7 @@ from .pictures.drawings.strip import Strip
 from .pictures.drawings.tiles import Tiles
 from .pictures.explore import explore
 from .pictures.given import yours
+from .pictures.predict import predict
 from .pictures.still import Still, heatmap
 from .pictures.view import View
 
@@ -58,6 +59,7 @@ __all__ = [
     "explore",
     "heatmap",
     "load_journey",
+    "predict",
     "progress",
     "yours",
 ]

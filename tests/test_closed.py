@@ -12,7 +12,7 @@ from replay import committed
 from test_notebooks import each_notebook
 
 from helpers.checks.verdict import MIME
-from helpers.tools.pages.closed import FOLD, asks, closed, way
+from helpers.tools.pages.closed import FOLD, PREDICTS, asks, closed, way
 
 NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
 
@@ -21,8 +21,8 @@ def answered(path):
     """Yield (the cells that answer, the text below them) for each prediction or code to repair."""
     found, text = [], ""
     for cell, answers, _ in closed(nbformat.read(path, as_version=4).cells):
-        if cell.cell_type == "markdown":
-            text += cell.source + "\n\n"
+        if cell.cell_type == "markdown" or PREDICTS.search(cell.source):
+            text += cell.source.replace("predict(", "**Predict:** ", 1) + "\n\n"
         if not found or FOLD.sub("", text).strip():  # without text in between, the answer goes on
             if found:
                 yield found, text
@@ -34,6 +34,9 @@ def answered(path):
 def test_nothing_answers_a_prediction_before_its_cell_has_run(path):
     cells = nbformat.read(path, as_version=4).cells
     asked = sum(asks(cell.source) for cell in cells if cell.cell_type == "markdown")
+    questions = re.findall("(?m)^predict.*", "\n".join(cell.source for cell in cells))
+    assert len(questions) == len({*questions}), "one guess would be taken for the other"
+    asked += len(questions)
     found = list(answered(path))
     assert len(found) >= asked > 0
     for answers, text in found:
@@ -53,6 +56,7 @@ def test_nothing_answers_a_prediction_before_its_cell_has_run(path):
 ANSWER = new_output("stream", text="0.5")
 WRONG, STUB = (new_output("display_data", {MIME: {"passed": x}}) for x in (False, None))
 PREDICT = "**Predict:** how much?"
+GUESS = new_output("display_data", metadata={"prediction": {}})
 
 
 @pytest.mark.parametrize(
@@ -64,12 +68,15 @@ PREDICT = "**Predict:** how much?"
         ((PREDICT, ANSWER, "<details>Half.</details>", ANSWER, "So:", ANSWER), [0, 1, 0, 1, 0, 0]),
         ((PREDICT + "\n\n<details>Half.</details>\n\nNow:", ANSWER), [0, 0]),
         (("Repair this:", WRONG), [0, 1]),
+        ((GUESS, ANSWER, "<details>Half.</details>", GUESS, "Now:", ANSWER), [0, 1, 0, 0, 0, 0]),
         (("Write this:", STUB), [0, 0]),
     ],
 )
 def test_an_answer_is_known_by_the_question_above_it(texts, answers):
     cells = [
-        new_markdown_cell(text) if isinstance(text, str) else new_code_cell("run()", outputs=[text])
+        new_markdown_cell(text)
+        if isinstance(text, str)
+        else new_code_cell("predict(q, str)" if text is GUESS else "run()", outputs=[text])
         for text in texts
     ]
     assert [found for _, found, _ in closed(cells)] == answers
@@ -83,6 +90,7 @@ def test_an_answer_is_known_by_the_question_above_it(texts, answers):
         ("import torch\nsys.path.insert(0, '..')\ntokens, inputs = load_journey()", "loads"),
         ("tokens, inputs = load_journey()\nprint(tokens)", ""),
         ("def view(T):\n    return View(idea(T))\n\nexplore(view, T=(0.1, 5))", "explore"),
+        ("from helpers import predict\npredict('How much?', float)", "predict"),
         ("def idea(T):\n    return scores / T", ""),
         ("from math import exp\ndef load():\n    return exp(1)", ""),
         ("weights = softmax(scores)\nheatmap(weights)", ""),

@@ -33,14 +33,14 @@ GRIPS = {
     "plane": "Blend(weights, words, values=values, drags={{'values': {0!r}}}, window=...)",
     "amounts": "Arcs(weights, words, drags={0!r})",
 }
-SCRIPTS = "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
+SCRIPTS = "base.js", "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
-STILL = """<div class="explore-still"><style>
-.jp-OutputArea-child:has(.explore) + .jp-OutputArea-child:has(.explore-still),
-.jp-OutputArea-child:not(:has(.explore)):has(+ .jp-OutputArea-child .explore-still) {{
+STILL = """<div class="{name}-still"><style>
+.jp-OutputArea-child:has(.{name}) + .jp-OutputArea-child:has(.{name}-still),
+.jp-OutputArea-child:not(:has(.{name})):has(+ .jp-OutputArea-child .{name}-still) {{
   display: none; }}
-</style><p><em>A saved picture. To bring it to life, run the cells from the top down to here
-(Shift + Enter).</em></p>{}</div>"""
+</style><p><em>{note}, run the cells from the top down to here
+(Shift + Enter).</em></p>{still}</div>"""
 
 HELP = (
     "Point at a number, or go to it with Tab and the arrow keys, to see how it came about. In a "
@@ -50,7 +50,8 @@ HELP = (
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
 
 
-def _text(name):
+def page_text(name):
+    """Return a file that runs in the browser, or styles what does."""
     return (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")
 
 
@@ -63,8 +64,8 @@ class Explore(anywidget.AnyWidget):
     recorder = None  # recorder(widget): {mime type: data} to be saved with the still picture
 
     # the text, not the path: with a path, anywidget watches the file and keeps every widget alive
-    _esm = "".join(map(_text, SCRIPTS))
-    _css = _text("explore.css") + roles_css(".explore")
+    _esm = "".join(map(page_text, SCRIPTS))
+    _css = page_text("explore.css") + roles_css(".explore")
     title = traitlets.Unicode().tag(sync=True)
     help = traitlets.Unicode().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
@@ -221,20 +222,32 @@ class Explore(anywidget.AnyWidget):
         notebook is opened again. Other programs would show both, so they get one output.
         """
         live, _ = super()._repr_mimebundle_()
-        # VS Code defines this name in every kernel that it starts for a notebook, even in a
-        # container, where VSCODE_PID is missing
-        vs_code = "__vsc_ipynb_file__" in getattr(get_ipython(), "user_ns", {})
-        one_output = vs_code or "google.colab" in sys.modules
-        if not one_output:
+        if not in_one_output():
             live.pop("text/plain")
             display(live, raw=True)  # before the still picture is drawn, which takes longer
         bundle, metadata = self._repr_mimebundle_()
-        if one_output:
+        if in_one_output():
             bundle = live | bundle
         else:
-            still = bundle.get("text/html") or f"<pre>{html.escape(bundle['text/plain'])}</pre>"
-            bundle["text/html"] = STILL.format(still)
+            bundle = as_still(bundle, "explore", "A saved picture. To bring it to life")
         display(bundle, metadata=metadata, raw=True)
+
+
+def in_one_output():
+    """Return whether the program would show both outputs: the live one and the still one."""
+    # VS Code defines this name in every kernel that it starts for a notebook, even in a
+    # container, where VSCODE_PID is missing
+    vs_code = "__vsc_ipynb_file__" in getattr(get_ipython(), "user_ns", {})
+    return vs_code or "google.colab" in sys.modules
+
+
+def as_still(bundle, name, note):
+    """Return what is saved so that it is hidden while the live output before it is shown.
+
+    name: the class of the live view's element.  note: why to run the cell.
+    """
+    still = bundle.get("text/html") or f"<pre>{html.escape(bundle['text/plain'])}</pre>"
+    return bundle | {"text/html": STILL.format(name=name, note=note, still=still)}
 
 
 def explore(fn, /, **controls):
@@ -275,7 +288,7 @@ def explore(fn, /, **controls):
     return Explore(fn, made)
 
 
-def _cell():
+def running_cell():
     """Return (the notebook cell that runs, its execution), each None outside a notebook."""
     kernel = getattr(get_ipython(), "kernel", None)
     parent = kernel.get_parent("shell") if kernel else {}
@@ -284,12 +297,12 @@ def _cell():
 
 def _is_first():
     """Return whether this is the first cell of the notebook that shows a live view."""
-    return next(iter(_shown), _cell()[0]) == _cell()[0]
+    return next(iter(_shown), running_cell()[0]) == running_cell()[0]
 
 
 def _close_earlier(widget):
     """Close the widgets that the same cell made when it ran before: they are no longer shown."""
-    cell, run = _cell()
+    cell, run = running_cell()
     if cell is None:
         return
     known, widgets = _shown.get(cell, (run, []))

@@ -7,41 +7,6 @@ const WAIT = 15000; // ms without an answer before it says that none may come
 const NONE = 255; // the index of a cell without a colour
 const GONE = "No answer from Python: this picture is not live. If the kernel was restarted, choose Run > Run All Above Selected Cell, then run this cell; if that does not help, reload the page first.";
 
-function make(tag, properties = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-}
-
-const makeShape = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
-const makeButton = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
-
-// For an element or a Text: what changes with every move is a Text, since the browser would
-// compute styles again for an element.
-function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-}
-
-// Sets a text that may be too long for its box; the keyboard can then scroll the box, too.
-function say(node, text) {
-  setText(node, text);
-  node.tabIndex = text && node.scrollHeight > node.clientHeight ? 0 : -1;
-}
-
-// undefined removes an attribute.
-function set(node, attributes) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined) node.removeAttribute(name);
-    else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
-  }
-}
-
-const spoken = (name) => name.replaceAll("_", " ");
-const inside = (x, low, high) => Math.min(high, Math.max(low, x));
-const isPress = ({ key, shiftKey, ctrlKey, metaKey }) => (key === "Enter" || key === " ") && !(shiftKey || ctrlKey || metaKey);
-// The keys that save the notebook and run the cell keep their meaning everywhere.
-const isCommand = ({ key, ctrlKey, metaKey, shiftKey }) =>
-  (ctrlKey || metaKey) && key.toLowerCase() === "s" || (ctrlKey || metaKey || shiftKey) && key === "Enter";
 const strides = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
 
 // Sets the children of a box; moving children that are already there would take away their focus.
@@ -220,23 +185,16 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
   return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
 }
 
-// The element of a view. The notebook must not see what is typed in it.
 function makeRoot(children) {
   const root = make("div", { className: "explore" }, ...children);
-  // otherwise the notebook would treat arrows and letters typed here as its commands
-  root.addEventListener("keydown", (event) => { if (!isCommand(event)) event.stopPropagation(); });
-  // Notebook 7 sees keys before they arrive here, unless the focused element has this attribute
-  function suppress(event) {
-    if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !isCommand(event));
-  }
-  window.addEventListener("keydown", suppress, true);
+  const leave = keepKeys(root);
   // room that was kept belongs to a different size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
     if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
     wide = width;
   }).observe(root);
-  return { root, leave: () => window.removeEventListener("keydown", suppress, true) };
+  return { root, leave };
 }
 
 // Asks for the picture when the connection comes back, and notices the end of the kernel if the

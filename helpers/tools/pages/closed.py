@@ -10,15 +10,19 @@ from ...checks.verdict import MIME as VERDICT
 ASIDE = "aside"  # a tag: code that a reader can skip, if no rule recognises it
 LOADS = re.compile(r"(import|from) |\S.*\b(insert|set_printoptions|load_\w+)\(")
 EXPLORES = re.compile(r"^explore\(", re.M)
+PREDICTS = re.compile(r"^predict\(", re.M)
 FOLD = re.compile(r"<details>.*?</details>", re.S)
 
 
 def closed(cells):
     """Yield (cell, answers, way) for each cell: whether its outputs are an answer, and why its
-    code is closed, "explore", "loads", ASIDE or ""."""
+    code is closed, "predict", "explore", "loads", ASIDE or ""."""
     asked = False
     for cell in cells:
-        if cell.cell_type == "code":
+        if cell.cell_type == "code" and PREDICTS.search(cell.source):
+            asked = True
+            yield cell, False, way(cell)
+        elif cell.cell_type == "code":
             answers = bool(cell.outputs) and (asked or names_mistakes(cell))
             yield cell, answers, way(cell)
         else:
@@ -40,10 +44,12 @@ def names_mistakes(cell):
 
 
 def way(cell):
-    """Return why the code of a cell is closed: it shows a live picture, or each of its lines only
-    loads. So an idea needs a separate cell."""
+    """Return why the code of a cell is closed: it asks for a guess or shows a live picture, or each
+    of its lines only loads. So an idea needs a separate cell."""
     if ASIDE in cell.metadata.get("tags", ()):
         return ASIDE
+    if PREDICTS.search(cell.source):
+        return "predict"
     if EXPLORES.search(cell.source):
         return "explore"
     lines = [line for line in cell.source.split("\n") if line]
