@@ -131,7 +131,7 @@ def test_prose_is_short_and_nothing_is_fetched(path):
         lines = cell.source.splitlines()
         shown = [line for line in lines if not line.startswith("from ")]  # what it loads is closed
         assert max(map(len, shown)) <= 90, "too wide for a projector"
-        assert len(lines) <= 15 or re.search(r"(?m)^(class|explore\()", cell.source), "too long"
+        assert len(shown) <= 15 or re.search(r"(?m)^(class|explore\()", cell.source), "too long"
 
 
 def exercises(path):
