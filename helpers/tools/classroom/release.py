@@ -10,6 +10,8 @@ import nbformat
 from nbformat import v4
 
 from ...errors import InputError
+from ...pictures.predict import GUESS, NONE, SAVED
+from ..pages.closed import PREDICTS
 from .folder import ROOT, chosen, clean, refuse_full
 from .read_notebook import CHECK
 
@@ -112,9 +114,11 @@ def main(options):
         shutil.copy(path, folder / "notebooks")
     if not options.nbgrader:
         write_readme(folder, without)
-    for path in (*paths, *optional) if options.open else ():
+    for path in () if options.nbgrader else (*paths, *optional):
         if path.suffix == ".ipynb":
-            open_all(folder / "notebooks" / path.name)
+            forget_guesses(folder / "notebooks" / path.name)
+            if options.open:
+                open_all(folder / "notebooks" / path.name)
     print(f"Lessons in {clean(folder)}: {len(paths)} written. {_left_out(without)}")
     if options.repository:
         print("\n".join(links(options.repository, paths[0].name)))
@@ -213,10 +217,21 @@ def without_folds(lesson, without):
     for cell in copy.cells:
         if cell.cell_type == "markdown":
             cell.source = FOLD.sub(kept, cell.source).rstrip()
-        elif "answers" in without:
+        elif "answers" in without and not PREDICTS.search(cell.source):
             cell.outputs, cell.execution_count = [], None
     copy.cells = [cell for cell in copy.cells if cell.source]
     return copy
+
+
+def forget_guesses(path):
+    """Remove what the teacher guessed from the notebook at path."""
+    notebook = nbformat.read(path, as_version=4)
+    for output in (x for cell in notebook.cells for x in cell.get("outputs", ())):
+        if SAVED in output.get("metadata", {}):
+            output.metadata[SAVED]["guess"] = []
+            for kind in ("text/plain", "text/html"):
+                output.data[kind] = re.sub(f"{GUESS}[^\n<]*", GUESS + NONE, output.data[kind])
+    nbformat.write(notebook, path)
 
 
 def open_all(path):
