@@ -10,15 +10,13 @@ import math
 import os
 from pathlib import Path
 
-import anywidget
 import numpy as np
 import traitlets
-from IPython.display import display
 
 from ..errors import InputError
 from ..guard import get_ipython
-from .explore import as_still, in_one_output, page_text, running_cell
 from .given import bare, one_line
+from .live import Live, page_text, running_cell
 
 GUESS, NONE = "Your guess: ", "none yet"  # on a line of its own, which sanitize.cfg leaves out
 SAVED = "prediction"  # in an output's metadata: what is asked, and the guess
@@ -27,13 +25,14 @@ FIELDS = {float: "number", str: "word"}
 _asked = {}  # (cell, question): its Prediction, so that a cell that is run again knows the guess
 
 
-class Prediction(anywidget.AnyWidget):
+class Prediction(Live):
     """The widget that predict() returns; a notebook displays it.
 
     asked: "question", "choices" (texts), "kind" ("choice", "number" or "word") and "pick".
     run: the execution of the cell.
     """
 
+    name, note = "predict", "To guess"
     _esm = page_text("base.js") + page_text("predict.js")
     _esm += "export default { render: renderQuestion };"
     _css = page_text("predict.css")
@@ -42,54 +41,37 @@ class Prediction(anywidget.AnyWidget):
     page = traitlets.Unicode().tag(sync=True)  # the first that showed the question
 
     def __init__(self, asked, guess, run):
-        self._output, self._live, self.run = None, {}, run
+        self.run = run
         super().__init__(asked=asked, shown={"guess": guess, "closed": False, "turn": 0})
-        self.comm._reply_subshell_for = lambda data, of_the_page: of_the_page  # as in explore.py
         self.on_msg(lambda _, content, buffers: self._keep(content.get("guess")))
 
     def _keep(self, guess):
         """Keep a guess, unless it comes too late, and tell the page what is kept."""
         if self.shown["closed"] or (guess := valid(self.asked, guess)) is None:
             guess = self.shown["guess"]
-        self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
-        if self._output:
-            bundle, metadata = self._repr_mimebundle_()
-            self._output.update(bundle, metadata=metadata, raw=True)
+        with self.hold_sync():  # what the page shows is already in the notebook
+            self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
+            self.update()
 
     def close_after(self, run):
         """Close the question, if a guess is given and a different cell has run."""
         if run != self.run and len(self.shown["guess"]) == self.asked["pick"]:
             self.shown = self.shown | {"closed": True}
 
-    def close(self):
-        super().close()
-        self.layout.close()  # a separate widget, which would stay open
-
-    def _lines(self):
-        choices = " | ".join(self.asked["choices"]) or f"a {self.asked['kind']}"
-        return self.asked["question"], choices, GUESS + (" and ".join(self.shown["guess"]) or NONE)
-
     def __repr__(self):
-        return "\n".join(self._lines())
+        choices = " | ".join(self.asked["choices"]) or f"a {self.asked['kind']}"
+        guess = " and ".join(self.shown["guess"]) or NONE
+        return f"{self.asked['question']}\n{choices}\n{GUESS}{guess}"
 
     def _repr_mimebundle_(self, **kwargs):
         """Return the question and the guess, for programs that run no code."""
-        question, choices, said = map(html.escape, self._lines())
-        markup = f'<strong>{question}</strong><br>{choices}<br><span class="guess">{said}</span>'
-        bundle = {"text/plain": repr(self), "text/html": f"<p>{markup}</p>"}
-        bundle = self._live | bundle if self._live else as_still(bundle, "predict", "To guess")
-        return bundle, {SAVED: self.asked | {"guess": self.shown["guess"]}}
-
-    def _ipython_display_(self):
-        """Display two outputs, as a live picture does: see explore.py."""
-        live, _ = super()._repr_mimebundle_()
-        live.pop("text/plain")
-        if in_one_output():
-            self._live = live
-        else:
-            display(live, raw=True)
-        bundle, metadata = self._repr_mimebundle_()
-        self._output = display(bundle, metadata=metadata, raw=True, display_id=True)
+        question, choices, said = map(html.escape, repr(self).split("\n"))
+        # the guess has a line of its own, as in the text
+        markup = (
+            f'<strong>{question}</strong><br>{choices}<br><span class="guess">\n{said}\n</span>'
+        )
+        metadata = {SAVED: self.asked | {"guess": self.shown["guess"]}}
+        return {"text/plain": repr(self), "text/html": f"<p>{markup}</p>"}, metadata
 
 
 def predict(question, choices, pick=1):
@@ -104,26 +86,22 @@ def predict(question, choices, pick=1):
     when this cell is run again. A new kernel finds it in the notebook's file as last saved, but not
     after the notebook was renamed, or in programs other than JupyterLab, Notebook and VS Code.
     Returns the widget: put it last in the cell.
-    Raises InputError if the arguments don't fit together, or if the cell asks a question twice.
+    Raises InputError if the arguments don't fit together.
     """
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"question is {question!r}; a sentence is expected.")
-    kind = FIELDS[choices] if choices in (float, str) else "choice"
+    kind = next((kind for field, kind in FIELDS.items() if choices is field), "choice")
     texts = _texts(choices) if kind == "choice" else []
     if pick not in range(1, max(2, len(texts))):
         most = f"a whole number from 1 to {len(texts) - 1}" if texts else "1, for a field,"
         raise InputError(f"pick is {pick!r}; {most} is expected.")
     asked = {"question": one_line(question), "choices": texts, "kind": kind, "pick": pick}
     cell, run = running_cell()
-    before = _asked.get((cell, question))
-    if before and before.run == run and run:
-        raise InputError(f"this cell asks {question!r} twice; ask it once.")
-    guess = before.shown["guess"] if before else saved_guess(cell, asked["question"])
-    if before:
+    if before := _asked.get((cell, question)):
         before.close()  # it is no longer shown
-    shell = get_ipython()
-    if shell and _cell_has_run not in shell.events.callbacks["post_run_cell"]:
-        shell.events.register("post_run_cell", _cell_has_run)
+    guess = before.shown["guess"] if before else saved_guess(cell, asked["question"])
+    if shell := get_ipython():
+        shell.events.register("post_run_cell", _cell_has_run)  # once, however often it is called
     _asked[cell, question] = Prediction(asked, valid(asked, guess) or [], run)
     return _asked[cell, question]
 

@@ -4,7 +4,7 @@
 const LATE = 5000; // ms without an answer before the page says so
 const thisPage = String(performance.timeOrigin);
 
-function makeQuestion(model) {
+function renderQuestion({ model, el }) {
   const { question, choices, kind, pick } = model.get("asked");
   const said = make("p", { className: "said" });
   let late, sent = "";
@@ -17,21 +17,18 @@ function makeQuestion(model) {
     const { guess } = model.get("shown"), others = guess.filter((one) => one !== text);
     send(others.length < guess.length ? others : [...guess, text].slice(-pick));
   }));
-
-  const isNumber = kind === "number";
-  const input = make("input", { type: "text", maxLength: 40, autocomplete: "off", inputMode: isNumber ? "decimal" : "text" });
+  const input = make("input", { type: kind === "number" ? "number" : "text", step: "any", maxLength: 40, autocomplete: "off" });
   const enter = () => {
-    const text = input.value.trim(), number = Number(text.replace(",", "."));
-    if (text === sent) return;
-    if (isNumber && !Number.isFinite(number)) return setText(said, "Write a number, such as 0.5 or -2.");
+    const text = input.value.trim();
+    if (text !== sent) send(text ? [text] : []);
     sent = text;
-    send(text ? [isNumber ? String(number) : text] : []);
   };
   input.addEventListener("change", enter);
   const field = [make("label", { textContent: `A ${kind}:` }, input), makeButton("Guess", enter)];
 
   const row = make("div", { className: "row" }, ...(choices.length ? buttons : field));
   const root = make("fieldset", { className: "predict" }, make("legend", { textContent: question }), row, said);
+  set(root, { "data-jp-suppress-context-menu": "" }); // a finger on the field would open JupyterLab's
   const show = () => {
     clearTimeout(late);
     late = undefined;
@@ -43,21 +40,15 @@ function makeQuestion(model) {
     const more = root.disabled ? ". To change this, run the cell again." : "";
     setText(said, `Your guess: ${guess.join(" and ") || "none yet"}${more}`);
   };
-  show();
-  set(said, { role: "status" }); // only now: a question that is new says nothing by itself
-  return { root, show, enter };
-}
-
-function renderQuestion({ model, el }) {
   if (!model.get("page")) {
     model.set("page", thisPage);
     model.save_changes();
   }
-  const { root, show, enter } = makeQuestion(model), leave = keepKeys(root);
+  show();
+  set(said, { role: "status" }); // only now: a question that is new says nothing by itself
   // Shift and Enter run the cell again: the guess comes first
-  const onKey = ({ key, target }) => { if (key === "Enter" && target.matches("input") && root.contains(target)) enter(); };
-  window.addEventListener("keydown", onKey, true);
+  const leave = keepKeys(root, ({ key }) => { if (key === "Enter") enter(); });
   model.on("change:shown", show);
   el.append(root);
-  return () => { model.off("change:shown", show); window.removeEventListener("keydown", onKey, true); leave(); root.remove(); };
+  return () => { model.off("change:shown", show); leave(); root.remove(); };
 }

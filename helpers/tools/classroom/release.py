@@ -114,11 +114,9 @@ def main(options):
         shutil.copy(path, folder / "notebooks")
     if not options.nbgrader:
         write_readme(folder, without)
-    for path in () if options.nbgrader else (*paths, *optional):
+    for path in (*paths, *optional) if options.open else ():
         if path.suffix == ".ipynb":
-            forget_guesses(folder / "notebooks" / path.name)
-            if options.open:
-                open_all(folder / "notebooks" / path.name)
+            open_all(folder / "notebooks" / path.name)
     print(f"Lessons in {clean(folder)}: {len(paths)} written. {_left_out(without)}")
     if options.repository:
         print("\n".join(links(options.repository, paths[0].name)))
@@ -201,7 +199,7 @@ def links(repository, first):
 
 
 def without_folds(lesson, without):
-    """Return a copy of the notebook without the folds of these KINDS."""
+    """Return a copy of the notebook without the folds of these KINDS, and without guesses."""
 
     def kept(fold):
         summary = fold[1].strip()
@@ -220,18 +218,12 @@ def without_folds(lesson, without):
         elif "answers" in without and not PREDICTS.search(cell.source):
             cell.outputs, cell.execution_count = [], None
     copy.cells = [cell for cell in copy.cells if cell.source]
-    return copy
-
-
-def forget_guesses(path):
-    """Remove what the teacher guessed from the notebook at path."""
-    notebook = nbformat.read(path, as_version=4)
-    for output in (x for cell in notebook.cells for x in cell.get("outputs", ())):
-        if SAVED in output.get("metadata", {}):
-            output.metadata[SAVED]["guess"] = []
+    for output in (output for cell in copy.cells for output in cell.get("outputs", ())):
+        if asked := output.get("metadata", {}).get(SAVED):  # with what the teacher guessed
+            asked["guess"] = []
             for kind in ("text/plain", "text/html"):
-                output.data[kind] = re.sub(f"{GUESS}[^\n<]*", GUESS + NONE, output.data[kind])
-    nbformat.write(notebook, path)
+                output.data[kind] = re.sub(f"{GUESS}.*", GUESS + NONE, output.data[kind])
+    return copy
 
 
 def open_all(path):

@@ -19,7 +19,8 @@ from nbformat import v4
 from PIL import Image
 
 from ...checks.verdict import MIME as VERDICT
-from ...pictures.explore import Explore, page_text
+from ...pictures.explore import Explore
+from ...pictures.live import page_text
 from ...pictures.predict import SAVED
 from .closed import ASIDE, closed
 from .exercises import as_puzzle

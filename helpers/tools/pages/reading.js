@@ -52,10 +52,9 @@ for (const puzzle of document.querySelectorAll(".puzzle")) {
 
 // A question: a guess unfolds the output and the answer below it.
 function openAnswer(section) {
-  const next = section.nextElementSibling, isText = next?.matches(".text");
-  const fold = next?.querySelector(isText ? ":scope > details:first-child" : "details.answer");
+  const next = section.nextElementSibling, fold = next?.querySelector("details.answer, :scope.text > details:first-child");
   if (fold) fold.open = true;
-  if (fold && !isText) openAnswer(next);
+  if (fold?.matches(".answer")) openAnswer(next);
 }
 for (const box of document.querySelectorAll(".asked")) {
   const state = { asked: JSON.parse(box.dataset.asked), shown: { guess: [] }, page: thisPage };
