@@ -15,7 +15,9 @@ import pytest
 from execute import lessons
 from lab import ROOT
 
+from helpers.pictures.predict import SAVED
 from helpers.tools.classroom.__main__ import main
+from helpers.tools.classroom.release import without_folds
 
 LESSON = "03_context_vectors"
 
@@ -68,6 +70,19 @@ def test_nothing_is_told_that_is_left_out_and_every_question_stays(whole):
             assert not kept or question in texts(copy)
         ours = [cell.source for cell in course.cells if cell.cell_type == "code"]
         assert [cell.source for cell in copy.cells if cell.cell_type == "code"] == ours
+
+
+def test_a_guess_of_the_teacher_is_not_handed_out():
+    lesson, questions = read(lessons()[1]), 0
+    guessed = read(lessons()[1])
+    for output in (x for cell in guessed.cells for x in cell.get("outputs", ())):
+        if asked := output.get("metadata", {}).get(SAVED):
+            asked["guess"], questions = ["<b>"], questions + 1
+            for kind, text in output.data.items():
+                output.data[kind] = text.replace(
+                    "none yet", "&lt;b&gt;" if "html" in kind else "<b>"
+                )
+    assert questions > 1 and guessed != lesson == without_folds(guessed, ())
 
 
 @pytest.mark.parametrize("kind, starts", [("solutions", "Solution"), ("hints", "Hint")])
