@@ -21,6 +21,7 @@ look for exp of more than 88, log of 0, division by 0, inf, and places that were
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 INSTEAD = {
     "a coroutine": "write def instead of async def.",
+    "a builtin_function_or_method": "write () after the method's name: it is not called.",
     "a generator": "collect the parts in a list, and return it after the loop: yield returns none.",
 }
 

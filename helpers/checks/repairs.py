@@ -272,18 +272,6 @@ def _dimensions(tree, submission):
                     yield _instead(what, old, ast.Call(old.func, args, keep))
 
 
-def _calls(tree, submission):
-    called = {id(call.func) for call in nodes(tree, ast.Call)}
-    for old in nodes(tree, ast.Attribute):
-        if is_name(old.value, "math", "np", "numpy"):
-            new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            is_math = is_name(old.value, "math")
-            what = "takes one number, not a tensor." if is_math else "is NumPy's, not torch's."
-            yield _instead(f"{ast.unparse(old)} {what}", old, new)
-        elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
-            yield _instead("a method is not called without its ().", old, ast.Call(old, [], []))
-
-
 def _another_index(tree, submission):
     counted = [n.id for loop in nodes(tree, ast.For) for n in nodes(loop.target, ast.Name)]
     names = dict.fromkeys([*counted, *arguments_in(tree)])
@@ -368,7 +356,6 @@ REPAIRS = (
     _kept_between_calls,
     _names_from_above,
     _written_sizes,
-    _calls,
     _dimensions,
     _in_the_table("counts", "signs"),
     _exchanged,
