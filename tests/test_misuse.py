@@ -212,7 +212,6 @@ def mine(scores):
         ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "Write () after the method"),
         ("scores", LOOP, "range(len(inputs))", "range(6)", "Write `inputs.shape[0]` instead of 6"),
         ("scores", LOOP, "range(len(inputs))", "range(len(inputs) + 1)", "off by one"),
-        ("scores", LOOP, "range(len(inputs))", "range(i + 1)", "has the wrong range"),
         ("scores", LOOP, "inputs, i):", "x, i):", "Write `x` instead of `inputs`"),
         ("scores", LOOP, "inputs[i, k]", "query[k]", "`query` is a name from a cell above"),
         ("scores", LOOP, "s[j, k]", "s[i, k]", "instead of `out[j] += inputs[i, k] * inputs["),

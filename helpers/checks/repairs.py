@@ -280,9 +280,6 @@ def _another_index(tree, submission):
             if name != index.id:
                 new = changed(old, [(index, _name(name))])
                 yield _instead(f"`{index.id}` is the wrong index here.", old, new)
-    for old, name in product(nodes(tree, ast.Call), arguments_in(tree)):
-        if is_name(old.func, "range"):
-            yield _instead("the loop has the wrong range.", old, _code(f"range(len({name}))"))
 
 
 def _another_name(tree, submission):
