@@ -128,7 +128,7 @@ def _weights(submission, k):
             advice = "look where your code divides (softmax does, too): is each row divided "
             advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
         if not got[tuple(row)].any():
-            advice = "find out why these are all 0: hidden, not filled, or divided by infinity?"
+            advice = "find out why these are all 0: not filled, or is a word hidden from itself?"
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             advice,
