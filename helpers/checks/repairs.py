@@ -109,17 +109,6 @@ def _start_on_the_wrong_side_of_the_loop(tree, submission):
             yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
 
 
-def _divided_too_early(tree, submission):
-    for body, k, loop in loops(tree):
-        for sums in (x for x in loop.body if isinstance(x, ast.AugAssign)):
-            name = ast.unparse(sums.target)
-            rest = [x for x in loop.body if x is not sums]
-            if re.search(rf"/ {name}\b", "\n".join(map(ast.unparse, rest))):
-                new = [*body[:k], loop, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
-                advice = f"divide after the loop: until then, `{name}` is only the sum so far."
-                yield f"`{name}` is not complete when you divide by it.", advice, [(body, new)]
-
-
 # How code changes what a name holds: by assigning to it or a part of it, or by a method.
 CHANGES = r"^ *{0}(\[.*\])? [-+*/@|&]*= |\b{0}\.(\w+_|append|extend|insert|update|add)\("
 
@@ -349,7 +338,6 @@ REPAIRS = (
     _in_the_table("first"),
     _return_in_a_loop,
     _start_on_the_wrong_side_of_the_loop,
-    _divided_too_early,
     _kept_between_calls,
     _names_from_above,
     _written_sizes,
