@@ -21,6 +21,7 @@ look for exp of more than 88, log of 0, division by 0, inf, and places that were
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 INSTEAD = {
     "a coroutine": "write def instead of async def.",
+    "a builtin_function_or_method": "write () after the method's name: it is not called.",
     "a generator": "collect the parts in a list, and return it after the loop: yield returns none.",
 }
 
@@ -127,13 +128,7 @@ def _weights(submission, k):
             advice = "look where your code divides (softmax does, too): is each row divided "
             advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
         if not got[tuple(row)].any():
-            advice = "find out why these are all 0: not filled, all exp 0, or divided by infinity?"
-            if (
-                is_table
-                and submission.right[k].numbers[0].count_nonzero() == 1
-                and not got[0].any()
-            ):
-                advice = "find out why row 0 is all 0: word 0 must see itself."
+            advice = "find out why these are all 0: not filled, or is a word hidden from itself?"
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             advice,

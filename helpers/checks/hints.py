@@ -244,7 +244,7 @@ def after_error(error, submission):
         return said
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
-        return f"check that index: {at_most}."
+        return f"check that index: {at_most}. Is the tensor too small, or the dimension wrong?"
     if "shapes cannot be multiplied" in text and (names := data_from_above(submission.answer)):
         missing = "is self. missing? " if submission.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."

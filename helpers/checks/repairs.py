@@ -109,17 +109,6 @@ def _start_on_the_wrong_side_of_the_loop(tree, submission):
             yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
 
 
-def _divided_too_early(tree, submission):
-    for body, k, loop in loops(tree):
-        for sums in (x for x in loop.body if isinstance(x, ast.AugAssign)):
-            name = ast.unparse(sums.target)
-            rest = [x for x in loop.body if x is not sums]
-            if re.search(rf"/ {name}\b", "\n".join(map(ast.unparse, rest))):
-                new = [*body[:k], loop, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
-                advice = f"divide after the loop: until then, `{name}` is only the sum so far."
-                yield f"`{name}` is not complete when you divide by it.", advice, [(body, new)]
-
-
 # How code changes what a name holds: by assigning to it or a part of it, or by a method.
 CHANGES = r"^ *{0}(\[.*\])? [-+*/@|&]*= |\b{0}\.(\w+_|append|extend|insert|update|add)\("
 
@@ -272,18 +261,6 @@ def _dimensions(tree, submission):
                     yield _instead(what, old, ast.Call(old.func, args, keep))
 
 
-def _calls(tree, submission):
-    called = {id(call.func) for call in nodes(tree, ast.Call)}
-    for old in nodes(tree, ast.Attribute):
-        if is_name(old.value, "math", "np", "numpy"):
-            new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            is_math = is_name(old.value, "math")
-            what = "takes one number, not a tensor." if is_math else "is NumPy's, not torch's."
-            yield _instead(f"{ast.unparse(old)} {what}", old, new)
-        elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
-            yield _instead("a method is not called without its ().", old, ast.Call(old, [], []))
-
-
 def _another_index(tree, submission):
     counted = [n.id for loop in nodes(tree, ast.For) for n in nodes(loop.target, ast.Name)]
     names = dict.fromkeys([*counted, *arguments_in(tree)])
@@ -292,9 +269,6 @@ def _another_index(tree, submission):
             if name != index.id:
                 new = changed(old, [(index, _name(name))])
                 yield _instead(f"`{index.id}` is the wrong index here.", old, new)
-    for old, name in product(nodes(tree, ast.Call), arguments_in(tree)):
-        if is_name(old.func, "range"):
-            yield _instead("the loop has the wrong range.", old, _code(f"range(len({name}))"))
 
 
 def _another_name(tree, submission):
@@ -364,11 +338,9 @@ REPAIRS = (
     _in_the_table("first"),
     _return_in_a_loop,
     _start_on_the_wrong_side_of_the_loop,
-    _divided_too_early,
     _kept_between_calls,
     _names_from_above,
     _written_sizes,
-    _calls,
     _dimensions,
     _in_the_table("counts", "signs"),
     _exchanged,
