@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from ...checks import verdict
 from ...checks.exercises import CHECKED
+from ...pictures import predict
 from .folder import lessons
 
 LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is read in one go
 CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
 OPEN, NOT_RUN, ERROR, WRONG, RIGHT = STATES = "..", "not run", "error", "x", "ok"
 NAMELESS = "?"
+OTHER_WORD = "another word"
 
 
 class Answer(NamedTuple):
@@ -33,10 +35,12 @@ class Notebook:
     """The content of a notebook's file.
 
     answers: exercise -> the best Answer, the last of equal ones, in the order of the cells.
+    guesses: question -> what was guessed, a list of texts.
     failed: why it cannot be read, or "".  saved: when, in seconds.
     """
 
     answers: dict = field(default_factory=dict)
+    guesses: dict = field(default_factory=dict)
     failed: str = ""
     saved: float = 0
 
@@ -55,6 +59,7 @@ def read(path):
         for source, cell in _code(json.loads(text)["cells"]):
             for exercise, answer in _answers(source, cell):
                 keep_best(notebook.answers, exercise, answer)
+            notebook.guesses.update(filter(None, map(guess_in, cell.get("outputs", ()))))
         return notebook
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
@@ -125,6 +130,34 @@ def verdict_in(output):
             known = names_of(name)
             names = [x if x in known else NAMELESS for x in said] or [NAMELESS]
             return name, Answer(WRONG, tuple(dict.fromkeys(names)))
+
+
+def guess_in(output):
+    """Return (question, guess) of a cell's output, or None if that is not what the course asks. A
+    number is parsed, and of all words only those are kept that the lesson's own text has."""
+    match output:
+        case {"metadata": {predict.SAVED: {"question": str(question), "guess": guess}}} if (
+            question in questions()
+        ):
+            asked, words = questions()[question]
+            guess = predict.valid(asked, guess) or []
+            if asked["kind"] == "word":
+                guess = [x.casefold() if x.casefold() in words else OTHER_WORD for x in guess]
+            return (question, guess) if len(guess) == asked["pick"] else None
+
+
+@cache
+def questions():
+    """Return {question: (what the course asks, the words of its lesson)}, in order."""
+    found = {}
+    for lesson in lessons():
+        cells = json.loads(lesson.read_text(encoding="utf-8"))["cells"]
+        text = "".join(line for cell in cells for line in cell["source"])
+        words = {*re.findall(r"\w+", text.casefold())}
+        for output in (x for _, cell in _code(cells) for x in cell["outputs"]):
+            if asked := output.get("metadata", {}).get(predict.SAVED):
+                found[asked["question"]] = asked, words
+    return found
 
 
 @cache
