@@ -29,7 +29,7 @@ class Live(anywidget.AnyWidget):
     """
 
     name, note = "explore", "A saved picture. To bring it to life"
-    _output, _live = None, {}  # what update() updates; the live part, if it is in the same output
+    _output, _live = None, {}  # what is updated; the live part, if it is in the same output
 
     def __init__(self, **traits):
         super().__init__(**traits)
@@ -49,12 +49,6 @@ class Live(anywidget.AnyWidget):
         still = bundle.get("text/html") or f"<pre>{html.escape(bundle['text/plain'])}</pre>"
         markup = STILL.format(name=self.name, note=self.note, still=still)
         return bundle | {"text/html": markup}, metadata
-
-    def update(self):
-        """Renew what is saved, once it is shown."""
-        if self._output:
-            bundle, metadata = self.saved()
-            self._output.update(bundle, metadata=metadata, raw=True)
 
     def _ipython_display_(self):
         """Display two outputs: the live view, and the still one, hidden while the view is live.

@@ -8,6 +8,7 @@ import html
 import json
 import math
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,17 +27,13 @@ _asked = {}  # (cell, question): its Prediction, so that a cell that is run agai
 
 
 class Prediction(Live):
-    """The widget that predict() returns; a notebook displays it.
-
-    asked: "question", "choices" (texts), "kind" ("choice", "number" or "word") and "pick".
-    run: the execution of the cell.
-    """
+    """The widget that predict() returns; a notebook displays it."""
 
     name, note = "predict", "To guess"
     _esm = page_text("base.js") + page_text("predict.js")
     _esm += "export default { render: renderQuestion };"
     _css = page_text("predict.css")
-    asked = traitlets.Dict().tag(sync=True)
+    asked = traitlets.Dict().tag(sync=True)  # question, choices, kind of choice, how many to pick
     shown = traitlets.Dict().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)  # the first that showed the question
 
@@ -51,12 +48,9 @@ class Prediction(Live):
             guess = self.shown["guess"]
         with self.hold_sync():  # what the page shows is already in the notebook
             self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
-            self.update()
-
-    def close_after(self, run):
-        """Close the question, if a guess is given and a different cell has run."""
-        if run != self.run and len(self.shown["guess"]) == self.asked["pick"]:
-            self.shown = self.shown | {"closed": True}
+            if self._output:
+                bundle, metadata = self.saved()
+                self._output.update(bundle, metadata=metadata, raw=True)
 
     def __repr__(self):
         choices = " | ".join(self.asked["choices"]) or f"a {self.asked['kind']}"
@@ -91,7 +85,12 @@ def predict(question, choices, pick=1):
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"question is {question!r}; a sentence is expected.")
     kind = next((kind for field, kind in FIELDS.items() if choices is field), "choice")
-    texts = _texts(choices) if kind == "choice" else []
+    several = [choices] if isinstance(choices, str) or not np.iterable(choices) else choices
+    texts = [one_line(str(bare(choice))) for choice in several] if kind == "choice" else []
+    if kind == "choice" and len({*texts} - {""}) < max(2, len(texts)):
+        got = ", ".join(map(repr, texts)) or "nothing"
+        expected = "a list of at least two different choices, float or str is expected"
+        raise InputError(f"choices has {got}; {expected}.")
     if pick not in range(1, max(2, len(texts))):
         most = f"a whole number from 1 to {len(texts) - 1}" if texts else "1, for a field,"
         raise InputError(f"pick is {pick!r}; {most} is expected.")
@@ -106,43 +105,25 @@ def predict(question, choices, pick=1):
     return _asked[cell, question]
 
 
-def _texts(choices):
-    """Return a list of choices as texts.  Raises InputError."""
-    several = not isinstance(choices, str) and np.iterable(choices)
-    texts = [one_line(str(bare(choice))) for choice in choices] if several else [str(choices)]
-    if len({*texts} - {""}) < max(2, len(texts)):
-        raise InputError(
-            f"choices has {', '.join(map(repr, texts)) or 'nothing'}; a list of at least two "
-            "different choices, float or str is expected."
-        )
-    return texts
-
-
 def valid(asked, guess):
     """Return a guess as a list of texts, in the order of the choices; None if it is not one.
 
     asked: as a Prediction has it.  guess: anything, as it comes from a page or a file.
     """
-    is_list = isinstance(guess, list) and len(guess) <= asked["pick"]
-    if not is_list or not all(isinstance(text, str) for text in guess):
+    if not isinstance(guess, list) or len(guess) > asked["pick"]:
         return None
-    if asked["kind"] == "word":
-        return [one_line(text)[:40] for text in guess]
-    if asked["kind"] == "choice":
-        known = [choice for choice in asked["choices"] if choice in guess]
-        return known if len(known) == len(guess) else None
-    try:
-        numbers = [float(text) for text in guess]
-    except ValueError:
-        return None
-    return [f"{x:z.6g}" for x in numbers] if all(map(math.isfinite, numbers)) else None
+    found = [choice for choice in asked["choices"] if choice in guess]
+    with suppress(AttributeError, TypeError, ValueError, OverflowError):  # no text, no number
+        if asked["kind"] == "number":
+            found = [f"{float(x):z.6g}" for x in guess if math.isfinite(float(x))]
+        elif asked["kind"] == "word":
+            found = [one_line(text)[:40] for text in guess]
+    return found if len(found) == len(guess) else None
 
 
 def saved_guess(cell, question):
-    """Return the guess that the notebook's file has for this question in this cell; [] for none.
-
-    VS Code does not tell the cell's id: there, any one cell with this question will do.
-    """
+    """Return the guess that the notebook's file has for this question in this cell; [] for none. In
+    VS Code, which does not tell the cell's id, the question must stand in one cell only."""
     file = getattr(get_ipython(), "user_ns", {}).get("__vsc_ipynb_file__")
     try:
         path = Path(file or os.environ["JPY_SESSION_NAME"])
@@ -156,6 +137,9 @@ def saved_guess(cell, question):
 
 
 def _cell_has_run(result):
-    if getattr(result.info, "store_history", False):  # not what an extension asks the kernel
-        for prediction in _asked.values():
-            prediction.close_after(running_cell()[1])
+    """Close the questions of other cells that have a guess."""
+    by_reader = getattr(result.info, "store_history", False)  # and not by an extension
+    for one in _asked.values():
+        has_guess = len(one.shown["guess"]) == one.asked["pick"]
+        if by_reader and has_guess and one.run != running_cell()[1]:
+            one.shown = one.shown | {"closed": True}

@@ -15,7 +15,6 @@ LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is rea
 CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
 OPEN, NOT_RUN, ERROR, WRONG, RIGHT = STATES = "..", "not run", "error", "x", "ok"
 NAMELESS = "?"
-OTHER_WORD = "another word"
 
 
 class Answer(NamedTuple):
@@ -133,17 +132,16 @@ def verdict_in(output):
 
 
 def guess_in(output):
-    """Return (question, guess) of a cell's output, or None if that is not what the course asks. A
-    number is parsed, and of all words only those are kept that the lesson's own text has."""
+    """Return (question, guess) of a cell's output, or None. As in verdict_in(), nothing is kept
+    that the course does not have; a number is parsed, a word is one of the lesson's own text."""
+    known = questions()
     match output:
-        case {"metadata": {predict.SAVED: {"question": str(question), "guess": guess}}} if (
-            question in questions()
-        ):
-            asked, words = questions()[question]
+        case {"metadata": {predict.SAVED: {"question": str(q), "guess": guess}}} if q in known:
+            asked, words = known[q]
             guess = predict.valid(asked, guess) or []
             if asked["kind"] == "word":
-                guess = [x.casefold() if x.casefold() in words else OTHER_WORD for x in guess]
-            return (question, guess) if len(guess) == asked["pick"] else None
+                guess = [x if x in words else "another word" for x in map(str.casefold, guess)]
+            return (q, guess) if len(guess) == asked["pick"] else None
 
 
 @cache

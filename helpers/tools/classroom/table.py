@@ -44,10 +44,7 @@ def table(answers, exercises, places=None):
 
 
 def tally(guesses):
-    """Return lines: how many guessed what, the most common first.
-
-    guesses: of each student, question -> a list of texts.
-    """
+    """Return lines: how many guessed what.  guesses: of each student, question -> texts."""
     lines = []
     for question in questions():
         given = [own[question] for own in guesses if question in own]
