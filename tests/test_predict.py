@@ -84,11 +84,8 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
         """Assert what all questions show; return them."""
         found = [scroll_to(page, cell).locator(".predict") for cell in QUESTIONS]
         for question, texts in zip(found, guesses, strict=True):
-            said = (
-                f"Your guess: {' and '.join(texts)}"
-                + closed * ". To change this, run the cell again."
-            )
-            expect(question.get_by_role("status")).to_have_text(said)
+            said = " and ".join(texts) + closed * ". To change this, run the cell again."
+            expect(question.get_by_role("status")).to_have_text(f"Your guess: {said}")
         return found
 
     def saved():
@@ -148,10 +145,8 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
 def test_strict_comparison_passes_a_notebook_with_guesses(browser, request):
     """It is nbval's own, of what was saved before and after all questions were answered."""
     _, _, folder, _ = browser
-    files = [
-        IPyNbFile.from_parent(request.session, path=folder / name)
-        for name in ("before.ipynb", "asked in lab.ipynb")
-    ]
+    names = ("before.ipynb", "asked in lab.ipynb")
+    files = [IPyNbFile.from_parent(request.session, path=folder / name) for name in names]
     files[0].setup_sanitize_files()
     before, after = ([*file.collect()] for file in files)
     assert "Your guess: <b>" in str([cell.cell.outputs for cell in after])

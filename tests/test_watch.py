@@ -12,6 +12,7 @@ import pytest
 from execute import lessons
 from nbformat import from_dict, read, v4, write
 
+from helpers import predict
 from helpers.checks.verdict import MIME
 from helpers.pictures.predict import SAVED
 from helpers.tools.classroom import read_notebook, watching
@@ -129,13 +130,9 @@ def test_a_class_of_thirty_sees_how_it_voted_and_no_text_that_is_not_of_the_cour
 ):
     course, folder = tmp_path / "notebooks", tmp_path / "class"
     lesson = read(lessons()[1], as_version=4)
-    asked = [
-        ("Which one?", ["a", "b", "c"], "choice", 1),
-        ("Which word?", [], "word", 1),
-        ("Which two?", ["x", "y", "z"], "choice", 2),
-        ("How much?", [], "number", 1),
-    ]
-    asked = [dict(zip(("question", "choices", "kind", "pick"), one, strict=True)) for one in asked]
+    asked = [predict("Which one?", ["a", "b", "c"]), predict("Which word?", str)]
+    asked += [predict("Which two?", ["x", "y", "z"], pick=2), predict("How much?", float)]
+    asked = [one.asked for one in asked]
     cell = v4.new_code_cell("predict(...)")
     cell.outputs = [v4.new_output("display_data", metadata={SAVED: one}) for one in asked]
     lesson.cells.append(from_dict(cell))

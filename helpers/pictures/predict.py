@@ -52,11 +52,6 @@ class Prediction(Live):
                 bundle, metadata = self.saved()
                 self._output.update(bundle, metadata=metadata, raw=True)
 
-    def close_after(self, run):
-        """Close the question, if a guess is given and a different cell has run."""
-        if run != self.run and len(self.shown["guess"]) == self.asked["pick"]:
-            self.shown = self.shown | {"closed": True}
-
     def __repr__(self):
         choices = " | ".join(self.asked["choices"]) or f"a {self.asked['kind']}"
         guess = " and ".join(self.shown["guess"]) or NONE
@@ -127,10 +122,8 @@ def valid(asked, guess):
 
 
 def saved_guess(cell, question):
-    """Return the guess that the notebook's file has for this question in this cell; [] for none.
-
-    VS Code does not tell the cell's id: there, any one cell with this question will do.
-    """
+    """Return the guess that the notebook's file has for this question in this cell; [] for none. In
+    VS Code, which does not tell the cell's id, the question must stand in one cell only."""
     file = getattr(get_ipython(), "user_ns", {}).get("__vsc_ipynb_file__")
     try:
         path = Path(file or os.environ["JPY_SESSION_NAME"])
@@ -144,6 +137,9 @@ def saved_guess(cell, question):
 
 
 def _cell_has_run(result):
-    if getattr(result.info, "store_history", False):  # not what an extension asks the kernel
-        for prediction in _asked.values():
-            prediction.close_after(running_cell()[1])
+    """Close the questions of other cells that have a guess."""
+    by_reader = getattr(result.info, "store_history", False)  # and not by an extension
+    for one in _asked.values():
+        has_guess = len(one.shown["guess"]) == one.asked["pick"]
+        if by_reader and has_guess and one.run != running_cell()[1]:
+            one.shown = one.shown | {"closed": True}

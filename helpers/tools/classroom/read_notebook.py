@@ -134,15 +134,14 @@ def verdict_in(output):
 def guess_in(output):
     """Return (question, guess) of a cell's output, or None. As in verdict_in(), nothing is kept
     that the course does not have; a number is parsed, a word is one of the lesson's own text."""
+    known = questions()
     match output:
-        case {"metadata": {predict.SAVED: {"question": str(question), "guess": guess}}} if (
-            question in questions()
-        ):
-            asked, words = questions()[question]
+        case {"metadata": {predict.SAVED: {"question": str(q), "guess": guess}}} if q in known:
+            asked, words = known[q]
             guess = predict.valid(asked, guess) or []
             if asked["kind"] == "word":
                 guess = [x if x in words else "another word" for x in map(str.casefold, guess)]
-            return (question, guess) if len(guess) == asked["pick"] else None
+            return (q, guess) if len(guess) == asked["pick"] else None
 
 
 @cache

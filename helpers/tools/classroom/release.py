@@ -11,7 +11,7 @@ from nbformat import v4
 
 from ...errors import InputError
 from ...pictures.predict import GUESS, NONE, SAVED
-from ..pages.closed import PREDICTS
+from ..pages.closed import way
 from .folder import ROOT, chosen, clean, refuse_full
 from .read_notebook import CHECK
 
@@ -215,7 +215,7 @@ def without_folds(lesson, without):
     for cell in copy.cells:
         if cell.cell_type == "markdown":
             cell.source = FOLD.sub(kept, cell.source).rstrip()
-        elif "answers" in without and not PREDICTS.search(cell.source):
+        elif "answers" in without and way(cell) != "predict":
             cell.outputs, cell.execution_count = [], None
     copy.cells = [cell for cell in copy.cells if cell.source]
     for output in (output for cell in copy.cells for output in cell.get("outputs", ())):
