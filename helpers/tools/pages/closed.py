@@ -52,5 +52,5 @@ def way(cell):
         return "predict"
     if EXPLORES.search(cell.source):
         return "explore"
-    lines = [line for line in cell.source.split("\n") if line]
+    lines = [line for line in cell.source.split("\n") if line and not line.startswith("#")]
     return "loads" if lines and all(map(LOADS.match, lines)) else ""
