@@ -46,14 +46,7 @@ def way(cell):
     its lines only loads. So an idea needs a separate cell."""
     if ASIDE in cell.metadata.get("tags", ()):
         return ASIDE
-<<<<<<< HEAD
     if found := LIVE.search(cell.source):
         return found[1]
-=======
-    if PREDICTS.search(cell.source):
-        return "predict"
-    if EXPLORES.search(cell.source):
-        return "explore"
->>>>>>> les3
     lines = [line for line in cell.source.split("\n") if line and not line.startswith("#")]
     return "loads" if lines and all(map(LOADS.match, lines)) else ""
