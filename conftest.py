@@ -39,14 +39,8 @@ IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
 PAGES = ("test_pages.py", "test_pages_exercises.py", "test_recordings.py", "test_engines.py")
 LONG = (*PAGES, "test_live.py", "test_alive.py", "test_classroom.py", "14_what_weights_explain")
-LONG += (
-    "test_predict.py",
-    "test_release.py",
-    "test_notebooks.py",
-    ".ipynb",
-    "test_match.py",
-    "test_mistakes.py",
-)
+LONG += ("test_release.py", "test_notebooks.py", ".ipynb", "test_match.py", "test_mistakes.py")
+LONG += ("test_predict.py",)
 # Files whose tests share only what has the same parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_match.py", "test_mistakes.py", "test_learned.py")
 BY_PARAMETER += ("test_cost.py", "test_cache.py")
