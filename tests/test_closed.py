@@ -55,7 +55,7 @@ def test_no_question_is_asked_twice_in_the_course():
     """A class's guesses are counted by question. JupyterLab shows the first line of closed code."""
     cells = [cell for path in lessons() for cell in code_cells(path)]
     short = [cell.source.startswith("predict(\n") for cell in cells if way(cell) == "predict"]
-    assert all(short), "write a comma before the last bracket, and run ruff format"
+    assert all(short), "the question stands on a line of its own, see lesson 2"
     outputs = [x for cell in cells for x in cell.outputs]
     asked = [x.metadata[SAVED]["question"] for x in outputs if SAVED in x.get("metadata", {})]
     assert len(asked) == len({*asked}) > 1
