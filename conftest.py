@@ -9,6 +9,7 @@ import platform
 import re
 import shutil
 import tempfile
+from pathlib import Path
 from unittest.mock import patch
 
 # Before torch is imported, here and in every kernel: with two threads on a busy machine
@@ -26,6 +27,7 @@ if platform.machine() in ("x86_64", "AMD64"):
 
 import pytest
 from execute import CI
+from filelock import FileLock
 from lab import chromium, jupyterlab
 from nbval.plugin import IPyNbCell, IPyNbFile
 from xdist.scheduler import LoadScopeScheduling
@@ -37,9 +39,11 @@ if CI:
 # The kernel starts in its file's setup, so it gets these variables.
 IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
-PAGES = ("test_pages.py", "test_pages_exercises.py", "test_recordings.py", "test_engines.py")
-LONG = (*PAGES, "test_live.py", "test_alive.py", "test_classroom.py", "14_what_weights_explain")
-LONG += ("test_release.py", "test_notebooks.py", ".ipynb", "test_match.py", "test_mistakes.py")
+# The file that makes the pages goes first. While it does, the other workers have files that need
+# none; those that need them follow.
+LONG = ("test_pages.py", "test_live.py", "test_alive.py", "test_recordings.py", "test_engines.py")
+LONG += ("test_classroom.py", "14_what_weights_explain", "test_release.py", "test_notebooks.py")
+LONG += (".ipynb", "test_match.py", "test_mistakes.py", "test_predict.py")
 # Files whose tests share only what has the same parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_match.py", "test_mistakes.py", "test_learned.py")
 BY_PARAMETER += ("test_cost.py", "test_cache.py")
@@ -53,8 +57,6 @@ class Scheduling(LoadScopeScheduling):
         if "test_live.py" in test:  # in CI a browser for half of the lessons, elsewhere one for all
             number = parameters[:2]
             return f"live {CI and (number < '08' if number.isdigit() else 'extra')}"
-        if test.split("::")[0].endswith(PAGES):  # one worker builds the pages for them all
-            return "pages"
         if parameters and test.split("::")[0].endswith(BY_PARAMETER):
             # one worker gets all tests of a lesson or an exercise, since it remembers what it ran
             words = parameters.rstrip("]").split("-")
@@ -112,11 +114,17 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory):
-    """Return a folder with the pages, see test_recordings.py."""
+def pages(tmp_path_factory, worker_id):
+    """Return a folder with the pages, see test_recordings.py. The first worker that needs them
+    makes them for all; the others wait."""
     from test_recordings import make
 
-    return make(tmp_path_factory.mktemp("pages"))
+    ours = tmp_path_factory.getbasetemp()
+    where = (ours if worker_id == "master" else ours.parent) / "pages.txt"
+    with FileLock(where.with_suffix(".lock")):
+        if not where.exists():
+            where.write_text(str(make(tmp_path_factory.mktemp("pages"))), encoding="utf-8")
+    return Path(where.read_text(encoding="utf-8"))
 
 
 def outside(url):

@@ -1,9 +1,9 @@
-"""What the lessons import: the sentence, the still picture, the live picture, the checks.
+"""What the lessons import: the sentence, the pictures, the questions before an answer, the checks.
 
 What a lesson imports:
 attention  the correct definition of everything, in the order of the lessons, and their data
 pictures   a matrix as a still picture and as a live one, with controls; drawings/ has more kinds,
-           page/ what runs in the browser
+           page/ what runs in the browser; predict() asks for a guess before an answer
 checks     what check() does with an answer: its own __init__ describes the files
 models     the small models of the lessons, and the reader's own model
 

@@ -1,4 +1,4 @@
-"""Run JupyterLab in a real browser, for the tests, the benchmark and the pictures of the README."""
+"""Run JupyterLab in a real browser, for the tests."""
 
 import ast
 import os

@@ -124,7 +124,7 @@ def save_training(history):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["record"]:
-        save_training(replay(LESSON)[0]["history"])
+        save_training(replay(LESSON, quickly=False)[0]["history"])
     else:
         new_nouns()
         the = names_of(SECOND)

@@ -93,7 +93,6 @@ def architectures(hf):
         "gpt2": hf.GPT2Config(vocab_size=80, n_embd=32, n_layer=2, n_head=4),
         "llama": hf.LlamaConfig(**size, **heads, num_key_value_heads=2),
         "gemma2": hf.Gemma2Config(**size, **heads, **WINDOW, **capped),
-        "gpt_neox": hf.GPTNeoXConfig(**size, **heads),
         "deberta": hf.DebertaV2Config(**size, **heads, relative_attention=True),
         "granite_swa": hf.GraniteSWAConfig(**size, **heads, **WINDOW),
     }

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import nbformat
 import torch
-from execute import CI, NOTEBOOKS
+from execute import NOTEBOOKS
 
 from helpers.checks.verdict import forget
 
@@ -69,19 +69,20 @@ def quick(source):
     return source.replace("counted(steps + 1,", "counted(1,")
 
 
-@functools.cache
-def replay(path, quickly=False):
-    """Run a lesson once.  quickly: with only one step of training.
+def replay(path, quickly=True):
+    """Run a lesson once.  quickly: with only one step of training, if it trains.
 
     Returns (its namespace, the values of its cells, the texts they show, their pictures)."""
     sources = [cell.source for cell in code_cells(path)]
     faster = [quick(source) for source in sources]
-    cut = (quickly or not CI) and faster != sources  # only in CI is there time to train
-    if cut != quickly:
-        return replay(path, cut)
+    return _replay(tuple(faster if quickly else sources))
+
+
+@functools.cache
+def _replay(sources):
     as_in_a_new_kernel()
     namespace, shown = {"__name__": "__main__"}, []
-    for source in faster if quickly else sources:
+    for source in sources:
         value, text = shown_by(source, namespace)
         shown.append((value, text, picture_of(value)))
     return namespace, *zip(*shown, strict=True)

@@ -100,7 +100,8 @@ def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
     assert np.array_equal(view.matrix, merged[0])
     assert ("8 of 12 tiles" in view.caption) == (heads is ALONE)
     wrong = Tiles(NUMBERED, WORDS[:3], heads=heads, step="heads", guess={0: places[9]})
-    assert not wrong.reached and f"your guess was {places[9]}" in wrong.caption
+    assert not wrong.reached
+    assert f"your guess was {places[9]}. It is number 0 of {WORDS[0]}, and " in wrong.caption
 
 
 @pytest.mark.parametrize(

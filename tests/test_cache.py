@@ -79,7 +79,7 @@ def test_word_by_word_counts_every_score(own):
 
 
 def test_the_cells_work_below_the_training_of_lesson_10_as_the_fold_says(own):
-    lesson_10 = replay(next(NOTEBOOKS.glob("10_*.ipynb")), quickly=True)[0]
+    lesson_10 = replay(next(NOTEBOOKS.glob("10_*.ipynb")))[0]
     (fold,) = [c.source for c in markdown_cells(LESSON) if "rename `write`" in c.source.lower()]
     cells = re.findall(r"`(\w+)`", fold[fold.index("Copy the cells with") :].split(".")[0])
     prompt = own["numbered"]("Anna has a kite in the park. a dog comes.")

@@ -66,26 +66,6 @@ def by_math_exp(scores):
     return [x / sum(exps) for x in exps]
 
 
-def ahead(scores, d_k):
-    return torch.softmax(scores / d_k**0.5, dim=-1).flip(0)
-
-
-class WithoutSelf(torch.nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        W_query, W_key, W_value = (torch.nn.Parameter(torch.rand(d_in, d_out)) for _ in range(3))
-
-
-class TwoMatrices(torch.nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W_query = torch.nn.Parameter(torch.rand(d_in, d_out))
-        self.W_value = torch.nn.Parameter(torch.rand(d_in, d_out))
-
-    def forward(self, x):
-        return torch.softmax(x @ self.W_query @ (x @ self.W_query).T, -1) @ (x @ self.W_value)
-
-
 def last_is_0(x, i):
     return torch.cat([x[:-1] @ x[i], torch.zeros(1)])
 
@@ -96,22 +76,11 @@ async def later(scores):
 
 FACTS = [
     ("softmax", later, "Write def instead of async def."),
-    ("scaled_scores", lambda q, k: q @ k.T / 1.7, "Open the hint above your code."),
-    ("self_attention", lambda x: attention.self_attention(x).flip(0), "in the wrong places"),
     ("scores", last_is_0, "Entries 0 to 4 are right; entry 5 is wrong."),
-    ("all_scores", lambda x: x @ x[-1], "you returned only one part (index 5 of dimension 0)"),
     ("softmax", lambda s: torch.sofmax(s), "Perhaps `softmax`"),
-    ("uniform_causal", lambda n: torch.ones(16, 16), "Take sizes from the arguments"),
     ("cache_mask", lambda cached, new: torch.ones(new, cached), "should be 7 (`cached + new`)"),
-    ("all_scores", lambda x: (x @ x.T)[None, None], "Arrange these numbers in the right shape"),
-    ("scores", lambda x, i: (x @ x[i])[:, None], "The numbers themselves are right."),
     ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),
     ("scores", lambda x, i: x @ x[i] / torch.zeros(1), "infinite"),
-    ("scores", lambda x, i: x @ x[i] + torch.rand(1), "second call"),
-    ("scores", lambda x, i: x[:6, :3] @ x[i, :3], "Right on the sentence"),
-    ("scores", lambda x, i: (x @ x[i]).sum(), "it returned a single number"),
-    ("scores", lambda x, i: (x @ x[i])[0].item(), "Return all the parts, not only this one."),
-    ("scores", lambda x, i: [x[j] @ x[i] for j in range(6)], "Look for 6 in your code: take"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600, not 1"),
     ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "changing `s` has no effect."),
     ("softmax", lambda s: [].append(s), "✘ softmax: it returned None (is `return` missing?)."),
@@ -121,12 +90,6 @@ FACTS = [
     ("softmax", lambda s: s.summ(), "'Tensor' object has no attribute 'summ' (line"),
     ("softmax", lambda s: s - s.max(dim=-1), "Add .values (or use amax)"),
     ("softmax", by_math_exp, "overflows above 709"),
-    ("softmax", lambda s: s + math.inf, "Look for exp of more than 88"),
-    ("self_attention", lambda x: x.amax(0).expand_as(x), "all rows are equal"),
-    ("causal_weights", ahead, "the future is visible"),
-    ("causal_weights", lambda s, d_k: torch.zeros_like(s), "sums to 0.0000, not 1"),
-    ("SelfAttention", WithoutSelf, "Try: In __init__, store each matrix on self"),
-    ("SelfAttention", TwoMatrices, "matrices (d_in, d_out) to train: yours 2, right 3"),
 ]
 
 
@@ -199,16 +162,6 @@ def test_what_a_notebook_replaced_in_torch_decides_no_verdict(place, name, monke
     assert vars(place)[name] is REPLACED[place, name]  # it is the notebook's again
 
 
-def test_what_an_answer_replaces_in_torch_decides_no_verdict():
-    def answer(scores):
-        torch.allclose = torch.equal = lambda *args, **more: True
-        return scores
-
-    genuine = torch.allclose, torch.equal
-    assert check("softmax", answer).passed is False
-    assert (torch.allclose, torch.equal) == genuine
-
-
 @pytest.mark.parametrize(
     "line, advice",
     [
@@ -256,7 +209,7 @@ def raises_an_address(scores):
     "exercise, code",
     [
         ("softmax", lambda s: s + torch.rand(s.shape)),
-        ("softmax", lambda s: s.numpy() * (np.random.rand(*s.shape) > 0.5)),
+        ("softmax", lambda s: s.numpy() + np.random.rand(*s.shape)),
         ("softmax", lambda s: [x * (random.random() > 0.5) for x in s]),
         ("SelfAttention", Noisy),
         ("softmax", prints_an_address),

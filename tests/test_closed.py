@@ -6,13 +6,14 @@ import re
 
 import nbformat
 import pytest
-from execute import clean
+from execute import clean, lessons
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from replay import committed
+from replay import code_cells, committed
 from test_notebooks import each_notebook
 
 from helpers.checks.verdict import MIME
-from helpers.tools.pages.closed import FOLD, PREDICTS, asks, closed, way
+from helpers.pictures.predict import SAVED
+from helpers.tools.pages.closed import FOLD, asks, closed, way
 
 NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
 
@@ -20,8 +21,8 @@ NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
 def answered(path):
     """Yield (the cells that answer, the text below them) for each prediction or code to repair."""
     found, text = [], ""
-    for cell, answers, _ in closed(nbformat.read(path, as_version=4).cells):
-        if cell.cell_type == "markdown" or PREDICTS.search(cell.source):
+    for cell, answers, why in closed(nbformat.read(path, as_version=4).cells):
+        if cell.cell_type == "markdown" or why == "predict":
             text += cell.source.replace("predict(", "**Predict:** ", 1) + "\n\n"
         if not found or FOLD.sub("", text).strip():  # without text in between, the answer goes on
             if found:
@@ -33,10 +34,9 @@ def answered(path):
 @each_notebook
 def test_nothing_answers_a_prediction_before_its_cell_has_run(path):
     cells = nbformat.read(path, as_version=4).cells
-    asked = sum(asks(cell.source) for cell in cells if cell.cell_type == "markdown")
+    asked = sum(asks(x.source) if x.cell_type == "markdown" else way(x) == "predict" for x in cells)
     questions = re.findall(r'(?m)^predict\(\s*".*?"', "\n".join(cell.source for cell in cells))
     assert len(questions) == len({*questions}), "one guess would be taken for the other"
-    asked += len(questions)
     found = list(answered(path))
     assert len(found) >= asked > 0
     for answers, text in found:
@@ -53,10 +53,17 @@ def test_nothing_answers_a_prediction_before_its_cell_has_run(path):
         assert not set(told) & set(NUMBER.findall(said)) - set(NUMBER.findall(code)), said
 
 
+def test_no_question_is_asked_twice_in_the_course():
+    """A class's guesses are counted by question."""
+    outputs = [x for path in lessons() for cell in code_cells(path) for x in cell.outputs]
+    asked = [x.metadata[SAVED]["question"] for x in outputs if SAVED in x.get("metadata", {})]
+    assert len(asked) == len({*asked}) > 1
+
+
 ANSWER = new_output("stream", text="0.5")
 WRONG, STUB = (new_output("display_data", {MIME: {"passed": x}}) for x in (False, None))
 PREDICT = "**Predict:** how much?"
-GUESS = new_output("display_data", metadata={"prediction": {}})
+GUESS = new_output("display_data", metadata={SAVED: {}})
 
 
 @pytest.mark.parametrize(

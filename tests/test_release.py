@@ -15,7 +15,9 @@ import pytest
 from execute import lessons
 from lab import ROOT
 
+from helpers.pictures.predict import SAVED
 from helpers.tools.classroom.__main__ import main
+from helpers.tools.classroom.release import without_folds
 
 LESSON = "03_context_vectors"
 
@@ -61,12 +63,26 @@ def test_nothing_is_told_that_is_left_out_and_every_question_stays(whole):
     for path in lessons():
         copy, course = read(whole / "notebooks" / path.name), read(path)
         assert not summaries(texts(copy)) and "</details>" not in texts(copy)
-        assert not any(cell.get("outputs") for cell in copy.cells)
+        for cell in copy.cells:  # questions have an output, and nothing else
+            assert bool(cell.get("outputs")) == cell.source.startswith("predict(")
         for question in summaries(texts(course)):
             kept = question.endswith("?") and not question.startswith(("Hint", "Solution"))
             assert not kept or question in texts(copy)
         ours = [cell.source for cell in course.cells if cell.cell_type == "code"]
         assert [cell.source for cell in copy.cells if cell.cell_type == "code"] == ours
+
+
+def test_a_guess_of_the_teacher_is_not_handed_out():
+    lesson, questions = read(lessons()[1]), 0
+    guessed = read(lessons()[1])
+    for output in (x for cell in guessed.cells for x in cell.get("outputs", ())):
+        if asked := output.get("metadata", {}).get(SAVED):
+            asked["guess"], questions = ["<b>"], questions + 1
+            for kind, text in output.data.items():
+                output.data[kind] = text.replace(
+                    "none yet", "&lt;b&gt;" if "html" in kind else "<b>"
+                )
+    assert questions > 1 and guessed != lesson == without_folds(guessed, ())
 
 
 @pytest.mark.parametrize("kind, starts", [("solutions", "Solution"), ("hints", "Hint")])

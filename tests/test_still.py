@@ -252,11 +252,11 @@ def test_a_dict_names_its_matrices():
 
 
 def test_many_panels_fit_one_picture_without_numbers():
-    still = heatmap(tuple(torch.full((1, 12, 12, 12), 0.5) for _ in range(12)))
-    assert len(still.figure.axes) == 144 + 1
+    still = heatmap(tuple(torch.full((1, 5, 12, 12), 0.5) for _ in range(5)))
+    assert len(still.figure.axes) == 25 + 1
     assert not any(axes.texts for axes in still.figure.axes)
-    assert max(still.figure.get_size_inches()) < 40
-    assert "Layer 12, Head 12" in repr(still)
+    assert max(still.figure.get_size_inches()) < 20
+    assert "Layer 5, Head 5" in repr(still)
 
 
 # --- what it refuses ---

@@ -1,4 +1,5 @@
-"""The classes that the exercises about a class need: those that make mistakes, and their cases."""
+"""What the exercises about a class need: classes that make mistakes, cases, and facts that show a
+mistake."""
 
 from dataclasses import replace
 
@@ -8,9 +9,12 @@ from torch.nn import functional as F
 
 from .. import attention
 from .arguments import exact, sentence
+from .counterfactual import NothingDropped
 from .examples import far_heads
 from .exercise import Case
 from .modules import (
+    BESIDE,
+    LIKE_TRAINING,
     MATRICES,
     OUTPUTS,
     Filled,
@@ -22,7 +26,7 @@ from .modules import (
     training,
     training_with_mask,
 )
-from .results import Observed, close, numbers_of
+from .results import Observed, close, numbers_of, same
 
 # --- SelfAttention ---
 
@@ -254,6 +258,44 @@ def multi_head_cases():
             if_right=True,
         ),
     ]
+
+
+# --- facts that show a mistake: the entries of lessons/*.toml name them ---
+
+
+def drops(submission):
+    """Does dropout change the numbers of the first wrong case?"""
+    k = submission.wrong[0]
+    without = submission.in_world(k, NothingDropped)
+    return "dropout" in submission.code.lower() and not same(without, submission.mine[k])
+
+
+def differs_in_training(submission):
+    """Does the class give different numbers in training, even where nothing can be dropped?"""
+    return submission.fact(LIKE_TRAINING) is False and any(
+        LIKE_TRAINING in (result.observed or ()) for result in submission.all_in(NothingDropped)
+    )
+
+
+def cut(submission):
+    """Does a gradient miss one of the matrices, or the words?"""
+    learning = submission.fact("matrices that learn")
+    return (learning is not None and learning < 3) or submission.fact(
+        "a gradient reaches the words"
+    ) is False
+
+
+def more_to_train(submission):
+    return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
+
+
+def full_length_works(submission):
+    """Is the class right if context_length is the number of words, and not otherwise?"""
+    k = submission.wrong[0]
+    inputs, (d_in, d_out, most, *rest), matrices = submission.cases[k].args
+    n = inputs.shape[-2]
+    args = inputs, (d_in, d_out, n, *rest), matrices
+    return n != most and submission.is_right(k, submission.ask(k, args=args))
 
 
 def cuts_words(submission):

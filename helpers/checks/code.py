@@ -15,10 +15,13 @@ from types import FunctionType, MethodType, ModuleType
 
 def own_functions(answer):
     """Return the functions of an answer that are not a library's: the function itself, or the
-    methods of a class and of its base classes."""
+    methods that a class has, from its base classes those that it does not replace."""
     found = [answer]
     if inspect.isclass(answer):
-        found = [f for cls in answer.__mro__ for f in vars(cls).values()]
+        methods = {}
+        for cls in reversed(answer.__mro__):
+            methods = {**vars(cls), **{k: f for k, f in methods.items() if k not in vars(cls)}}
+        found = list(methods.values())
     found = [unwrapped(f) for f in found if callable(f)]
     found = [f for f in found if type(f) in (FunctionType, MethodType)]
     return [f for f in found if "site-packages" not in f.__code__.co_filename]
@@ -242,9 +245,8 @@ def changed(part, pairs):
             if after is not before:
                 fields[name] = after
         if fields:
-            fields["before"] = getattr(x, "before", x)  # for written()
             x = copy.copy(x)
-            vars(x).update(fields)
+            vars(x).update(fields, lines=None)  # see written()
         return x
 
     return put(part)
@@ -254,73 +256,15 @@ def changed(part, pairs):
 
 
 def written(node):
-    """Return an expression or statement in the student's own words, a statement with its comment.
-    What has no such words, or several lines of them, is as ast.unparse writes it."""
-    if text := _own_text(node):
-        return text
-    plain = ast.unparse(node)
-    for bracketed in (False, True):
-        text = _written_around(node, bracketed)
-        with suppress(SyntaxError):
-            if ast.dump(ast.parse(text)) == ast.dump(ast.parse(plain)):
-                return text
-    return plain
-
-
-def _own_text(node):
-    """Return the source of a node that no change made, of a loop or the like its first line; "" if
-    it goes over several lines."""
+    """Return an expression or statement in the student's own words, a statement with its comment, a
+    loop or the like by its first line. What a change made, and what goes over several lines, is as
+    ast.unparse writes it."""
     lines = getattr(node, "lines", None)
-    if not lines or hasattr(node, "before"):
-        return ""
+    is_block = isinstance(node, ast.stmt) and hasattr(node, "body")
+    if not lines or (node.lineno != node.end_lineno and not is_block):
+        return ast.unparse(node)
     line = lines[node.lineno - 1].encode()
-    if isinstance(node, ast.stmt) and hasattr(node, "body"):
-        return line[node.col_offset :].decode()
-    if node.lineno != node.end_lineno:
-        return ""
-    text, after = line[node.col_offset : node.end_col_offset], line[node.end_col_offset :]
-    if isinstance(node, ast.stmt) and re.fullmatch(rb"\s*#[^`]*", after):
-        text += after
-    return text.decode()
-
-
-# What may need brackets inside another expression.
-JOINED = ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda
-
-
-def _written_around(node, bracketed):
-    """Return the source of a changed node with its new parts, in brackets or not."""
-
-    def put(x):
-        return f"({written(x)})" if bracketed and isinstance(x, JOINED) else written(x)
-
-    text = _own_text(before := getattr(node, "before", node)).encode()
-    if not text:  # not in the source: only parts of it may be
-        own = [x for x in _outermost(node) if not isinstance(x, ast.Name)]
-        names = {f"_own_{k}_": x for k, x in enumerate(own)}
-        plain = ast.unparse(changed(node, [(x, ast.Name(k)) for k, x in names.items()]))
-        for k, x in names.items():
-            plain = plain.replace(k, put(x))
-        return plain
-    for old, new in reversed(_differences(before, node)):
-        start, end = (x - before.col_offset for x in (old.col_offset, old.end_col_offset))
-        text = text[:start] + put(new).encode() + text[end:]
-    return text.decode()
-
-
-def _differences(old, new):
-    """Return the pairs of parts in which two nodes of one kind differ, in the order of the text."""
-    pairs = []
-    for name in old._fields:
-        ours, theirs = (getattr(x, name) for x in (old, new))
-        if not isinstance(ours, list):
-            ours, theirs = [ours], [theirs]
-        pairs += [(a, b) for a, b in zip(ours, theirs, strict=False) if a is not b]
-    return sorted(pairs, key=lambda pair: pair[0].col_offset)
-
-
-def _outermost(node):
-    """Return the outermost expressions in a node that have a source of their own."""
-    if isinstance(node, ast.expr) and _own_text(node):
-        return [node]
-    return list(chain.from_iterable(map(_outermost, ast.iter_child_nodes(node))))
+    end = None if is_block else node.end_col_offset
+    if isinstance(node, ast.stmt) and re.fullmatch(rb"\s*#[^`]*", line[node.end_col_offset :]):
+        end = None
+    return line[node.col_offset : end].decode()

@@ -1,9 +1,12 @@
 """Where to look when no cause is known: shapes, order, and which rows are right."""
 
+import ast
 import re
 
 import torch
 
+from .code import loops, nodes
+from .hints import only_arguments
 from .results import close
 from .texts import HINT, Fact
 
@@ -20,10 +23,14 @@ def of_shapes(submission, k):
                 j < right.shape[dim] and close(mine.squeeze(), right.select(dim, j).squeeze())
                 for mine, right in pairs
             ):
-                yield Fact(
-                    f"you returned only one part (index {j % size} of dimension {dim}).",
-                    "return all the parts, not only this one. Is `return` inside a loop?",
-                )
+                advice = only_arguments(submission.answer) or "return all the parts, not only this."
+                tree = submission.tree or ast.Module([], [])
+                if any(nodes(loop, ast.Return) for _, _, loop in loops(tree)):
+                    advice += " Is `return` inside a loop?"
+                elif j % size == size - 1 and nodes(tree, ast.For):
+                    advice += " Does each pass of a loop replace the one before?"
+                part = f"(index {j % size} of dimension {dim})"
+                yield Fact(f"you returned only one part {part}.", advice)
 
 
 def size_to_look_for(submission, k):
@@ -67,8 +74,6 @@ def _sizes_like(submission, given, dim):
         for d in range(args[0].dim()):
             if sizes == [x.shape[d] for x in args]:
                 yield f"like {name}.shape[{d}]"
-        if args[0].dim() > 1 and sizes == [x.numel() for x in args]:
-            yield f"the count of all numbers in {name} (+ and += join lists)"
 
 
 def another_order(submission):

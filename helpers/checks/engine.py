@@ -79,12 +79,12 @@ def _examine(exercise, fn, call_safely):
 
 
 def _beside(submission):
-    """Return a remark on a right answer that calls what the exercise asks to do without; or ""."""
+    """Return a remark on a right answer, as on one that calls what it should do without; or ""."""
     exercise = submission.exercise
     names = "|".join(filter(None, (exercise.name, exercise.avoid)))
     if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", submission.code):
         return f"But {found[1]} does the work: can you write it without {found[1]}?"
-    return ""
+    return exercise.remark(submission)
 
 
 def _within(seconds, call_safely):

@@ -93,8 +93,8 @@ class Mistake:
     ways: ways to make it. A dict like Program.steps holds the steps that it changes, where NUMBER
     is any number of the student's code; a function or a class is a whole answer.
     why: sentences, may be empty.  advice: a sentence, what to try.
-    only_if: a regular expression; where the student's code can be read and does not match, the
-    mistake was not made, whatever the numbers are.
+    only_if: a regular expression; where the student's code, "" if it cannot be read, does not match
+    it, the mistake was not made, whatever the numbers are.
     detect: takes the submission.Submission, returns a bool; for what no single code can show.
     """
 
@@ -123,6 +123,7 @@ class Exercise:
     mistakes: if two fit, the first is named.  formula_args: takes a Case, returns the arguments of
     the program, or None if the case measures something else.
     avoid: names of functions that the text asks to do without, as a regular expression.
+    remark: takes the Submission of a right answer, returns a sentence or "".
     """
 
     signature: str
@@ -133,6 +134,7 @@ class Exercise:
     mistakes: tuple
     formula_args: Callable = lambda case: case.args
     avoid: str = ""
+    remark: Callable = lambda submission: ""
 
     @property
     def name(self):

@@ -20,10 +20,11 @@
 An exercise that uses steps has their mistakes, too (those whose steps it has), except the names in
 `without`; `names` renames them. A mistake without a `try` has the text that the same name has
 elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
-another exercise; `least` and `avoid`, see arguments.wide and Exercise; `only_if` and `detect`, see
-Mistake. Cases, `detect`, `reference` and `answer` (a way that is a whole answer) are Python, with
-the names in NAMES. `cases` may also be one expression, for all cases; a case may be a table with
-`args` and what else a Case has.
+another exercise; `least` and `avoid`, see arguments.wide and Exercise; `remark` says something of
+right answers, `when` an expression holds; `only_if` and `detect`, see Mistake. Cases, `when`,
+`detect`, `reference` and `answer` (a way that is a whole answer) are Python, with the names in
+NAMES. `cases` may also be one expression, for all cases; a case may be a table with `args` and what
+else a Case has.
 """
 
 from pathlib import Path
@@ -117,6 +118,7 @@ def _exercise(name, entry, shared, texts):
 
     mistakes = [_mistake(key, mistake, program, texts, name) for key, mistake in found()]
     reference = _python(entry["reference"]) if "reference" in entry else program
+    said = {"say": "", "when": "False", **entry.get("remark", {})}
     takes = entry.get("takes", list(args))
     return Exercise(
         f"{name}({', '.join(takes)})" + (f" -> {entry['gives']}" if "gives" in entry else ""),
@@ -127,6 +129,7 @@ def _exercise(name, entry, shared, texts):
         tuple(filter(None, mistakes)),
         modules.formula_args if "reference" in entry else (lambda case: case.args),
         entry.get("avoid", ""),
+        lambda submission: said["say"] if _python(said["when"], submission=submission) else "",
     )
 
 

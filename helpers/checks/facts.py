@@ -15,11 +15,13 @@ from .search import repaired
 from .texts import HINT, Fact, contents
 from .trace import first_nan
 
-NOT_FINITE = "look for exp of more than 88, log of 0 or less, division by 0, or inf in your code."
+NOT_FINITE = """\
+look for exp of more than 88, log of 0, division by 0, inf, and places that were never filled."""
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 INSTEAD = {
     "a coroutine": "write def instead of async def.",
+    "a builtin_function_or_method": "write () after the method's name: it is not called.",
     "a generator": "collect the parts in a list, and return it after the loop: yield returns none.",
 }
 
@@ -126,13 +128,7 @@ def _weights(submission, k):
             advice = "look where your code divides (softmax does, too): is each row divided "
             advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
         if not got[tuple(row)].any():
-            advice = "find out why these are all 0: not filled, all exp 0, or divided by infinity?"
-            if (
-                is_table
-                and submission.right[k].numbers[0].count_nonzero() == 1
-                and not got[0].any()
-            ):
-                advice = "find out why row 0 is all 0: word 0 must see itself."
+            advice = "find out why these are all 0: not filled, or is a word hidden from itself?"
         yield Fact(
             "a row does not sum to 1." if is_table else "the weights do not sum to 1.",
             advice,
@@ -159,7 +155,7 @@ def _arguments(submission, k):
         yield Fact(
             "the future is visible.",
             seen_advice("future", submission)
-            or "find where later words get in: check the mask, and any view or reshape.",
+            or "find where later words get in: by the mask, a `dim`, a view or a reshape?",
             f"On {submission.cases[k].label}: changing the last word changes the rows before it.",
         )
     if not submission.exercise.is_class and (name := submission.ignored()):

@@ -103,9 +103,10 @@ def _unknown(name, error, submission):
     if used and re.fullmatch(own_work, used[1]):
         name = used[1]
     if name in IMPORTS:
-        done = _instead_of(used[1]) if used else ""
-        what = f"{done}, or" if done else "write"
-        return f"{what} `{IMPORTS[name]}` above your code: `{name}` is not imported."
+        tensors = any(map(torch.is_tensor, submission.cases[0].args))
+        done = _instead_of(used[1]) if used and tensors else ""
+        what = done or f"write `{IMPORTS[name]}` above your code"
+        return f"{what}: `{name}` is not imported."
     known = _locals(error, submission)
     own = getattr(unwrapped(submission.answer), "__name__", "")
     if is_class and (said := _without_self(name, submission)):
@@ -127,9 +128,12 @@ def _unknown(name, error, submission):
         near = _nearest(name, others, cutoff=0.85)
     if near:
         return f"did you mean `{near[0]}`? `{name}` has no value."
-    return (
-        f"give `{name}` a value above this line, or use an argument: {submission.exercise.takes}."
-    )
+    if is_class and hasattr(torch.nn.Module, name):
+        return f"write self.{name}: it belongs to the module."
+    if is_class:
+        return f"give `{name}` a value in this method; what __init__ has set is self.{name} here."
+    return f"use the arguments, {submission.exercise.takes}, or what you make of them: there is no \
+`{name}` here."
 
 
 def _instead_of(name):
@@ -141,35 +145,32 @@ def _instead_of(name):
 
 def _without_self(name, submission):
     """Return advice on a name that a method does not know but another one does; or ""."""
-    if name in _set_on_self(submission):
+    made = _set_on_self(submission)
+    if name in made:
         return f"write self.{name} instead of {name}: they are different variables."
     for method, args in functions_in(submission.tree) if submission.tree else ():
         stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
         if name in stored | set(args):
-            made = "is an argument of" if name in args else "exists only in"
-            return (
-                f"store it there as self.{name}, and use that here: `{name}` {made} {method.name}."
-            )
+            where = f"{'is an argument of' if name in args else 'exists only in'} {method.name}"
+            for kept, value in made.items():
+                if name not in args and any(is_name(n, name) for n in ast.walk(value)):
+                    return f"write self.{kept}, which is made of it: `{name}` {where}."
+            return f"store it there as self.{name}, and use that here: `{name}` {where}."
     return ""
 
 
 def _set_on_self(submission):
-    """Return the names of what the class sets on self, as assigned or registered."""
-    if not submission.tree:
-        return []
-    stored = [
-        n.attr
-        for n in nodes(submission.tree, ast.Attribute)
-        if is_name(n.value, "self") and isinstance(n.ctx, ast.Store)
-    ]
-    calls = [c for c in nodes(submission.tree, ast.Call) if c.args]
-    names = [
-        c.args[0].value
-        for c in calls
-        if getattr(c.func, "attr", "").startswith("register_")
-        and isinstance(c.args[0], ast.Constant)
-    ]
-    return list(dict.fromkeys([*stored, *names]))
+    """Return {name: the statement or call that makes it} of what the class sets on self."""
+    made = {}
+    for line in nodes(submission.tree, ast.stmt) if submission.tree else ():
+        for n in nodes(line, ast.Attribute):
+            if is_name(n.value, "self") and isinstance(n.ctx, ast.Store):
+                made[n.attr] = line
+        for c in nodes(line, ast.Call):
+            registers = getattr(c.func, "attr", "").startswith("register_")
+            if registers and c.args and isinstance(c.args[0], ast.Constant):
+                made[c.args[0].value] = line
+    return made
 
 
 def _no_attribute(error, submission):
@@ -205,7 +206,7 @@ def _never_set(name, submission):
     if near := _nearest(name, made):
         return f"did you mean self.{near[0]}? self.{name} was never set."
     if not made:
-        return f"set self.{name} in __init__: nothing is set on self there yet."
+        return f"set self.{name} in __init__, or define a method {name}."
     *most, last = (f"self.{k}" for k in made if k != name)
     listed = f"{', '.join(most)} and {last}" if most else last
     lacks = f"set self.{name} in __init__"
@@ -352,4 +353,4 @@ def only_arguments(answer):
     said = " and ".join(f"`{name}`" for name in names)
     if not said:
         return ""
-    return f"use the arguments, not {said}: a value from a cell above stays the same."
+    return f"use the arguments, and what you make of them, not {said} from a cell above."

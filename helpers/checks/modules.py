@@ -14,8 +14,8 @@ from itertools import permutations, product
 import torch
 from torch import nn
 
-from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets, NothingDropped
-from .results import Observed, close, numbers_of, same
+from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets
+from .results import Observed, close, numbers_of
 
 # --- building it ---
 
@@ -291,7 +291,7 @@ def birth(cls, inputs, sizes, *_):
     return Observed({ALIKE: any(alike)})
 
 
-LEARNS = "a gradient reaches the arguments"
+LEARNS, FINITE = "a gradient reaches the arguments", "its numbers are finite"
 
 
 def learning(loss, given, *others):
@@ -299,8 +299,9 @@ def learning(loss, given, *others):
     given = given.clone().requires_grad_()
     with torch.enable_grad(), suppress(RuntimeError):  # numpy refuses a tensor that is trained
         (gradient,) = _gradients(loss(given, *others), [given])
-        return Observed({LEARNS: gradient is not None and bool(gradient.any())})
-    return Observed({LEARNS: False})
+        reached = gradient is not None and bool(gradient.any())
+        return Observed({LEARNS: reached, FINITE: not reached or bool(gradient.isfinite().all())})
+    return Observed({LEARNS: False, FINITE: True})
 
 
 def drawing(cls, inputs, sizes, matrices):
@@ -360,41 +361,3 @@ def _gradients(output, parameters):
     if not (torch.is_tensor(output) and output.requires_grad):
         return [None] * len(parameters)
     return torch.autograd.grad(output.square().sum(), parameters, allow_unused=True)
-
-
-# --- facts that show a mistake: the entries of lessons/*.toml name them ---
-
-
-def drops(submission):
-    """Does dropout change the numbers of the first wrong case?"""
-    k = submission.wrong[0]
-    without = submission.in_world(k, NothingDropped)
-    return "dropout" in submission.code.lower() and not same(without, submission.mine[k])
-
-
-def differs_in_training(submission):
-    """Does the class give different numbers in training, even where nothing can be dropped?"""
-    return submission.fact(LIKE_TRAINING) is False and any(
-        LIKE_TRAINING in (result.observed or ()) for result in submission.all_in(NothingDropped)
-    )
-
-
-def cut(submission):
-    """Does a gradient miss one of the matrices, or the words?"""
-    learning = submission.fact("matrices that learn")
-    return (learning is not None and learning < 3) or submission.fact(
-        "a gradient reaches the words"
-    ) is False
-
-
-def more_to_train(submission):
-    return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
-
-
-def full_length_works(submission):
-    """Is the class right if context_length is the number of words, and not otherwise?"""
-    k = submission.wrong[0]
-    inputs, (d_in, d_out, most, *rest), matrices = submission.cases[k].args
-    n = inputs.shape[-2]
-    args = inputs, (d_in, d_out, n, *rest), matrices
-    return n != most and submission.is_right(k, submission.ask(k, args=args))

@@ -80,13 +80,6 @@ def _in_the_table(*kinds):
     return repair
 
 
-def _power(tree, submission):
-    if nodes(tree, ast.BitXor):
-        # As text, because ** binds tighter than ^.
-        new = ast.parse(ast.unparse(tree).replace(" ^ ", " ** "))
-        yield "^ is not a power in Python.", "write ** instead of ^.", [(tree, new)]
-
-
 def _return_in_a_loop(tree, submission):
     for body, k, loop in loops(tree):
         for inner in blocks(loop):
@@ -114,17 +107,6 @@ def _start_on_the_wrong_side_of_the_loop(tree, submission):
             new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
             advice = f"write {quoted(start)} before the loop, not in it."
             yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
-
-
-def _divided_too_early(tree, submission):
-    for body, k, loop in loops(tree):
-        for sums in (x for x in loop.body if isinstance(x, ast.AugAssign)):
-            name = ast.unparse(sums.target)
-            rest = [x for x in loop.body if x is not sums]
-            if re.search(rf"/ {name}\b", "\n".join(map(ast.unparse, rest))):
-                new = [*body[:k], loop, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
-                advice = f"divide after the loop: until then, `{name}` is only the sum so far."
-                yield f"`{name}` is not complete when you divide by it.", advice, [(body, new)]
 
 
 # How code changes what a name holds: by assigning to it or a part of it, or by a method.
@@ -279,18 +261,6 @@ def _dimensions(tree, submission):
                     yield _instead(what, old, ast.Call(old.func, args, keep))
 
 
-def _calls(tree, submission):
-    called = {id(call.func) for call in nodes(tree, ast.Call)}
-    for old in nodes(tree, ast.Attribute):
-        if is_name(old.value, "math", "np", "numpy"):
-            new = ast.Attribute(_name("torch"), old.attr, ast.Load())
-            is_math = is_name(old.value, "math")
-            what = "takes one number, not a tensor." if is_math else "is NumPy's, not torch's."
-            yield _instead(f"{ast.unparse(old)} {what}", old, new)
-        elif id(old) not in called and callable(getattr(torch.Tensor, old.attr, None)):
-            yield _instead("a method is not called without its ().", old, ast.Call(old, [], []))
-
-
 def _another_index(tree, submission):
     counted = [n.id for loop in nodes(tree, ast.For) for n in nodes(loop.target, ast.Name)]
     names = dict.fromkeys([*counted, *arguments_in(tree)])
@@ -299,9 +269,6 @@ def _another_index(tree, submission):
             if name != index.id:
                 new = changed(old, [(index, _name(name))])
                 yield _instead(f"`{index.id}` is the wrong index here.", old, new)
-    for old, name in product(nodes(tree, ast.Call), arguments_in(tree)):
-        if is_name(old.func, "range"):
-            yield _instead("the loop has the wrong range.", old, _code(f"range(len({name}))"))
 
 
 def _another_name(tree, submission):
@@ -368,15 +335,12 @@ REPAIRS = (
     _without_self,
     _no_return,
     _not_kept,
-    _power,
     _in_the_table("first"),
     _return_in_a_loop,
     _start_on_the_wrong_side_of_the_loop,
-    _divided_too_early,
     _kept_between_calls,
     _names_from_above,
     _written_sizes,
-    _calls,
     _dimensions,
     _in_the_table("counts", "signs"),
     _exchanged,

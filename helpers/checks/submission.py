@@ -106,9 +106,9 @@ class Submission:
         return list(dict.fromkeys(x for x in found if type(x) in (int, float)))
 
     def contradicts(self, mistake):
-        """Does the code show that this mistake was not made?"""
-        pattern = mistake.only_if
-        return bool(pattern and self.code) and not re.search(pattern, self.body)
+        """Does the code not show what this mistake needs in it? It shows nothing if it cannot be
+        read."""
+        return bool(mistake.only_if) and not re.search(mistake.only_if, self.body)
 
     @cached_property
     def tree(self):

@@ -6,20 +6,16 @@ its colours. The page has at most one question open and keeps only the newest va
 waits, so a drag cannot pile up. A new page reads the trait `picture`; a still picture is saved.
 """
 
-import html
-import sys
 import threading
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
-import anywidget
 import numpy as np
 import traitlets
-from IPython.display import display
 
 from ..errors import InputError
-from ..guard import Worker, call, get_ipython
+from ..guard import Worker, call
 from .controls import control, sendable
+from .live import Live, page_text, running_cell
 from .sketch import roles_css
 from .still import draw
 from .view import MAX_SIDE, NONE, View, palette, side_by_side
@@ -35,13 +31,6 @@ GRIPS = {
 }
 SCRIPTS = "base.js", "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
-STILL = """<div class="{name}-still"><style>
-.jp-OutputArea-child:has(.{name}) + .jp-OutputArea-child:has(.{name}-still),
-.jp-OutputArea-child:not(:has(.{name})):has(+ .jp-OutputArea-child .{name}-still) {{
-  display: none; }}
-</style><p><em>{note}, run the cells from the top down to here
-(Shift + Enter).</em></p>{still}</div>"""
-
 HELP = (
     "Point at a number, or go to it with Tab and the arrow keys, to see how it came about. In a "
     "table, a line under a number says that your last move changed it."
@@ -50,12 +39,7 @@ HELP = (
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
 
 
-def page_text(name):
-    """Return a file that runs in the browser, or styles what does."""
-    return (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")
-
-
-class Explore(anywidget.AnyWidget):
+class Explore(Live):
     """The widget that explore() returns; a notebook displays it.
 
     compute(values) returns the picture for given values of the controls, as the page shows it.
@@ -92,9 +76,6 @@ class Explore(anywidget.AnyWidget):
             help=HELP,
             first=_is_first(),
         )
-        # ipykernel 7.4 sends what a page says to the shell that Python last spoke from: the main
-        # one, where it waits for a running cell, or one that is gone after a reconnection.
-        self.comm._reply_subshell_for = lambda data, of_the_page: of_the_page
         self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)
 
@@ -197,7 +178,6 @@ class Explore(anywidget.AnyWidget):
 
     def close(self):
         super().close()
-        self.layout.close()  # a separate widget, which would stay open
         self._worker.end()
         self._desk.end()
 
@@ -216,40 +196,6 @@ class Explore(anywidget.AnyWidget):
                 bundle, metadata = draw(self._views)._repr_mimebundle_()
         recorded = self.recorder() if self.recorder else {}
         return bundle | {"text/plain": repr(self)} | recorded, metadata
-
-    def _ipython_display_(self):
-        """Display two outputs: the live view, and the still one, hidden while the view is live.
-
-        In one output, JupyterLab shows "model not found" instead of the picture when a
-        notebook is opened again. Other programs would show both, so they get one output.
-        """
-        live, _ = super()._repr_mimebundle_()
-        if not in_one_output():
-            live.pop("text/plain")
-            display(live, raw=True)  # before the still picture is drawn, which takes longer
-        bundle, metadata = self._repr_mimebundle_()
-        if in_one_output():
-            bundle = live | bundle
-        else:
-            bundle = as_still(bundle, "explore", "A saved picture. To bring it to life")
-        display(bundle, metadata=metadata, raw=True)
-
-
-def in_one_output():
-    """Return whether the program would show both outputs: the live one and the still one."""
-    # VS Code defines this name in every kernel that it starts for a notebook, even in a
-    # container, where VSCODE_PID is missing
-    vs_code = "__vsc_ipynb_file__" in getattr(get_ipython(), "user_ns", {})
-    return vs_code or "google.colab" in sys.modules
-
-
-def as_still(bundle, name, note):
-    """Return what is saved so that it is hidden while the live output before it is shown.
-
-    name: the class of the live view's element.  note: why to run the cell.
-    """
-    still = bundle.get("text/html") or f"<pre>{html.escape(bundle['text/plain'])}</pre>"
-    return bundle | {"text/html": STILL.format(name=name, note=note, still=still)}
 
 
 def explore(fn, /, **controls):
@@ -288,13 +234,6 @@ def explore(fn, /, **controls):
     if len(several) > 1:
         raise InputError(f"{' and '.join(several)} cannot both be the cells; keep one matrix.")
     return Explore(fn, made)
-
-
-def running_cell():
-    """Return (the notebook cell that runs, its execution), each None outside a notebook."""
-    kernel = getattr(get_ipython(), "kernel", None)
-    parent = kernel.get_parent("shell") if kernel else {}
-    return parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
 
 
 def _is_first():

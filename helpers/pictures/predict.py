@@ -1,193 +1,141 @@
 """Ask the reader for a guess before the cell that answers.
 
-The page (predict.js) sends {"guess": [texts]}; what it then shows is the trait `shown`, so it shows
-only what Python has kept. The guess is saved with the output: as text, and in its metadata, which
-strict comparison of outputs leaves out.
+The page (predict.js) sends {"guess": [texts]}, and shows only what Python has kept. The guess is
+saved with the output: as text, and in its metadata, which strict comparison leaves out.
 """
 
 import html
 import json
 import math
 import os
+from contextlib import suppress
 from pathlib import Path
 
-import anywidget
 import numpy as np
 import traitlets
-from IPython.display import display
 
 from ..errors import InputError
 from ..guard import get_ipython
-from .explore import as_still, in_one_output, page_text, running_cell
 from .given import bare, one_line
+from .live import Live, page_text, running_cell
 
-GUESS = "Your guess: "  # the rest of its line is the reader's: strict comparison leaves it out
-NONE = "none yet"
-SAVED = "prediction"  # in an output's metadata: the question, what can be chosen, the guess
-LONGEST = 40  # letters of a word
+GUESS, NONE = "Your guess: ", "none yet"  # on a line of its own, which sanitize.cfg leaves out
+SAVED = "prediction"  # in an output's metadata: what is asked, and the guess
 FIELDS = {float: "number", str: "word"}
 
 _asked = {}  # (cell, question): its Prediction, so that a cell that is run again knows the guess
 
 
-class Prediction(anywidget.AnyWidget):
+class Prediction(Live):
     """The widget that predict() returns; a notebook displays it."""
 
-    _esm = "".join(map(page_text, ("base.js", "predict.js")))
-    _esm += "\nexport default { render: renderQuestion };"
+    name, note = "predict", "To guess"
+    _esm = page_text("base.js") + page_text("predict.js")
+    _esm += "export default { render: renderQuestion };"
     _css = page_text("predict.css")
-    asked = traitlets.Dict().tag(sync=True)
+    asked = traitlets.Dict().tag(sync=True)  # question, choices, kind of choice, how many to pick
     shown = traitlets.Dict().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)  # the first that showed the question
 
     def __init__(self, asked, guess, run):
-        self._output, self._live, self.run = None, {}, run
+        self.run = run
         super().__init__(asked=asked, shown={"guess": guess, "closed": False, "turn": 0})
-        self.comm._reply_subshell_for = lambda data, of_the_page: of_the_page  # as in explore.py
         self.on_msg(lambda _, content, buffers: self._keep(content.get("guess")))
 
     def _keep(self, guess):
-        """Keep a guess unless it is too late for it, and let the page show what is kept."""
-        guess = None if self.shown["closed"] else valid(self.asked, guess)
-        kept = {} if guess is None else {"guess": guess}
-        self.shown = self.shown | kept | {"turn": self.shown["turn"] + 1}
-        if self._output and kept:
-            bundle, metadata = self._saved()
-            self._output.update(bundle, metadata=metadata, raw=True)
-
-    def close_after(self, run):
-        """Close the question, if a guess is given and a different cell has run."""
-        if run != self.run and len(self.shown["guess"]) == self.asked["pick"]:
-            self.shown = self.shown | {"closed": True}
-
-    def close(self):
-        super().close()
-        self.layout.close()  # a separate widget, which would stay open
-
-    def _lines(self):
-        choices = " | ".join(self.asked["choices"]) or f"a {self.asked['kind']}"
-        return self.asked["question"], choices, GUESS + (" and ".join(self.shown["guess"]) or NONE)
+        """Keep a guess, unless it comes too late, and tell the page what is kept."""
+        if self.shown["closed"] or (guess := valid(self.asked, guess)) is None:
+            guess = self.shown["guess"]
+        with self.hold_sync():  # what the page shows is already in the notebook
+            self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
+            if self._output:
+                bundle, metadata = self.saved()
+                self._output.update(bundle, metadata=metadata, raw=True)
 
     def __repr__(self):
-        return "\n".join(self._lines())
+        choices = " | ".join(self.asked["choices"]) or f"a {self.asked['kind']}"
+        guess = " and ".join(self.shown["guess"]) or NONE
+        return f"{self.asked['question']}\n{choices}\n{GUESS}{guess}"
 
     def _repr_mimebundle_(self, **kwargs):
         """Return the question and the guess, for programs that run no code."""
-        question, choices, said = map(html.escape, self._lines())
-        markup = (
-            f'<p><strong>{question}</strong><br>{choices}<br><span class="guess">{said}</span></p>'
-        )
+        lines = map(html.escape, repr(self).split("\n"))
+        markup = '<strong>{}</strong><br>{}<br><span class="guess">\n{}\n</span>'.format(*lines)
         metadata = {SAVED: self.asked | {"guess": self.shown["guess"]}}
         return {"text/plain": repr(self), "text/html": f"<p>{markup}</p>"}, metadata
-
-    def _saved(self):
-        bundle, metadata = self._repr_mimebundle_()
-        if self._live:
-            return self._live | bundle, metadata
-        return as_still(bundle, "predict", "To guess"), metadata
-
-    def _ipython_display_(self):
-        """Display two outputs, as a live picture does: see explore.py."""
-        live, _ = super()._repr_mimebundle_()
-        if in_one_output():
-            self._live = live
-        else:
-            live.pop("text/plain")
-            display(live, raw=True)
-        bundle, metadata = self._saved()
-        self._output = display(bundle, metadata=metadata, raw=True, display_id=True)
 
 
 def predict(question, choices, pick=1):
     """Ask for a guess, to be made before the next cell is run. It knows no answer.
 
     question: one sentence.
-    choices: a list of at least two, different numbers or words, which become buttons; or float for
-        a field for a number, or str for a field for a word of up to 40 letters.
+    choices: a list of at least two different numbers or words, which become buttons; or float for a
+        field for a number, str for a field for a word.
     pick: how many of the list the question asks for.
 
-    The guess is saved with the notebook. It can be changed until another cell has run, and after
-    that when this cell is run again. It is found again in the kernel's memory or, in a new kernel,
-    in the notebook's file as it was last saved; not where the kernel is not told the file (other
-    programs than JupyterLab, Notebook and VS Code), or a different name.
+    The guess is saved with the notebook. It can be changed until another cell has run, and again
+    when this cell is run again. A new kernel finds it in the notebook's file as last saved, but not
+    after the notebook was renamed, or in programs other than JupyterLab, Notebook and VS Code.
     Returns the widget: put it last in the cell.
-    Raises InputError if the arguments don't fit together, or if the cell asks a question twice.
+    Raises InputError if the arguments don't fit together.
     """
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"question is {question!r}; a sentence is expected.")
-    kind = FIELDS.get(choices, "choice") if isinstance(choices, type) else "choice"
-    several = [] if kind != "choice" else _choices(choices)
-    if isinstance(pick, bool) or not isinstance(pick, int) or not 0 < pick < max(2, len(several)):
-        most = f"a whole number from 1 to {len(several) - 1}" if several else "1, for a field,"
+    kind = next((kind for field, kind in FIELDS.items() if choices is field), "choice")
+    several = [choices] if isinstance(choices, str) or not np.iterable(choices) else choices
+    texts = [one_line(str(bare(choice))) for choice in several] if kind == "choice" else []
+    if kind == "choice" and len({*texts} - {""}) < max(2, len(texts)):
+        expected = "a list of at least two different choices, float or str is expected."
+        raise InputError(f"choices has {', '.join(map(repr, texts)) or 'nothing'}; {expected}")
+    if pick not in range(1, max(2, len(texts))):
+        most = f"a whole number from 1 to {len(texts) - 1}" if texts else "1, for a field,"
         raise InputError(f"pick is {pick!r}; {most} is expected.")
-    question = one_line(" ".join(question.split()))
-    asked = {"question": question, "choices": several, "kind": kind, "pick": pick}
+    asked = {"question": one_line(question), "choices": texts, "kind": kind, "pick": pick}
     cell, run = running_cell()
-    before = _asked.get((cell, question))
-    if before and run and before.run == run:
-        raise InputError(f"this cell asks {question!r} twice; ask it once.")
-    guess = before.shown["guess"] if before else saved_guess(cell, question)
-    if before:
+    if before := _asked.get((cell, question)):
         before.close()  # it is no longer shown
-    shell = get_ipython()
-    if shell and _cell_has_run not in shell.events.callbacks["post_run_cell"]:
-        shell.events.register("post_run_cell", _cell_has_run)
+    guess = before.shown["guess"] if before else saved_guess(cell, asked["question"])
+    if shell := get_ipython():
+        shell.events.register("post_run_cell", _cell_has_run)  # once, however often it is called
     _asked[cell, question] = Prediction(asked, valid(asked, guess) or [], run)
     return _asked[cell, question]
-
-
-def _choices(choices):
-    """Return the texts of a list of choices."""
-    expected = "a list of at least two different choices, float or str is expected."
-    if isinstance(choices, str) or not np.iterable(choices):
-        raise InputError(f"choices is {str(choices)[:40]!r}; {expected}")
-    texts = [one_line(str(bare(choice)).strip()) for choice in choices]
-    if len(texts) < 2 or len({*texts}) < len(texts) or "" in texts:
-        raise InputError(f"choices has {', '.join(map(repr, texts)) or 'nothing'}; {expected}")
-    return texts
 
 
 def valid(asked, guess):
     """Return a guess as a list of texts, in the order of the choices; None if it is not one.
 
-    asked: what is saved of a question.  guess: anything, as it comes from a page or from a file.
+    asked: as a Prediction has it.  guess: anything, as it comes from a page or a file.
     """
-    if not isinstance(guess, list) or not all(isinstance(text, str) for text in guess):
+    if not isinstance(guess, list) or len(guess) > asked["pick"]:
         return None
-    if len(guess) > asked["pick"] or len({*guess}) < len(guess):
-        return None
-    if asked["kind"] == "choice":
-        known = [choice for choice in asked["choices"] if choice in guess]
-        return known if len(known) == len(guess) else None
-    if asked["kind"] == "word":
-        return [one_line(text)[:LONGEST] for text in guess]
-    try:
-        numbers = [float(text) for text in guess]
-    except ValueError:
-        return None
-    return [f"{x:z.6g}" for x in numbers] if all(map(math.isfinite, numbers)) else None
+    found = [choice for choice in asked["choices"] if choice in guess]
+    with suppress(AttributeError, TypeError, ValueError, OverflowError):  # no text, no number
+        if asked["kind"] == "number":
+            found = [f"{float(x):z.6g}" for x in guess if math.isfinite(float(x))]
+        elif asked["kind"] == "word":
+            found = [one_line(text)[:40] for text in guess]
+    return found if len(found) == len(guess) else None
 
 
 def saved_guess(cell, question):
-    """Return the guess that the notebook's file has for this question; [] if none is found.
-
-    cell: the cell's id. VS Code has ids of its own: there, only a question asked once is found.
-    """
+    """Return the guess that the notebook's file has for this question in this cell; [] for none. In
+    VS Code, which does not tell the cell's id, the question must stand in one cell only."""
     file = getattr(get_ipython(), "user_ns", {}).get("__vsc_ipynb_file__")
     try:
-        cells = json.loads(
-            Path(file or os.environ["JPY_SESSION_NAME"]).read_text(encoding="utf-8")
-        )["cells"]
-        cells = [x for x in cells if x.get("id") == cell] if not file else cells
-        saved = [o.get("metadata", {}).get(SAVED) for x in cells for o in x.get("outputs", ())]
+        path = Path(file or os.environ["JPY_SESSION_NAME"])
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        own = [x for x in cells if file or x["id"] == cell]
+        saved = [o.get("metadata", {}).get(SAVED) for x in own for o in x.get("outputs", ())]
         (guess,) = (x["guess"] for x in saved if x and x["question"] == question)
         return guess
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return []
 
 
 def _cell_has_run(result):
-    if getattr(result.info, "store_history", False):  # not what an extension asks the kernel
-        run = running_cell()[1]
-        for prediction in _asked.values():
-            prediction.close_after(run)
+    """Close the questions of other cells that have a guess."""
+    by_reader = getattr(result.info, "store_history", False)  # and not by an extension
+    for one in _asked.values():
+        has_guess = len(one.shown["guess"]) == one.asked["pick"]
+        if by_reader and has_guess and one.run != running_cell()[1]:
+            one.shown = one.shown | {"closed": True}

@@ -114,18 +114,16 @@ class Tiles(View):
         size = self.split.shape[2]
         h = k // size
         said = f"Tile {tile} went to {right}"
+        why = "this split does not keep a word in its row"
+        by_numbers = self.start.reshape(len(self.start), -1, size).swapaxes(0, 1)
+        if np.array_equal(self.split, by_numbers):
+            every = ", ".join(map(str, range(h * size, (h + 1) * size)))
+            why = f"head {h} gets the numbers {every} of every word"
+        why = f"It is number {k} of {self.tokens[word]}, and {why}."
         if self.place != right:
-            self.caption += f"\n{said}; your guess was {self.place}."
+            self.caption += f"\n{said}; your guess was {self.place}. {why}"
         elif self.reached == "":
-            why = "this split does not keep a word in its row"
-            if np.array_equal(
-                self.split, self.start.reshape(len(self.start), -1, size).swapaxes(0, 1)
-            ):
-                every = ", ".join(map(str, range(h * size, (h + 1) * size)))
-                why = f"head {h} gets the numbers {every} of every word"
-            self.reached = (
-                f"{said}, as you guessed: it is number {k} of {self.tokens[word]}, and {why}."
-            )
+            self.reached = f"{said}, as you guessed. {why}"
 
     def _landed(self, number):
         place = int(np.flatnonzero(self.split.ravel() == number)[0])

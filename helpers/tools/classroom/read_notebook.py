@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ...checks import verdict
 from ...checks.exercises import CHECKED
+from ...pictures import predict
 from .folder import lessons
 
 LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is read in one go
@@ -33,10 +34,12 @@ class Notebook:
     """The content of a notebook's file.
 
     answers: exercise -> the best Answer, the last of equal ones, in the order of the cells.
+    guesses: question -> what was guessed, a list of texts.
     failed: why it cannot be read, or "".  saved: when, in seconds.
     """
 
     answers: dict = field(default_factory=dict)
+    guesses: dict = field(default_factory=dict)
     failed: str = ""
     saved: float = 0
 
@@ -55,6 +58,7 @@ def read(path):
         for source, cell in _code(json.loads(text)["cells"]):
             for exercise, answer in _answers(source, cell):
                 keep_best(notebook.answers, exercise, answer)
+            notebook.guesses.update(filter(None, map(guess_in, cell.get("outputs", ()))))
         return notebook
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
@@ -125,6 +129,33 @@ def verdict_in(output):
             known = names_of(name)
             names = [x if x in known else NAMELESS for x in said] or [NAMELESS]
             return name, Answer(WRONG, tuple(dict.fromkeys(names)))
+
+
+def guess_in(output):
+    """Return (question, guess) of a cell's output, or None. As in verdict_in(), nothing is kept
+    that the course does not have; a number is parsed, a word is one of the lesson's own text."""
+    known = questions()
+    match output:
+        case {"metadata": {predict.SAVED: {"question": str(q), "guess": guess}}} if q in known:
+            asked, words = known[q]
+            guess = predict.valid(asked, guess) or []
+            if asked["kind"] == "word":
+                guess = [x if x in words else "another word" for x in map(str.casefold, guess)]
+            return (q, guess) if len(guess) == asked["pick"] else None
+
+
+@cache
+def questions():
+    """Return {question: (what the course asks, the words of its lesson)}, in order."""
+    found = {}
+    for lesson in lessons():
+        cells = json.loads(lesson.read_text(encoding="utf-8"))["cells"]
+        text = "".join(line for cell in cells for line in cell["source"])
+        words = {*re.findall(r"\w+", text.casefold())}
+        for output in (x for _, cell in _code(cells) for x in cell["outputs"]):
+            if asked := output.get("metadata", {}).get(predict.SAVED):
+                found[asked["question"]] = asked, words
+    return found
 
 
 @cache

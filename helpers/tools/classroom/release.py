@@ -10,6 +10,8 @@ import nbformat
 from nbformat import v4
 
 from ...errors import InputError
+from ...pictures.predict import GUESS, NONE, SAVED
+from ..pages.closed import way
 from .folder import ROOT, chosen, clean, refuse_full
 from .read_notebook import CHECK
 
@@ -197,7 +199,7 @@ def links(repository, first):
 
 
 def without_folds(lesson, without):
-    """Return a copy of the notebook without the folds of these KINDS."""
+    """Return a copy of the notebook without the folds of these KINDS, and without guesses."""
 
     def kept(fold):
         summary = fold[1].strip()
@@ -213,9 +215,14 @@ def without_folds(lesson, without):
     for cell in copy.cells:
         if cell.cell_type == "markdown":
             cell.source = FOLD.sub(kept, cell.source).rstrip()
-        elif "answers" in without:
+        elif "answers" in without and way(cell) != "predict":
             cell.outputs, cell.execution_count = [], None
     copy.cells = [cell for cell in copy.cells if cell.source]
+    for output in (output for cell in copy.cells for output in cell.get("outputs", ())):
+        if asked := output.get("metadata", {}).get(SAVED):  # with what the teacher guessed
+            asked["guess"] = []
+            for kind in ("text/plain", "text/html"):
+                output.data[kind] = re.sub(f"{GUESS}.*", GUESS + NONE, output.data[kind])
     return copy
 
 

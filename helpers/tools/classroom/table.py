@@ -1,8 +1,8 @@
-"""Make the tables of a class: its mistakes, the most common first, and students by exercises."""
+"""Make the tables of a class: mistakes and guesses, the most common first; who is where."""
 
 from collections import Counter, defaultdict
 
-from .read_notebook import ERROR, NAMELESS, NOT_RUN, OPEN, RIGHT, WRONG
+from .read_notebook import ERROR, NAMELESS, NOT_RUN, OPEN, RIGHT, WRONG, questions
 
 LEGEND = (
     f"{RIGHT} right   {WRONG} wrong   {ERROR} its cell ended in an error   "
@@ -41,6 +41,17 @@ def table(answers, exercises, places=None):
         legend.append(f"{numbers[name]} = {words}: {count}")
     aligned = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
     return [*section("Mistakes, and how many students made them", legend), *aligned, LEGEND, ""]
+
+
+def tally(guesses):
+    """Return lines: how many guessed what.  guesses: of each student, question -> texts."""
+    lines = []
+    for question in questions():
+        given = [own[question] for own in guesses if question in own]
+        counted = Counter(text for guess in given for text in guess).most_common()
+        row = " | ".join(f"{n} for {text}" for text, n in counted)
+        lines += [f"{question} ({len(given)} of {len(guesses)})", f"  {row}"] * bool(given)
+    return section("Guesses", lines)
 
 
 def section(heading, entries):

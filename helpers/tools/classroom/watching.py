@@ -1,4 +1,4 @@
-"""Show who is at which exercise, and the verdicts of the checks, while the class works.
+"""Show who is at which exercise, the guesses and the verdicts, while the class works.
 
 The notebooks below FOLDER are read as they are saved: no code is run, nothing is written. A saved
 verdict can be forged, so this is not a grade. A student appears in the lesson saved last.
@@ -18,7 +18,7 @@ from IPython.display import display
 
 from .folder import OTHERS, exercises_by_lesson, find
 from .read_notebook import OPEN, RIGHT, read
-from .table import counts, table
+from .table import counts, table, tally
 
 FORGED = "This is not a grade: it shows saved verdicts, and anyone can forge one."
 EVERY = 5  # seconds between two looks
@@ -95,7 +95,7 @@ class Class:
             notebook = read(path)
             lesson, answers = self._lesson(notebook.answers)
             if lesson:
-                seen = notebook.saved // AT_ONCE, lesson, answers
+                seen = notebook.saved // AT_ONCE, lesson, answers, notebook.guesses
                 now[name] = max(now.get(name, seen), seen, key=itemgetter(0))
             elif notebook.failed:
                 left_out[f"notebooks ({notebook.failed})"] += 1
@@ -106,7 +106,8 @@ class Class:
             answers = {name: now[name][2] for name in sorted(now) if now[name][1] == lesson}
             if answers:
                 places = {name: _place(own) for name, own in answers.items()}
-                lines += [f"{lesson}   (> is here)", *table(answers, exercises, places)]
+                lines += [f"{lesson}   (> is here)", *tally([now[name][3] for name in answers])]
+                lines += table(answers, exercises, places)
         return lines + counts("Not shown", left_out)
 
     def _lesson(self, answers):

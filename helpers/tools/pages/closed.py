@@ -9,8 +9,7 @@ from ...checks.verdict import MIME as VERDICT
 
 ASIDE = "aside"  # a tag: code that a reader can skip, if no rule recognises it
 LOADS = re.compile(r"(import|from) |\S.*\b(insert|set_printoptions|load_\w+)\(")
-EXPLORES = re.compile(r"^explore\(", re.M)
-PREDICTS = re.compile(r"^predict\(", re.M)
+LIVE = re.compile(r"^(explore|predict)\(", re.M)
 FOLD = re.compile(r"<details>.*?</details>", re.S)
 
 
@@ -19,11 +18,10 @@ def closed(cells):
     code is closed, "predict", "explore", "loads", ASIDE or ""."""
     asked = False
     for cell in cells:
-        if cell.cell_type == "code" and PREDICTS.search(cell.source):
-            asked = True
-            yield cell, False, way(cell)
-        elif cell.cell_type == "code":
-            answers = bool(cell.outputs) and (asked or names_mistakes(cell))
+        if cell.cell_type == "code":
+            is_question = way(cell) == "predict"
+            answers = bool(cell.outputs) and (asked or names_mistakes(cell)) and not is_question
+            asked = asked or is_question
             yield cell, answers, way(cell)
         else:
             # an answer continues while the text below it is entirely folded
@@ -44,13 +42,11 @@ def names_mistakes(cell):
 
 
 def way(cell):
-    """Return why the code of a cell is closed: it asks for a guess or shows a live picture, or each
-    of its lines only loads. So an idea needs a separate cell."""
+    """Return why the code of a cell is closed: it shows a live picture or a question, or each of
+    its lines only loads. So an idea needs a separate cell."""
     if ASIDE in cell.metadata.get("tags", ()):
         return ASIDE
-    if PREDICTS.search(cell.source):
-        return "predict"
-    if EXPLORES.search(cell.source):
-        return "explore"
+    if found := LIVE.search(cell.source):
+        return found[1]
     lines = [line for line in cell.source.split("\n") if line and not line.startswith("#")]
     return "loads" if lines and all(map(LOADS.match, lines)) else ""

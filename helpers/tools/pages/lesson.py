@@ -20,6 +20,8 @@ from PIL import Image
 
 from ...checks.verdict import MIME as VERDICT
 from ...pictures.explore import Explore
+from ...pictures.live import page_text
+from ...pictures.predict import SAVED
 from .closed import ASIDE, closed
 from .exercises import as_puzzle
 from .record import MIME, in_columns
@@ -44,6 +46,7 @@ start({texts!r})
 FOLDED = {
     "loads": "What this lesson loads",
     "explore": "The Python behind this picture",
+    "predict": "The Python behind this question",
     ASIDE: "Python that you can skip",
 }
 WITHOUT = (
@@ -150,6 +153,9 @@ class Lesson:
             data["text/html"] = f'<figure class="wide" data-box="Picture">{picture}</figure>'
         elif VERDICT in data:  # a page announces nothing by itself
             data["text/html"] = data["text/html"].replace(' role="alert"', "")
+        elif SAVED in output.get("metadata", {}):
+            asked = html.escape(json.dumps(output.metadata[SAVED]))
+            data["text/html"] = f'<div class="asked" data-asked="{asked}">{data["text/html"]}</div>'
         recorded = data.pop(MIME, None)
         if recorded is not None:
             text = json.dumps(in_columns(recorded), separators=(",", ":"))
@@ -224,11 +230,12 @@ def _exporter():
 
 
 def write_common(folder):
-    """Write what all pages share: the style, and the script of the views and their recordings."""
+    """Write what all pages share: the style, and the script of views, recordings and questions."""
     ours = "".join((HERE / name).read_text(encoding="utf-8") for name in ("reading.js", "pages.js"))
-    view = Explore._esm.replace("export default", "const widget =")
+    view = Explore._esm.replace("export default", "const widget =") + page_text("predict.js")
     (folder / "course.js").write_text(f"(() => {{\n{view}\n{ours}\n}})();\n", encoding="utf-8")
     style = (HERE / "pages.css").read_text(encoding="utf-8") + Explore._css
+    style += page_text("predict.css")
     (folder / "course.css").write_text(style, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-// Helps readers outside the views: boxes that scroll, all folds at once, and puzzles.
+// Helps readers outside the views: boxes that scroll, all folds at once, puzzles, and questions.
 
 // A box that hides part of its content marks the side where there is more, and is a Tab stop
 // unless its cells are. Other boxes are neither.
@@ -48,4 +48,22 @@ for (const puzzle of document.querySelectorAll(".puzzle")) {
     });
     name.replaceChildren(button);
   }
+}
+
+// A question: a guess unfolds the output and the answer below it.
+function openAnswer(section) {
+  const next = section.nextElementSibling, fold = next?.querySelector("details.answer, :scope.text > details:first-child");
+  if (fold) fold.open = true;
+  if (fold?.matches(".answer")) openAnswer(next);
+}
+for (const box of document.querySelectorAll(".asked")) {
+  const state = { asked: JSON.parse(box.dataset.asked), shown: { guess: [] }, page: thisPage };
+  let show;
+  const send = ({ guess }) => {
+    state.shown = { guess };
+    show();
+    if (guess.length === state.asked.pick) openAnswer(box.closest("section"));
+  };
+  box.replaceChildren();
+  renderQuestion({ el: box, model: { get: (name) => state[name], on: (_, listener) => { show = listener; }, send } });
 }
