@@ -11,7 +11,7 @@ from ..view import View
 
 MAX_WORDS = 10
 ROW, BOX = 26, 56  # pixels: the height of a word, the width of its query, key or value
-GAP = 150  # between queries and keys, where the scores are
+GAP = 112  # between queries and keys, where the scores are
 
 
 @dataclass

@@ -10,7 +10,7 @@ from ..sketch import Sketch
 from ..view import View
 
 MAX_WORDS = 6  # so that the numbers fit
-WIDE = 360  # pixels of the strip, and of the bars above it
+WIDE = 352  # pixels of the strip, and of the bars above it
 UNIT = 16  # pixels of a bar of 1
 UP, DOWN = 72, 32  # pixels of a bar above and below 0; a longer bar leaves the picture
 ROW = 16  # pixels of a line of text
