@@ -95,16 +95,6 @@ def test_a_single_sentence_will_do(name):
     torch.testing.assert_close(module(BATCH[0]), module(BATCH)[0])
 
 
-# The same result, computed differently
-@pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
-def test_multi_head_is_the_same_with_matrices(num_heads):
-    *mats, W_out = (torch.rand(7 - k // 3, 6, generator=draws) for k in range(4))
-    projected = [BATCH @ W for W in mats]
-    expected = side_by_side(*projected, num_heads) @ W_out + W_out[0]
-    own = attention.multi_head(BATCH, *mats, W_out, W_out[0], num_heads)
-    torch.testing.assert_close(own, expected)
-
-
 # The parts
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.75])
 def test_dropout_keeps_the_mean_and_tosses_a_coin_for_each_weight(p):
@@ -178,7 +168,6 @@ def every_function(x):
         attention.dropout(x, 0.5, training=False),
         x.where(attention.padding_mask(x[:1] > 3)[0], 2 * x),
         attention.merge_heads(attention.split_heads(batch.contiguous(), 5)),
-        attention.multi_head(batch, *projections, x, new, 5),
         attention.next_context(new, new, new, x, x),
         attention.attend_in_blocks(new, x, x, 2),
         attention.exchange(batch, *[torch.arange(4, device=x.device)] * 3),
@@ -250,8 +239,7 @@ def test_a_width_that_cannot_be_shared_is_refused(d_out, num_heads, choices):
         f"d_out / num_heads numbers. Choose d_out = {choices}, or a different num_heads."
     )
     refused(sentence, attention.MultiHeadAttention, 4, d_out, 8, 0.0, num_heads)
-    W = torch.rand(7, d_out)
-    refused(sentence, attention.multi_head, BATCH, W, W, W, W, W[0], num_heads)
+    refused(sentence, attention.split_heads, torch.rand(5, d_out), num_heads)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -162,16 +162,6 @@ def test_what_a_notebook_replaced_in_torch_decides_no_verdict(place, name, monke
     assert vars(place)[name] is REPLACED[place, name]  # it is the notebook's again
 
 
-def test_what_an_answer_replaces_in_torch_decides_no_verdict():
-    def answer(scores):
-        torch.allclose = torch.equal = lambda *args, **more: True
-        return scores
-
-    genuine = torch.allclose, torch.equal
-    assert check("softmax", answer).passed is False
-    assert (torch.allclose, torch.equal) == genuine
-
-
 @pytest.mark.parametrize(
     "line, advice",
     [
@@ -219,7 +209,7 @@ def raises_an_address(scores):
     "exercise, code",
     [
         ("softmax", lambda s: s + torch.rand(s.shape)),
-        ("softmax", lambda s: s.numpy() * (np.random.rand(*s.shape) > 0.5)),
+        ("softmax", lambda s: s.numpy() + np.random.rand(*s.shape)),
         ("softmax", lambda s: [x * (random.random() > 0.5) for x in s]),
         ("SelfAttention", Noisy),
         ("softmax", prints_an_address),

@@ -28,8 +28,8 @@ def by(timed, unit="ms"):
 
 
 def test_the_recorded_times_bear_out_what_the_lesson_says():
-    """The lesson claims: faster at every length, more than twice as fast for 1,024 words and above,
-    and the gap grows; memory grows with n, or with n squared."""
+    """The lessons claim: faster at every length, and the gap grows; memory grows with n, or with n
+    squared."""
     timed = cost.load_times()
     for task, slow, fast in (
         ("attention", "naive", "fused"),
@@ -39,7 +39,6 @@ def test_the_recorded_times_bear_out_what_the_lesson_says():
         lengths = sorted({n for _, n in ms})
         gaps = [ms[slow, n] - ms[fast, n] for n in lengths]
         assert gaps[0] > 0 and gaps == sorted(gaps)
-        assert all(ms[slow, n] > 2 * ms[fast, n] for n in lengths if n >= 1024)
         if task == "writing":  # far less than 342 times, which the counts of scores suggest
             assert ms[slow, 512] < 342 / 5 * ms[fast, 512]
     mib = by([t for t in timed if t.task == "attention"], "mib")

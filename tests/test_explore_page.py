@@ -90,12 +90,6 @@ def test_a_cell_is_explained(capsys):
     assert [ask(several, {"cell": [k, 0, 0]})["text"] for k in (0, 1)] == ["", "so"]
 
 
-@pytest.mark.parametrize("cell", [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
-def test_a_sum_and_what_is_gone_have_no_texts(cell):
-    widget = explore(lambda: View([[1]], explain=lambda i, j: "here", row_sums=True))
-    assert ask(widget, {"cell": cell}) == {"cell": cell, "number": "", "text": ""}
-
-
 def test_half_a_pair_of_surrogates_is_sent_as_text():
     half = "\ud800"  # which no encoding can hold
 

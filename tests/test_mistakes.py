@@ -67,9 +67,18 @@ def give_the_same(exercise, code, other):
 
 # --- declared exercises ---
 
+
+def by_module(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
+    module = attention.MultiHeadAttention(*W_query.shape, inputs.shape[1], 0.0, num_heads)
+    matrices = {"W_query": W_query, "W_key": W_key, "W_value": W_value, "out_proj": W_out}
+    state = {f"{name}.weight": W.T for name, W in matrices.items()}
+    module.to(inputs).load_state_dict(state | {"out_proj.bias": b_out, "mask": module.mask})
+    return module(inputs)
+
+
 TRUTH = {
     "softmax_with_temperature": attention.softmax,
-    "repair_heads": attention.multi_head,
+    "repair_heads": by_module,
     "attention_loss": attention.attention_loss,
 }
 

@@ -288,37 +288,6 @@ def test_who_chose_a_wrong_name_tries_again_before_the_right_one_is_told(page, p
     assert puzzle.locator("details[open]").count() == 1
 
 
-# Returns whether the outputs and the text below a question are open, and what is said of the guess.
-GUESSED = """(k) => {
-    const question = document.querySelectorAll('.predict')[k], open = [];
-    let next = question.closest('section').nextElementSibling;
-    while (next.matches('.code')) {
-        open.push(next.querySelector('.answer').open);
-        next = next.nextElementSibling;
-    }
-    return [new Set([...open, next.firstElementChild.open]).size, next.firstElementChild.open,
-        question.querySelector('.said').textContent];
-}"""
-
-
-def test_a_guess_unfolds_the_answer_below_it_alone_and_can_be_changed(page, pages):
-    show(page, pages / "02_softmax.html", PHONE, unfold=False)
-    questions = page.locator(".predict").all()
-    assert len(questions) > 1
-    for k, question in enumerate(questions):
-        others = page.locator("main details[open]").count()
-        assert page.evaluate(GUESSED, k) == [1, False, "Your guess: none yet"]
-        field, buttons = question.locator("input"), question.get_by_role("button")
-        for text in ("0.5", "-2") if field.count() else buttons.all_text_contents()[:2]:
-            if field.count():
-                field.fill(text)
-                field.press("Enter")
-            else:
-                question.get_by_role("button", name=text, exact=True).press("Enter")
-            assert page.evaluate(GUESSED, k) == [1, True, f"Your guess: {text}"]
-        assert others < page.locator("main details[open]").count() <= others + 4
-
-
 # Returns those of these cells whose output is in sight.
 SHOWN = """(ids) => ids.filter((id) => [...document.querySelectorAll(
     `#${id} :is(.printed, .output:not(:has(.told)))`)].some((node) => node.checkVisibility()))"""

@@ -1,12 +1,16 @@
-"""On a page each exercise is a puzzle of three people's answers, each with a different mistake."""
+"""On a page each exercise is a puzzle of three people's answers, each with a different mistake, and
+each question takes a guess."""
 
 import html
 import re
 
 import pytest
 from execute import NOTEBOOKS, lessons
+from lab import chromium
 from rates import WRITTEN
+from test_pages import PHONE
 
+from conftest import needed
 from helpers.checks import Verdict
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.message import Message
@@ -14,6 +18,17 @@ from helpers.tools.pages import exercises
 from helpers.tools.pages.exercises import SHOWN, answers, as_puzzle, verdict_on
 from helpers.tools.pages.lesson import Lesson, checked_in
 
+# Returns whether the outputs and the text below a question are open, and what is said of the guess.
+GUESSED = """(k) => {
+    const question = document.querySelectorAll('.predict')[k], open = [];
+    let next = question.closest('section').nextElementSibling;
+    while (next.matches('.code')) {
+        open.push(next.querySelector('.answer').open);
+        next = next.nextElementSibling;
+    }
+    return [new Set([...open, next.firstElementChild.open]).size, next.firstElementChild.open,
+        question.querySelector('.said').textContent];
+}"""
 LINES = 12  # at most, of an answer that is shown
 EACH = [pytest.param(name, id=f"{LESSON_OF[name]}-{name}") for name in CHECKED]
 
@@ -74,3 +89,21 @@ def test_an_exercise_is_a_puzzle_of_three_answers_with_what_the_check_says(pages
         names = re.findall("<li(.*?)>(.*?)</li>", puzzle)
         assert sorted(name for _, name in names) == sorted(answer.names[0] for answer in three)
         assert [name for right, name in names if right] == [three[0].names[0]]
+
+
+def test_a_guess_unfolds_the_answer_below_it_and_can_be_changed(pages, tmp_path):
+    with chromium(tmp_path, *PHONE) as page:
+        needed(page)
+        page.goto((pages / "02_softmax.html").as_uri())
+        questions = page.locator(".predict").all()
+        assert len(questions) > 1
+        for k, question in enumerate(questions):
+            assert page.evaluate(GUESSED, k) == [1, False, "Your guess: none yet"]
+            field, buttons = question.locator("input"), question.get_by_role("button")
+            for text in ("0.5", "-2") if field.count() else buttons.all_text_contents()[:2]:
+                if field.count():
+                    field.fill(text)
+                    buttons.click()
+                else:
+                    question.get_by_role("button", name=text, exact=True).click()
+                assert page.evaluate(GUESSED, k) == [1, True, f"Your guess: {text}"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from asking import change, state
+from test_view import luminance
 
 from helpers import Arcs, Broadcast, Cache, InputError, View, explore, heatmap, yours
 from helpers.pictures.sketch import ROLES, Sketch
@@ -152,17 +153,9 @@ def test_a_mark_lies_at_finite_numbers():
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_can_be_read_on_light_and_on_dark(role):
-    def light(colour):
-        rgb = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
-        return np.where(rgb <= 0.04, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ [
-            0.2126,
-            0.7152,
-            0.0722,
-        ]
-
-    on_light, on_dark = map(light, ROLES[role])
+    on_light, on_dark = map(luminance, ROLES[role])
     assert 1.05 / (on_light + 0.05) >= 4.5
-    assert (on_dark + 0.05) / (light("#111111") + 0.05) >= 4.5
+    assert (on_dark + 0.05) / (luminance("#111111") + 0.05) >= 4.5
 
 
 def test_yours_answers_as_soon_as_it_is_written_and_says_where_it_is_wrong():

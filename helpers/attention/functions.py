@@ -227,17 +227,6 @@ def merge_heads(x):
     return x.transpose(-3, -2).flatten(-2)
 
 
-def multi_head(inputs, W_query, W_key, W_value, W_out, b_out, num_heads):
-    """Return the outputs of causal multi-head attention.
-
-    inputs: (..., n, d_in).  W_query, W_key, W_value: (d_in, d_out), d_out divisible by
-    num_heads.  W_out: (d_out, d_out).  b_out: (d_out,).  Returns (..., n, d_out).
-    """
-    queries, keys, values = (split_heads(inputs @ W, num_heads) for W in (W_query, W_key, W_value))
-    weights = causal_weights(queries @ keys.transpose(-2, -1), keys.shape[-1])
-    return merge_heads(weights @ values) @ W_out + b_out
-
-
 # Lesson 09
 def head_parameters(d_in, d_out, num_heads, qkv_bias):
     """Return how many parameters a MultiHeadAttention has.

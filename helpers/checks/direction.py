@@ -74,6 +74,8 @@ def _sizes_like(submission, given, dim):
         for d in range(args[0].dim()):
             if sizes == [x.shape[d] for x in args]:
                 yield f"like {name}.shape[{d}]"
+        if args[0].dim() > 1 and sizes == [x.numel() for x in args]:
+            yield f"the count of all numbers in {name} (+ and += join lists)"
 
 
 def another_order(submission):

@@ -59,11 +59,8 @@ class Prediction(Live):
 
     def _repr_mimebundle_(self, **kwargs):
         """Return the question and the guess, for programs that run no code."""
-        question, choices, said = map(html.escape, repr(self).split("\n"))
-        # the guess has a line of its own, as in the text
-        markup = (
-            f'<strong>{question}</strong><br>{choices}<br><span class="guess">\n{said}\n</span>'
-        )
+        lines = map(html.escape, repr(self).split("\n"))
+        markup = '<strong>{}</strong><br>{}<br><span class="guess">\n{}\n</span>'.format(*lines)
         metadata = {SAVED: self.asked | {"guess": self.shown["guess"]}}
         return {"text/plain": repr(self), "text/html": f"<p>{markup}</p>"}, metadata
 
@@ -88,9 +85,8 @@ def predict(question, choices, pick=1):
     several = [choices] if isinstance(choices, str) or not np.iterable(choices) else choices
     texts = [one_line(str(bare(choice))) for choice in several] if kind == "choice" else []
     if kind == "choice" and len({*texts} - {""}) < max(2, len(texts)):
-        got = ", ".join(map(repr, texts)) or "nothing"
-        expected = "a list of at least two different choices, float or str is expected"
-        raise InputError(f"choices has {got}; {expected}.")
+        expected = "a list of at least two different choices, float or str is expected."
+        raise InputError(f"choices has {', '.join(map(repr, texts)) or 'nothing'}; {expected}")
     if pick not in range(1, max(2, len(texts))):
         most = f"a whole number from 1 to {len(texts) - 1}" if texts else "1, for a field,"
         raise InputError(f"pick is {pick!r}; {most} is expected.")

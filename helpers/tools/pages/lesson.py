@@ -46,7 +46,6 @@ start({texts!r})
 FOLDED = {
     "loads": "What this lesson loads",
     "explore": "The Python behind this picture",
-    "predict": "The Python behind this question",
     ASIDE: "Python that you can skip",
 }
 WITHOUT = (
@@ -134,6 +133,7 @@ class Lesson:
         for cell, answers, way in closed(self.notebook.cells):
             if cell.cell_type == "code":
                 cell.fold, cell.answer = FOLDED.get(way), answers
+                cell.asks = way == "predict"  # its code is the question once more
                 cell.outputs = [self._output(cell, x, folder) for x in cell.outputs if _is_shown(x)]
                 exercise = checked_in(cell)
                 cell.puzzle = as_puzzle(exercise) if exercise else ""
