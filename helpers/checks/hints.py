@@ -147,7 +147,7 @@ def _without_self(name, module, submission):
     or "". module: None if it is not known."""
     made = _set_on_self(submission)
     if name in made or hasattr(module, name):
-        return f"write self.{name}: it belongs to the module."
+        return f"write self.{name} instead of {name}: it belongs to the module."
     for method, args in functions_in(submission.tree) if submission.tree else ():
         stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
         if name in stored | set(args):
