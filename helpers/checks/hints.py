@@ -109,7 +109,8 @@ def _unknown(name, error, submission):
         return f"{what}: `{name}` is not imported."
     known = _locals(error, submission)
     own = getattr(unwrapped(submission.answer), "__name__", "")
-    if is_class and (said := _without_self(name, submission)):
+    module = step.tb_frame.f_locals.get("self") if step else None
+    if is_class and (said := _without_self(name, module, submission)):
         return said
     if re.fullmatch(own_work, name):
         return f"write the steps of {name} yourself, as the exercise asks."
@@ -128,10 +129,8 @@ def _unknown(name, error, submission):
         near = _nearest(name, others, cutoff=0.85)
     if near:
         return f"did you mean `{near[0]}`? `{name}` has no value."
-    if is_class and hasattr(torch.nn.Module, name):
-        return f"write self.{name}: it belongs to the module."
     if is_class:
-        return f"give `{name}` a value in this method; what __init__ has set is self.{name} here."
+        return f"give `{name}` a value here, or store it in __init__ as self.{name} and use that."
     return f"use the arguments, {submission.exercise.takes}, or what you make of them: there is no \
 `{name}` here."
 
@@ -143,11 +142,12 @@ def _instead_of(name):
     return f"write torch.{name}" if hasattr(torch, name) else ""
 
 
-def _without_self(name, submission):
-    """Return advice on a name that a method does not know but another one does; or ""."""
+def _without_self(name, module, submission):
+    """Return advice on a name that a method does not know but the module or another method does,
+    or "". module: None if it is not known."""
     made = _set_on_self(submission)
-    if name in made:
-        return f"write self.{name} instead of {name}: they are different variables."
+    if name in made or hasattr(module, name):
+        return f"write self.{name} instead of {name}: it belongs to the module."
     for method, args in functions_in(submission.tree) if submission.tree else ():
         stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
         if name in stored | set(args):
@@ -155,7 +155,7 @@ def _without_self(name, submission):
             for kept, value in made.items():
                 if name not in args and any(is_name(n, name) for n in ast.walk(value)):
                     return f"write self.{kept}, which is made of it: `{name}` {where}."
-            return f"store it there as self.{name}, and use that here: `{name}` {where}."
+            return f"store it in {method.name} as self.{name}, and use that here: `{name}` {where}."
     return ""
 
 
@@ -185,8 +185,6 @@ def _no_attribute(error, submission):
             return f"write torch.{name}: `{x.__name__}` has no `{name}`."
         near = _nearest(name, dir(x))
         return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
-    if x is None:
-        return "find out what is None there: what returns nothing, or was never set?"
     if isinstance(x, list | tuple) and hasattr(torch.Tensor, name):
         kind = type(x).__name__
         return f"make that {kind} a tensor, with torch.tensor or torch.stack: it has no .{name}."
