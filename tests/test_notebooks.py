@@ -360,7 +360,7 @@ NUMBERS = {
     "05_self_attention_module": """
         [0.2996, 0.8053]|[0.3061, 0.8210]|loss 2.2374, after one step 1.8898""",
     "06_causal_attention": """
-        [0.1921, 0.3700, 0.5357, 0.6775, 0.8415, 1.0000]|mean 1.7888, -log(1/6) = 1.7918""",
+        [0.1921, 0.3700, 0.5357, 0.6775, 0.8415, 1.0000]|mean 1.7888""",
     "07_causal_attention_module": "values tensor([0., 2.])|[-0.0983, 0.0489]",
     "08_multi_head_attention": "[-0.4519, 0.2216, 0.4772, 0.1063]",
     "09_multi_head_module": """
