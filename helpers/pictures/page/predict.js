@@ -29,7 +29,8 @@ function renderQuestion({ model, el }) {
     if (key) input.dispatchEvent(new KeyboardEvent("keydown", key));
   };
   const send = (guess) => {
-    late ??= setTimeout(() => { setText(said, GONE_HERE); save(); }, LATE);
+    clearTimeout(late);
+    late = setTimeout(() => { setText(said, GONE_HERE); save(); }, LATE);
     model.send({ guess });
   };
   const buttons = choices.map((text) => makeButton(text, () => {
@@ -74,9 +75,9 @@ function renderQuestion({ model, el }) {
   show();
   set(said, { role: "status" }); // only now: a question that is new says nothing by itself
   // Shift and Enter run the cell again: the guess comes first. A save waits until Python has
-  // kept the guess, or the notebook would be saved without it.
+  // kept the guess, or the notebook would be saved without it. (On a web page, none is late.)
   const leave = keepKeys(root, (event) => {
-    if (event.key !== "Enter" && !isCommand(event) || !enter() || event.key === "Enter") return;
+    if (event.key !== "Enter" && !isCommand(event) || !enter() || event.key === "Enter" || !late) return;
     saving = event;
     event.preventDefault();
     event.stopImmediatePropagation();
