@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from execute import CI
-from lab import open_notebook, run_all, scroll_to, write
+from lab import open_notebook, run_all, scroll_to, wait_for_kernel, write
 from nbval.plugin import IPyNbFile
 from playwright.sync_api import expect
 
@@ -23,7 +23,7 @@ KINDS = [
     ([1, -2, 0.5], 1, ["-2"], ["0.5"], ["1"]),
     (float, 1, ["0.5"], ["-2"], ["1000"]),
     (str, 1, ["journey"], ["dd a b"], ["<b>"]),
-    (WORDS, 2, ["journey", "<b>"], ["<b>", "with & one"], ["journey", "with & one"]),
+    (WORDS, 2, ["<b>", "journey"], ["journey", "with & one"], ["with & one", "<b>"]),
 ]
 SOURCE = 'import sys\nsys.path.insert(0, ".")\nfrom helpers import predict\n'
 for choices, pick, *_ in KINDS:
@@ -64,10 +64,12 @@ def enter(question, how, texts):
         keyboard.press("Enter") if how == "keys" else press(question.get_by_role("button"))
     else:
         before = question.locator("[aria-pressed=true]").all_text_contents()
-        for text in sorted({*texts} ^ {*before}, key=texts.__contains__):
-            press(question.get_by_role("button", name=text, exact=True))
+        for text in [text for text in texts if text not in before]:
+            button = question.get_by_role("button", name=text, exact=True)
+            press(button)
             if how == "keys":
                 keyboard.type("dda")  # would delete the cell and add one
+            expect(button).to_have_attribute("aria-pressed", "true")
     said = f"Your guess: {' and '.join(texts)}"
     expect(question.get_by_role("status")).to_have_text(said)
 
@@ -84,7 +86,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
         """Assert what all questions show; return them."""
         found = [scroll_to(page, cell).locator(".predict") for cell in QUESTIONS]
         for question, texts in zip(found, guesses, strict=True):
-            said = " and ".join(texts) + closed * ". To change this, run the cell again."
+            said = " and ".join(texts) + closed * ". To change this, run the question's cell again."
             expect(question.get_by_role("status")).to_have_text(f"Your guess: {said}")
         return found
 
@@ -104,6 +106,26 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
             enter(question, how, kind[k])
         assert saved() == [kind[k] for kind in KINDS]
         assert found[0].bounding_box()["height"] == box["height"], "it jumps"
+    # of two, one can be taken back
+    (*_, two), last = found, found[3].get_by_role("button", name="<b>", exact=True)
+    for said in ("with & one; one more", "with & one and <b>"):
+        last.click()
+        expect(two.get_by_role("status")).to_have_text(f"Your guess: {said}")
+    # a decimal comma is one; what is no number is refused, and nothing is lost
+    number = found[1]
+    for typed in ("0,9", "1/2", "90%", "abc", "inf", "1,000"):
+        number.locator("input").fill(typed)
+        number.get_by_role("button").click()
+        no = "Write a number such as 0.5 or 1200. " * (typed != "0,9")
+        expect(number.get_by_role("status")).to_have_text(f"{no}Your guess: 0.9")
+        expect(number.locator("input")).to_have_value(typed if no else "0.9")
+    assert saved()[1] == ["0.9"]
+    # what is typed and saved at once is a vote
+    number.locator("input").fill("1000")
+    number.locator("input").press("ControlOrMeta+s")
+    expect(number.get_by_role("status")).to_have_text("Your guess: 1000")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    assert guess_of(path, QUESTIONS[1])[0] == ["1000"]
     scroll_to(page, QUESTIONS[0]).click(position={"x": 2, "y": 2})
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate(
@@ -121,7 +143,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
         scroll_to(page, cell)
         page.evaluate(command("notebook:run-cell"))
         status = page.locator(".predict").first.get_by_role("status")
-        expect(status).to_contain_text("run the cell again" if closed else "Your guess: 1")
+        expect(status).to_contain_text("question's cell again" if closed else "Your guess: 1")
         expect(page.locator(".predict button").first).to_be_enabled(enabled=not closed)
     enter(page.locator(".predict").first, "mouse", ["-2"])
     guesses[0] = ["-2"]
@@ -140,6 +162,16 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
     questions(guesses, closed=True)
     assert saved() == guesses
     assert [text for text in errors if "widget model not found" not in text] == []
+    # a click after a restart, while the question is open
+    scroll_to(page, QUESTIONS[0])
+    page.evaluate(command("notebook:run-cell"))
+    first = page.locator(".predict").first
+    expect(first.get_by_role("button", name="1", exact=True)).to_be_enabled()
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    wait_for_kernel(page)
+    first.get_by_role("button", name="1", exact=True).click()
+    gone = "No answer from Python: run the cells from the top down to here."
+    expect(first.get_by_role("status")).to_have_text(gone)
 
 
 def test_strict_comparison_passes_a_notebook_with_guesses(browser, request):
@@ -204,6 +236,8 @@ def test_only_a_guess_that_can_be_made_is_kept():
         assert two.shown["guess"] == ["journey", "with & one"], guess
     assert repr(two).endswith("journey | <b> | with & one\nYour guess: journey and with & one")
     assert "&lt;b&gt; | with &amp; one<br>" in two._repr_mimebundle_()[0]["text/html"]
+    two._keep(["with & one", "journey"])
+    assert two.shown["guess"] == ["with & one", "journey"], "the oldest click first"
     number, word = predict("How much?", float).asked, predict("Which?", str).asked
     kept = {"0.50": ["0.5"], "-0": ["0"], "1e9": ["1e+09"], "nan": None, "1/2": None}
     assert {text: valid(number, [text]) for text in kept} == kept

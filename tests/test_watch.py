@@ -70,6 +70,7 @@ def test_the_lesson_shows_its_mistakes_and_then_who_is_where(folder):
     assert f"  2 = {RARE}: softmax 1" in lines
     rows = rows_of(lines)
     exercises = next(line.split() for line in lines if line.split()[:1] == ["softmax"])
+    assert exercises == ["softmax", "attention_weights", "softmax_with_temperature"]
     at = {name: dict(zip(exercises, rows[name], strict=True)) for name in STUDENTS}
     assert at["anna"]["softmax"] == ">x 1"
     assert at["bert"]["attention_weights"] == ">x 1"
@@ -82,7 +83,9 @@ def test_the_lesson_shows_its_mistakes_and_then_who_is_where(folder):
 def test_a_student_is_in_the_lesson_that_was_saved_last(folder):
     save(folder / "anna" / "next.ipynb", lesson=2, seconds=600)
     save(folder / "bert" / "copied with it.ipynb", lesson=0, seconds=1)
+    save(folder / "clara" / "ten.ipynb", lesson=9, seconds=600)  # has a check of lesson 9, too
     text = "\n".join(Class(folder).look())
+    assert text.index("10_a_block_that_writes") < text.index("clara ")
     assert text.index("02_softmax") < text.index("bert ") < text.index("03_context_vectors")
     assert text.index("03_context_vectors") < text.index("anna ")
 
@@ -116,7 +119,7 @@ def test_whatever_lies_there_is_counted_and_ends_nothing(folder):
     lines = class_.look()
     assert lines[lines.index("Not shown") + 1 :] == [
         "  notebooks (damaged: it is not JSON): 1",
-        "  notebooks of another lesson, or of none: 1",
+        "  notebooks without an exercise of these lessons: 1",
         "",
     ]
     path.write_bytes(whole)
@@ -132,6 +135,7 @@ def test_a_class_of_thirty_sees_how_it_voted_and_no_text_that_is_not_of_the_cour
     lesson = read(lessons()[1], as_version=4)
     asked = [predict("Which one?", ["a", "b", "c"]), predict("Which word?", str)]
     asked += [predict("Which two?", ["x", "y", "z"], pick=2), predict("How much?", float)]
+    asked += [predict("How many?", float)]
     asked = [one.asked for one in asked]
     cell = v4.new_code_cell("predict(...)")
     cell.outputs = [v4.new_output("display_data", metadata={SAVED: one}) for one in asked]
@@ -149,29 +153,31 @@ def test_a_class_of_thirty_sees_how_it_voted_and_no_text_that_is_not_of_the_cour
         write(lesson, folder / name / "2.ipynb")
 
     for k in range(12):
-        vote(f"first {k}", ["b"], ["Journey"], ["x", "z"], ["0.50"])
+        vote(f"first {k}", ["b"], ["Journey"], ["x", "z"], ["0.50"], [str(k - 3)])
     for k in range(7):
-        vote(f"second {k}", ["a"], ["Smith"], ["y", "z"], ["0.5"])
+        vote(f"second {k}", ["a"], ["Smith"], ["y", "z"], ["-2"])
     for k in range(4):
         vote(f"none {k}", [], [], ["x"], [])  # one of two is not yet a guess
     for k, odd in enumerate((3, [["b"]], ["a", "b"], {"b": 1}, None, ["Mr Smith"])):
         vote(f"odd {k}", odd, odd, odd, odd)
     (folder / "odd 0" / "2.ipynb").write_text("{")
     asked.append(asked[0] | {"question": "Is it Mr Smith?", "choices": ["Mr Smith"]})
-    vote("asked", ["c"], ["Smith"], ["x", "y"], ["nan"], ["Mr Smith"])
+    vote("asked", ["c"], ["Smith"], ["x", "y"], ["nan"], [], ["Mr Smith"])
     lines = Class(folder, hide_names=True).look()
     questions.cache_clear()
     assert lines[1].endswith("29 students") and "Smith" not in "\n".join(lines)
-    assert lines[lines.index("Guesses") :][:10] == [
+    assert lines[lines.index("Guesses") :][:12] == [
         "Guesses",
         "  Which one? (20 of 29)",
-        "    12 for b | 7 for a | 1 for c",
+        "    a: 7 | b: 12 | c: 1",
         "  Which word? (21 of 29)",
-        "    12 for journey | 9 for another word",
+        "    journey: 12 | another word: 9",
         "  Which two? (20 of 29)",
-        "    19 for z | 13 for x | 8 for y",
+        "    x: 13 | y: 8 | z: 19",
         "  How much? (19 of 29)",
-        "    19 for 0.5",
+        "    -2: 7 | 0.5: 12",
+        "  How many? (12 of 29)",
+        "    12 numbers from -3 to 8, median 2.5",
         "",
     ]
 
@@ -188,10 +194,11 @@ def test_the_last_look_is_kept_when_the_command_is_interrupted(folder, capsys, m
 
     monkeypatch.setattr(watching.time, "sleep", interrupted)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(watching.shutil, "get_terminal_size", lambda: os.terminal_size((80, 9)))
+    monkeypatch.setattr(watching.shutil, "get_terminal_size", lambda: os.terminal_size((40, 19)))
     assert main(["watch", str(folder)]) == 0
     first, last = capsys.readouterr().out.removeprefix(CLEAR).split(CLEAR)
-    assert "emil" not in first and "enlarge the window" in first
+    assert "dora" in first and "emil" not in first and "enlarge the window" in first
+    assert len(first.splitlines()) == 18 and max(map(len, first.splitlines()[:-1])) <= 40
     assert all(name in last for name in STUDENTS)
 
 

@@ -102,13 +102,14 @@ def predict(question, choices, pick=1):
 
 
 def valid(asked, guess):
-    """Return a guess as a list of texts, in the order of the choices; None if it is not one.
+    """Return a guess as a list of texts, the oldest click first; None if it is not one.
 
     asked: as a Prediction has it.  guess: anything, as it comes from a page or a file.
     """
     if not isinstance(guess, list) or len(guess) > asked["pick"]:
         return None
-    found = [choice for choice in asked["choices"] if choice in guess]
+    chosen = [x for k, x in enumerate(guess) if x not in guess[:k]]
+    found = [x for x in chosen if x in asked["choices"]]
     with suppress(AttributeError, TypeError, ValueError, OverflowError):  # no text, no number
         if asked["kind"] == "number":
             found = [f"{float(x):z.6g}" for x in guess if math.isfinite(float(x))]

@@ -8,7 +8,6 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from ...checks.exercises import CHECKED, LESSON_OF
 from ...errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,14 +38,6 @@ def chosen(names=None):
             expected = f"{lessons()[0].stem[:2]} to {lessons()[-1].stem[:2]}, such as 01 02"
             raise InputError(f"--lessons: there is no lesson {name!r}; choose from {expected}.")
     return [p for p in lessons() if not names or {p.stem, p.stem[:2]}.intersection(names)]
-
-
-def exercises_by_lesson(names=None):
-    """Return {name of a lesson: names of its exercises}, both in order.  names: see chosen()."""
-    return {
-        path.stem: [name for name in CHECKED if path.stem.startswith(LESSON_OF[name])]
-        for path in chosen(names)
-    }
 
 
 # --- notebooks ---

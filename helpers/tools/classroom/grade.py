@@ -14,8 +14,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from ...errors import InputError
-from .folder import OTHERS, clean, exercises_by_lesson, find
-from .read_notebook import RIGHT, keep_best, read
+from .folder import OTHERS, clean, find
+from .read_notebook import RIGHT, exercises_by_lesson, keep_best, read
 from .table import counts, section, table
 
 SAVED = "These are results saved in the notebooks. Nothing was run again, and anyone can forge one."

@@ -7,9 +7,9 @@ from functools import cache
 from typing import NamedTuple
 
 from ...checks import verdict
-from ...checks.exercises import CHECKED
+from ...checks.exercises import CHECKED, LESSON_OF
 from ...pictures import predict
-from .folder import lessons
+from .folder import chosen, lessons
 
 LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is read in one go
 CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
@@ -69,6 +69,14 @@ def read(path):
     except Exception:
         why = "not a notebook"
     return Notebook(failed=why)
+
+
+def exercises_by_lesson(names=None):
+    """Return {name of a lesson: names of its exercises}, both in order.  names: see chosen()."""
+    return {
+        path.stem: [name for name in read(path).answers if path.stem.startswith(LESSON_OF[name])]
+        for path in chosen(names)
+    }
 
 
 def _code(cells):

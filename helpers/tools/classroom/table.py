@@ -1,6 +1,7 @@
 """Make the tables of a class: mistakes and guesses, the most common first; who is where."""
 
 from collections import Counter, defaultdict
+from statistics import median
 
 from .read_notebook import ERROR, NAMELESS, NOT_RUN, OPEN, RIGHT, WRONG, questions
 
@@ -8,6 +9,9 @@ LEGEND = (
     f"{RIGHT} right   {WRONG} wrong   {ERROR} its cell ended in an error   "
     f"{NOT_RUN} no result is saved   {OPEN} as handed out   - not in the notebook"
 )
+
+
+MOST = 8  # different numbers that are counted one by one
 
 
 def table(answers, exercises, places=None):
@@ -46,12 +50,23 @@ def table(answers, exercises, places=None):
 def tally(guesses):
     """Return lines: how many guessed what.  guesses: of each student, question -> texts."""
     lines = []
-    for question in questions():
+    for question, (asked, _) in questions().items():
         given = [own[question] for own in guesses if question in own]
-        counted = Counter(text for guess in given for text in guess).most_common()
-        row = " | ".join(f"{n} for {text}" for text, n in counted)
+        row = _counted(asked, [text for guess in given for text in guess])
         lines += [f"{question} ({len(given)} of {len(guesses)})", f"  {row}"] * bool(given)
     return section("Guesses", lines)
+
+
+def _counted(asked, texts):
+    """Return one line. Choices are in the order of the question, and numbers in their own."""
+    counts = Counter(texts)
+    order = asked["choices"] or [text for text, _ in counts.most_common()]
+    if asked["kind"] == "number":
+        order = sorted(counts, key=float)
+        if len(order) > MOST:
+            middle = median(map(float, texts))
+            return f"{len(texts)} numbers from {order[0]} to {order[-1]}, median {middle:g}"
+    return " | ".join(f"{text}: {counts[text]}" for text in order)
 
 
 def section(heading, entries):

@@ -8,6 +8,7 @@ import html
 import random
 import shutil
 import sys
+import textwrap
 import threading
 import time
 from contextlib import suppress
@@ -16,8 +17,8 @@ from pathlib import Path
 
 from IPython.display import display
 
-from .folder import OTHERS, exercises_by_lesson, find
-from .read_notebook import OPEN, RIGHT, read
+from .folder import OTHERS, chosen, find
+from .read_notebook import OPEN, RIGHT, exercises_by_lesson, read
 from .table import counts, table, tally
 
 FORGED = "This is not a grade: it shows saved verdicts, and anyone can forge one."
@@ -38,6 +39,7 @@ def main(options):
     if sys.stdout.isatty():
         with suppress(KeyboardInterrupt):
             while True:
+                lines = _wrapped(lines)
                 most = shutil.get_terminal_size().lines - 2
                 more = ["... and more lines: enlarge the window, or stop to see them (Ctrl+C)."]
                 print(CLEAR + "\n".join(lines[:most] + more * (len(lines) > most)), flush=True)
@@ -46,6 +48,13 @@ def main(options):
         print(CLEAR, end="")
     print("\n".join(lines))
     return 0
+
+
+def _wrapped(lines):
+    """Return the lines, none wider than the window."""
+    width = shutil.get_terminal_size().columns
+    parts = (textwrap.wrap(line, width, subsequent_indent="    ") or [""] for line in lines)
+    return [part for line in parts for part in line]
 
 
 _stop = threading.Event()
@@ -81,7 +90,8 @@ class Class:
 
     def __init__(self, folder, hide_names=False, lessons=None):
         self.folder, self.hide_names = Path(folder), hide_names
-        self.lessons = exercises_by_lesson(lessons)
+        self.exercises = exercises_by_lesson()
+        self.lessons = {path.stem: self.exercises[path.stem] for path in chosen(lessons)}
         self.hidden = {}
 
     def look(self):
@@ -100,7 +110,7 @@ class Class:
             elif notebook.failed:
                 left_out[f"notebooks ({notebook.failed})"] += 1
             else:
-                left_out["notebooks of another lesson, or of none"] += 1
+                left_out["notebooks without an exercise of these lessons"] += 1
         lines = [FORGED, f"{time.strftime('%H:%M:%S')}  {len(now)} students", ""]
         for lesson, exercises in self.lessons.items():
             answers = {name: now[name][2] for name in sorted(now) if now[name][1] == lesson}
@@ -111,11 +121,14 @@ class Class:
         return lines + counts("Not shown", left_out)
 
     def _lesson(self, answers):
-        """Return the lesson of a notebook with these answers, or "", and those of its exercises."""
-        for lesson, exercises in self.lessons.items():
-            if here := {name: x for name, x in answers.items() if name in exercises}:
-                return lesson, here
-        return "", {}
+        """Return the lesson of a notebook with these answers, or "", and those of its exercises.
+        Lesson 10 also checks an exercise of lesson 9, so most of them decide."""
+        own = {
+            lesson: {name: answers[name] for name in exercises if name in answers}
+            for lesson, exercises in self.exercises.items()
+        }
+        lesson = max(own, key=lambda name: len(own[name]))
+        return (lesson, own[lesson]) if own[lesson] and lesson in self.lessons else ("", {})
 
     def _hide(self, students):
         """Give each student a number that does not follow the order of the alphabet."""
