@@ -106,13 +106,13 @@ function option({ labels, low, high, by }, word, k) {
 }
 
 // The fields of all controls.
-function makeForm(title, controls, { change, reset, busy, hint, sign }) {
+function makeForm(title, controls, { change, reset, busy, hint }) {
   const made = controls.map((one) => makeControl(one, (value) => change(one.name, value), busy, hint));
   const shows = Object.fromEntries(controls.map(({ name }, k) => [name, made[k].show]));
   const rows = make("div", { className: controls.length > 6 ? "rows many" : "rows" }, ...made.map(({ row }) => row));
   const button = makeButton("reset", reset);
   button.className = "reset";
-  const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), make("div", { className: "buttons" }, button, sign || ""));
+  const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), button);
   set(fields, { "aria-label": `${title}: controls` });
   return {
     fields,

@@ -121,7 +121,7 @@ function makeWords(help, isFirst) {
   function sayCell(words, hasMore = false) {
     if (!hasMore || !cell.textContent.startsWith(words)) say(cell, words);
   }
-  return { box: make("div", { className: "said" }, caption, slot, printed), sign, tell, sayCell, sayError: (words) => say(error, words) };
+  return { box: make("div", { className: "said" }, make("div", { className: "above" }, caption, sign || ""), slot, printed), tell, sayCell, sayError: (words) => say(error, words) };
 }
 
 function makeLegend() {
@@ -226,7 +226,7 @@ function makeView(model, picture) {
     lost: () => { words.sayError(GONE); form.fields.disabled = true; },
   });
   const guide = makeGuide(picture, talk.send, words.sayCell, stateOf);
-  const form = makeForm(title, controls, { change, reset, busy: talk.isAsking, hint, sign: words.sign });
+  const form = makeForm(title, controls, { change, reset, busy: talk.isAsking, hint });
   const board = makeBoard(title, model.get("palette"), {
     look: guide.look, press,
     choose: query && {
