@@ -102,14 +102,19 @@ function makeGuide(picture, send, sayCell, stateOf) {
 function makeWords(help, isFirst) {
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
-  const helped = make("div", { className: isFirst ? "help" : "help asked", textContent: help, hidden: !isFirst });
+  const helped = make("div", { className: isFirst ? "help" : "help asked", textContent: isFirst ? help : "" });
   const slot = make("div", { className: "slot" }, error, cell, helped);
-  const sign = !isFirst && makeButton("?", () => set(sign, { "aria-expanded": !(helped.hidden = !helped.hidden) }));
+  const open = (words) => {
+    say(helped, words);
+    set(sign, { "aria-expanded": Boolean(words) });
+  };
+  const sign = !isFirst && makeButton("?", () => open(helped.textContent ? "" : help));
   if (sign) set(sign, { "aria-label": "help", "aria-expanded": false });
   const text = new Text(), reached = make("span", { className: "reached" }), printed = make("pre");
   const caption = make("div", { className: "caption" }, text, reached);
   set(caption, { "aria-live": "polite" });
   function tell(picture) {
+    if (sign) open("");
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
     // once something was printed, keep its room, or the page would jump between values
