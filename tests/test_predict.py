@@ -172,6 +172,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
     first.get_by_role("button", name="1", exact=True).click()
     gone = "No answer from Python: run the cells from the top down to here."
     expect(first.get_by_role("status")).to_have_text(gone)
+    errors.remove("Cannot send")  # JupyterLab's own, of this click
 
 
 def test_strict_comparison_passes_a_notebook_with_guesses(browser, request):
