@@ -52,7 +52,6 @@ class Explore(Live):
     _css = page_text("explore.css") + roles_css(".explore")
     title = traitlets.Unicode().tag(sync=True)
     help = traitlets.Unicode().tag(sync=True)
-    first = traitlets.Bool().tag(sync=True)  # of its notebook: the help is open
     controls = traitlets.List().tag(sync=True)
     palette = traitlets.List().tag(sync=True)
     picture = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self._sent)
@@ -73,8 +72,7 @@ class Explore(Live):
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
             controls=[c.spec for c in controls],
             palette=[colours, white_from],
-            help=HELP,
-            first=_is_first(),
+            help=HELP if _is_first() else "",
         )
         self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)

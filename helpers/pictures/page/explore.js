@@ -98,23 +98,15 @@ function makeGuide(picture, send, sayCell, stateOf) {
 }
 
 // The words next to the picture: the caption, then an error or the explanation of a cell, and
-// what was printed. The help is open in the first picture, and behind a sign in the others.
-function makeWords(help, isFirst) {
+// what was printed.
+function makeWords(help) {
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
-  const helped = make("div", { className: isFirst ? "help" : "help asked", textContent: isFirst ? help : "" });
-  const slot = make("div", { className: "slot" }, error, cell, helped);
-  const open = (words) => {
-    say(helped, words);
-    set(sign, { "aria-expanded": Boolean(words) });
-  };
-  const sign = !isFirst && makeButton("?", () => open(helped.textContent ? "" : help));
-  if (sign) set(sign, { "aria-label": "help", "aria-expanded": false });
+  const slot = make("div", { className: "slot" }, error, cell, make("div", { className: "help", textContent: help }));
   const text = new Text(), reached = make("span", { className: "reached" }), printed = make("pre");
   const caption = make("div", { className: "caption" }, text, reached);
   set(caption, { "aria-live": "polite" });
   function tell(picture) {
-    if (sign) open("");
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
     // once something was printed, keep its room, or the page would jump between values
@@ -126,7 +118,7 @@ function makeWords(help, isFirst) {
   function sayCell(words, hasMore = false) {
     if (!hasMore || !cell.textContent.startsWith(words)) say(cell, words);
   }
-  return { box: make("div", { className: "said" }, make("div", { className: "above" }, caption, sign || ""), slot, printed), tell, sayCell, sayError: (words) => say(error, words) };
+  return { box: make("div", { className: "said" }, caption, slot, printed), tell, sayCell, sayError: (words) => say(error, words) };
 }
 
 function makeLegend() {
@@ -224,7 +216,7 @@ function makeView(model, picture) {
   const find = (word) => controls.find(({ name, kind }) => name === word && ["slider", "stops", "choice"].includes(kind));
   const switches = controls.find(({ kind }) => kind === "cells"), query = find("query"), head = find("head");
   const hint = `explore-${Math.random().toString(36).slice(2)}`;
-  const words = makeWords(model.get("help"), model.get("first"));
+  const words = makeWords(model.get("help"));
   const talk = makeTalk(model, {
     computing: (isSlow) => { if (isSlow || !guide.isLooking()) words.sayCell(isSlow ? "Python is computing …" : ""); },
     overdue: () => words.sayError(GONE),
