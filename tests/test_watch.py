@@ -194,7 +194,8 @@ def test_the_last_look_is_kept_when_the_command_is_interrupted(folder, capsys, m
 
     monkeypatch.setattr(watching.time, "sleep", interrupted)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(watching.shutil, "get_terminal_size", lambda: os.terminal_size((40, 19)))
+    small = os.terminal_size((40, 19))
+    monkeypatch.setattr(watching.shutil, "get_terminal_size", lambda *_, **fallback: small)
     assert main(["watch", str(folder)]) == 0
     first, last = capsys.readouterr().out.removeprefix(CLEAR).split(CLEAR)
     assert "dora" in first and "emil" not in first and "enlarge the window" in first
