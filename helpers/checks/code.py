@@ -19,8 +19,8 @@ def own_functions(answer):
     found = [answer]
     if inspect.isclass(answer):
         methods = {}
-        for cls in reversed(answer.__mro__):
-            methods = {**vars(cls), **{k: f for k, f in methods.items() if k not in vars(cls)}}
+        for name, f in chain.from_iterable(vars(cls).items() for cls in answer.__mro__):
+            methods.setdefault(name, f)
         found = list(methods.values())
     found = [unwrapped(f) for f in found if callable(f)]
     found = [f for f in found if type(f) in (FunctionType, MethodType)]

@@ -94,7 +94,7 @@ def failure(submission, found, fact=None):
         partly = "Right on the first call; wrong later."
         if submission.repeats or submission.is_first_again(k):
             partly = f"Right on {submission.cases[0].label}; wrong on {submission.cases[k].label}."
-    sentence, table = _submission(submission, k)
+    sentence, table = _what_is_wrong(submission, k)
     more = len(found) - 1
     others = "another mistake" if more == 1 else f"{more} more mistakes"
     printed = clean(submission.mine[0].outcome.printed).splitlines()
@@ -115,7 +115,7 @@ def failure(submission, found, fact=None):
 # --- numbers ---
 
 
-def _submission(submission, k):
+def _what_is_wrong(submission, k):
     """Return (a sentence or "", a Table or None) that show what is wrong on case k."""
     label, mine, right = submission.cases[k].label, submission.mine[k], submission.right[k]
     first_is_right = 0 not in submission.wrong

@@ -45,6 +45,7 @@ class Explore(Live):
     compute(values) returns the picture for given values of the controls, as the page shows it.
     """
 
+    name, note = "explore", "A saved picture. To bring it to life"
     recorder = None  # recorder(widget): {mime type: data} to be saved with the still picture
 
     # the text, not the path: with a path, anywidget watches the file and keeps every widget alive

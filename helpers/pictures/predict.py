@@ -135,8 +135,9 @@ def saved_guess(cell, question):
 
 def _cell_has_run(result):
     """Close the questions of other cells that have a guess."""
-    by_reader = getattr(result.info, "store_history", False)  # and not by an extension
+    if not getattr(result.info, "store_history", False):
+        return  # an extension asked the kernel, not the reader
+    run = running_cell()[1]
     for one in _asked.values():
-        has_guess = len(one.shown["guess"]) == one.asked["pick"]
-        if by_reader and has_guess and one.run != running_cell()[1]:
+        if one.run != run and len(one.shown["guess"]) == one.asked["pick"]:
             one.shown = one.shown | {"closed": True}
