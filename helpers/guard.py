@@ -20,7 +20,8 @@ import torch
 
 from .errors import InputError
 
-SECONDS = 10  # how long a reader's function may take before it is stopped
+SECONDS = 10  # of processor that a reader's function may take before it is stopped
+WAITS = 6  # times so long by the clock: a busy machine is slow, and what sleeps takes no processor
 KEPT = 2000  # characters of its printed output, or of its error, that are kept
 DEPTH = 200  # innermost calls that are searched for the reader's line
 STOPS = 20  # attempts to stop a function
@@ -32,11 +33,12 @@ OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] +
 @dataclass
 class Outcome:
     """The result of a call: its value or error (an exception; TimeoutError if it was stopped), and
-    its printed output."""
+    its printed output. seconds: how much of the limit it took."""
 
     value: object = None
     error: BaseException | None = None
     printed: str = ""
+    seconds: float = 0.0
 
     def complaint(self):
         """Return the error as a sentence, with the line of the reader's code that raised it."""
@@ -157,7 +159,9 @@ def _forget(thread):
 def call(fn, /, *args, seconds=None, after=None, **kwargs):
     """Call a reader's function, call(fn, 2, b=3), and return an Outcome whatever it does.
 
-    seconds: the time limit, after which it is stopped with a TimeoutError; SECONDS by default.
+    seconds: the time limit, SECONDS by default, after which it is stopped with a TimeoutError. It
+    is that of the processor, so that a busy machine stops nothing that is fast elsewhere; but
+    WAITS times so long by the clock is enough.
     after: called as soon as the function has ended or the time is over.
     The function runs in a separate thread, because a live view computes outside the main thread,
     where signals do not arrive. exit() ends only the call. What it prints, errors too, is in
@@ -238,10 +242,16 @@ def _call(fn, seconds=None, after=None, worker=None):
     used = worker or Worker()
     thread = used.thread
     _listen(thread, printed)
-    late = True
+    late, begun, clock = True, time.process_time(), time.monotonic()
     try:
         used.do(work)
-        late = not running.acquire(timeout=max(0, seconds))
+        left = seconds
+        while late and left >= 0:
+            late = not running.acquire(timeout=left)
+            by_clock = time.monotonic() - clock
+            # torch on several threads takes more processor than the clock shows
+            spent = max(min(time.process_time() - begun, by_clock), by_clock / WAITS)
+            left = seconds - spent
     finally:  # also when the reader pressed "interrupt"
         try:
             after()
@@ -253,8 +263,8 @@ def _call(fn, seconds=None, after=None, worker=None):
             _forget(thread)
     if late:
         late = TimeoutError(f"it did not return within {seconds:g} seconds and was stopped")
-        return Outcome(error=late, printed=printed.getvalue())
-    outcome.printed = printed.getvalue()
+        return Outcome(error=late, printed=printed.getvalue(), seconds=seconds)
+    outcome.printed, outcome.seconds = printed.getvalue(), spent
     return outcome
 
 

@@ -172,6 +172,7 @@ def test_what_a_notebook_replaced_in_torch_decides_no_verdict(place, name, monke
 )
 def test_an_answer_that_is_right_but_slow_is_told_just_that(line, advice, monkeypatch):
     monkeypatch.setattr("helpers.guard.SECONDS", 2)
+    monkeypatch.setattr("helpers.guard.WAITS", 1)  # to sleep is to work
     above = "import time\nimport torch"
     code = f"def my(scores):\n    {line}\n    return torch.softmax(scores, 0)"
     said = check("softmax", Answer("softmax", None, "", (), above, code).run()).said

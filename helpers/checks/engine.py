@@ -5,7 +5,6 @@ else facts.py says what can be seen without knowing the cause.
 """
 
 import re
-import time
 
 from .. import guard
 from ..session import untouched
@@ -95,9 +94,8 @@ def _within(seconds, call_safely):
 
     def call(fn, *args, limit=None):
         nonlocal left
-        start = time.monotonic()
         outcome = call_safely(fn, *args, seconds=max(0.0, left) if limit is None else limit)
-        left -= time.monotonic() - start if limit is None else 0
+        left -= outcome.seconds if limit is None else 0
         give_back()
         if was_stopped(outcome):
             # Name the limit: the seconds that were left differ from run to run.
