@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from execute import CI, in_browsers, lessons
+from execute import CI, THREE, in_browsers, lessons
 from lab import in_kernel, open_notebook, run_all, scroll_to, write
 from PIL import Image
 from playwright.sync_api import expect
@@ -29,7 +29,10 @@ NOTEBOOKS = {"views": ("lab/tree", None)} | {p.stem: ("lab/tree", p) for p in in
 every_notebook = pytest.mark.parametrize("notebook", [*NOTEBOOKS], indirect=True)
 if CI:
     NOTEBOOKS["views_in_Notebook_7"] = "notebooks", None
-everywhere = pytest.mark.parametrize("notebook", NOTEBOOKS, indirect=True)
+# their controls are those of the other lessons, too
+with_all_kinds = pytest.mark.parametrize(
+    "notebook", [x for x in NOTEBOOKS if x.startswith(("views", *THREE))], indirect=True
+)
 each_theme = pytest.mark.parametrize("theme", THEMES, indirect=True)
 # name: width and height of the window, whether the file browser is open
 SIZES = {
@@ -102,7 +105,7 @@ def test_opening_and_saving_changes_only_what_is_said_of_the_kernel_s_language(n
 # --- every view ---
 
 
-@everywhere
+@with_all_kinds
 def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_returns(views):
     for view in views:
         before = view.enter() or view.page.evaluate("live.notebook()")

@@ -25,8 +25,8 @@ from helpers.tools.pages import __main__ as command
 from helpers.tools.pages import lesson as lesson_of
 from helpers.tools.pages import record
 
-SMALL = 40  # with up to so many states, all are tried
-SAMPLE = 20  # so many of the others, with their corners
+SMALL = 12  # with up to so many states, all are tried
+SAMPLE = 8  # so many of the others, with their corners
 ODD_NAME = "99_odd"
 ODD = """
 import sys
