@@ -131,18 +131,15 @@ def test_whatever_lies_there_is_counted_and_ends_nothing(folder):
 def test_a_class_of_thirty_sees_how_it_voted_and_no_text_of_its_own(tmp_path, monkeypatch):
     lesson = read(lessons()[1], as_version=4)
     lesson.cells.append(v4.new_code_cell("predict(...)"))
-    asked = [predict("Which one?", ["a", "b", "c"]), predict("Which two?", ["x", "y", "z"], pick=2)]
-    asked = [
-        one.asked for one in (*asked, predict("How much?", float), predict("Which word?", str))
-    ]
-    for one in asked[:3]:
+    asked = [predict("Which one?", ["a", "b", "c"]), predict("Which two?", ["x", "y", "z"], 2)]
+    asked += [predict("How much?", float), predict("Which word?", str)]
+    asked = [one.asked for one in asked]
+    for one in asked:
         monkeypatch.setitem(questions(), one["question"], one)  # as a lesson's
 
     def vote(name, *guesses):
-        saved = [one | {"guess": guess} for one, guess in zip(asked, guesses, strict=False)]
-        lesson.cells[-1].outputs = [
-            v4.new_output("display_data", metadata={SAVED: x}) for x in saved
-        ]
+        saved = [{SAVED: x | {"guess": guess}} for x, guess in zip(asked, guesses, strict=False)]
+        lesson.cells[-1].outputs = [v4.new_output("display_data", metadata=x) for x in saved]
         (tmp_path / name).mkdir()
         write(lesson, tmp_path / name / "2.ipynb")
 

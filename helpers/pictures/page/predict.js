@@ -27,7 +27,6 @@ function renderQuestion({ model, el }) {
     send(text && (kind === "word" || Number.isFinite(Number(text))) ? [text] : []);
   });
   const field = make("label", { textContent: kind === "number" ? "A number such as 0.5:" : "A word:" }, input);
-
   const row = make("div", { className: "row" }, ...(choices.length ? buttons : [field]));
   const root = make("fieldset", { className: "predict" }, make("legend", { textContent: question }), row, said);
   set(root, { "data-jp-suppress-context-menu": "" }); // a finger on the field would open JupyterLab's

@@ -141,21 +141,22 @@ def verdict_in(output):
 
 def guess_in(output):
     """Return (question, guess) of a cell's output, or None. As in verdict_in(), nothing is kept
-    that the course does not have; a number is parsed."""
+    that the course does not have: a number is parsed, and a word is left out."""
     known = questions()
     match output:
         case {"metadata": {predict.SAVED: {"question": str(q), "guess": guess}}} if q in known:
             guess = predict.valid(known[q], guess)
-            return (q, guess) if len(guess) == known[q]["pick"] else None
+            if len(guess) == known[q]["pick"] and known[q]["kind"] != "word":
+                return q, guess
 
 
 @cache
 def questions():
-    """Return {question: what the course asks}, in order, without those for a word of one's own."""
+    """Return {question: what the course asks}, in order."""
     files = [json.loads(lesson.read_text(encoding="utf-8")) for lesson in lessons()]
     outputs = [x for file in files for _, cell in _code(file["cells"]) for x in cell["outputs"]]
     asked = [x.get("metadata", {}).get(predict.SAVED) for x in outputs]
-    return {one["question"]: one for one in asked if one and one["kind"] != "word"}
+    return {one["question"]: one for one in asked if one}
 
 
 @cache
