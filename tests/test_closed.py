@@ -65,6 +65,7 @@ def test_no_question_is_asked_twice_in_the_course():
 ANSWER = new_output("stream", text="0.5")
 WRONG, STUB = (new_output("display_data", {MIME: {"passed": x}}) for x in (False, None))
 PREDICT = "**Predict:** how much?"
+GUESS = new_output("stream", text="none yet")
 
 
 @pytest.mark.parametrize(
@@ -76,12 +77,15 @@ PREDICT = "**Predict:** how much?"
         ((PREDICT, ANSWER, "<details>Half.</details>", ANSWER, "So:", ANSWER), [0, 1, 0, 1, 0, 0]),
         ((PREDICT + "\n\n<details>Half.</details>\n\nNow:", ANSWER), [0, 0]),
         (("Repair this:", WRONG), [0, 1]),
+        ((GUESS, ANSWER, "<details>Half.</details>", GUESS, "Now:", ANSWER), [0, 1, 0, 0, 0, 0]),
         (("Write this:", STUB), [0, 0]),
     ],
 )
 def test_an_answer_is_known_by_the_question_above_it(texts, answers):
     cells = [
-        new_markdown_cell(text) if isinstance(text, str) else new_code_cell("run()", outputs=[text])
+        new_markdown_cell(text)
+        if isinstance(text, str)
+        else new_code_cell("predict(q, str)" if text is GUESS else "run()", outputs=[text])
         for text in texts
     ]
     assert [found for _, found, _ in closed(cells)] == answers

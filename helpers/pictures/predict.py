@@ -42,12 +42,10 @@ class Prediction(Live):
         self.on_msg(lambda _, content, buffers: self._keep(content.get("guess")))
 
     def _keep(self, guess):
-        """Keep a guess, unless it comes too late, and tell the page what is kept."""
-        if self.shown["closed"]:
-            return
-        kept = {"guess": valid(self.asked, guess), "turn": self.shown["turn"] + 1}
+        """Keep a guess, and tell the page what is kept."""
+        guess = valid(self.asked, guess)
         with self.hold_sync():  # what the page shows is already in the notebook
-            self.shown = self.shown | kept
+            self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
             if self._output:
                 bundle, metadata = self.saved()
                 self._output.update(bundle, metadata=metadata, raw=True)
@@ -74,9 +72,8 @@ def predict(question, choices, pick=1):
     pick: how many of the list the question asks for.
 
     The guess is saved with the notebook. It can be changed until another cell has run, and again
-    when this cell is run again. A new kernel finds it in the notebook's file as last saved, but not
-    after the notebook was renamed, if two cells ask the same, or in programs other than JupyterLab,
-    Notebook and VS Code.
+    when this cell is run again. In JupyterLab, Notebook and VS Code, a new kernel finds it as last
+    saved, unless the notebook was renamed, or asks the same in two cells.
     Returns the widget: put it last in the cell.
     Raises InputError if the arguments don't fit together.
     """
@@ -106,14 +103,12 @@ def valid(asked, guess):
 
     asked: as a Prediction has it.  guess: anything, as it comes from a page or a file.
     """
-    texts = [x for x in guess if isinstance(x, str)] if isinstance(guess, list) else []
-    found = [x for x in dict.fromkeys(texts) if x in asked["choices"]]
+    texts = [*map(str, guess)] if isinstance(guess, list) else []
+    found = [x for x in dict.fromkeys(texts) if x in asked["choices"] or asked["kind"] == "word"]
     if asked["kind"] == "number":
         with suppress(ValueError):
             found = [f"{float(x):z.6g}" for x in texts if math.isfinite(float(x))]
-    elif asked["kind"] == "word":
-        found = [one_line(x)[:40] for x in texts]
-    return found if len(found) <= asked["pick"] else []
+    return found
 
 
 def saved_guess(question):
