@@ -63,7 +63,7 @@ for (const box of document.querySelectorAll(".asked")) {
   box.replaceChildren();
   renderQuestion({ el: box, model: { get: (name) => state[name], on: (_, listener) => { show = listener; }, send } });
   // not while a number is being typed
-  box.onclick = box.onchange = () => {
+  for (const type of ["click", "change"]) box.addEventListener(type, () => {
     if (state.shown.guess.length === state.asked.pick) openAnswer(box.closest("section"));
-  };
+  });
 }
