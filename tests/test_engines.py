@@ -15,7 +15,7 @@ from engines import ENGINES
 from execute import CI, lessons
 from lab import jupyterlab, open_notebook, run_all
 from replay import replay
-from test_pages_exercises import GUESSED
+from test_pages_exercises import guess_all
 from views import LIVE, expected, in_full
 
 from conftest import outside
@@ -196,18 +196,7 @@ def test_every_view_of_a_page_shows_what_python_computes(engine, watched, number
 
 def test_a_guess_unfolds_the_answer_on_a_page(engine, watched):
     open_page(engine, watched("02"))
-    fields = engine.evaluate(
-        "[...document.querySelectorAll('.predict')].map((one) => !!one.querySelector('input'))"
-    )
-    assert {*fields} == {True, False}, "buttons and a field"
-    for k, is_field in enumerate(fields):
-        assert engine.evaluate(GUESSED, k) == [1, False, "Your guess: none yet"]
-        script = f"document.querySelectorAll('.predict')[{k}].querySelector('input, button')"
-        text = "5" if is_field else engine.evaluate(f"{script}.textContent")
-        engine.evaluate(f"{script}.focus()")
-        for key in ("5", ENTER) if is_field else (ENTER,):
-            engine.press(key)
-        assert engine.evaluate(GUESSED, k) == [1, True, f"Your guess: {text}"]
+    guess_all(engine, engine.press, ENTER)
     nothing_is_wrong(engine)
 
 

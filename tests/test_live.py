@@ -1,6 +1,5 @@
 """Every live view of every lesson, and a few that no lesson has yet, in a real browser."""
 
-import importlib.util
 import io
 import json
 from pathlib import Path
@@ -13,14 +12,12 @@ from lab import in_kernel, open_notebook, run_all, scroll_to, write
 from PIL import Image
 from playwright.sync_api import expect
 from replay import quick
-from views import IN_KERNEL, LIVE, LiveView
+from views import IN_KERNEL, LIVE, LiveView, axe_finds_nothing, touch_drag
 
 LARGE = "large", "resized", "sixteen", "heads by hand"  # extra views that need not fit a projector
 THEMES = "JupyterLab Dark", "JupyterLab Light"
 HIGH = 1300
 WIDE = 1280
-# the package reads this file with the encoding of the machine when it is imported
-AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 
 # Cells that together have every kind of control and of picture.
 VIEWS = Path(__file__).with_name("extra_views.txt").read_text(encoding="utf-8")
@@ -196,13 +193,6 @@ def mouse_drag(page, x, y, right, down):
     page.mouse.up()
 
 
-def touch_drag(page, x, y, right, down):
-    touch = page.context.new_cdp_session(page)
-    for kind, part in [("Start", 0), ("Move", 0.5), ("Move", 1), ("End", None)]:
-        points = [] if part is None else [{"x": x + part * right, "y": y + part * down}]
-        touch.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
-
-
 @extra_views
 def test_what_is_said_about_a_cell_follows_the_picture_until_the_cell_is_gone(views):
     vectors, resized = (v for v in views if v.title in ("vectors", "resized"))
@@ -279,25 +269,9 @@ def theme(views, request):
 @each_theme
 @extra_views
 def test_axe_finds_nothing(views, theme):
-    views[0].page.add_script_tag(path=AXE)
     for view in views:
         say_an_error(view)
-        found, looked_at = view.box.evaluate(
-            """async (e) => {
-                // JupyterLab's body has no height, and axe takes all in it for hidden
-                document.body.style.height = '100vh';
-                const output = e.closest('.jp-OutputArea');
-                let { violations, passes } = await axe.run(output);
-                // while the styles of a theme are still loaded, there is no colour to look at
-                for (let k = 0; k < 20 && !passes.length && !violations.length; k++) {
-                    await new Promise((done) => setTimeout(done, 250));
-                    ({ violations, passes } = await axe.run(output));
-                }
-                const say = (node) => node.html.slice(0, 150) + node.failureSummary;
-                return [violations.map(({ id, nodes }) => [id, nodes.map(say)]), passes.length];
-            }"""
-        )
-        assert looked_at and found == [], f"{view.title}: {json.dumps(found, indent=1)}"
+        axe_finds_nothing(view.box)
 
 
 @in_ci

@@ -6,11 +6,9 @@ They are opened as a reader opens them, from a folder, in Chromium.
 
 import gzip
 import html
-import importlib.util
 import re
 import zipfile
 from contextlib import contextmanager
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -18,12 +16,11 @@ from execute import CI, THREE, in_browsers
 from lab import ROOT, chromium
 from PIL import Image
 from playwright.sync_api import expect
+from views import AXE
 
 from conftest import needed
 from helpers.tools.pages.closed import closed
 
-# the package reads this file with the encoding of the machine when it is imported
-AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 PHONE, DESKTOP, PAPER = (390, 844), (1280, 800), (700, 990)  # in CSS pixels; A4 within its margins
 ZOOMED = 640, 400  # the room that a window of 1280 by 800 has at 200 percent
 

@@ -18,16 +18,12 @@ from helpers.tools.pages import exercises
 from helpers.tools.pages.exercises import SHOWN, answers, as_puzzle, verdict_on
 from helpers.tools.pages.lesson import Lesson, checked_in
 
-# Returns whether the outputs and the text below a question are open, and what is said of the guess.
+# Returns what is said of a guess, and whether the output and the text below the question are open.
 GUESSED = """(k) => {
-    const question = document.querySelectorAll('.predict')[k], open = [];
-    let next = question.closest('section').nextElementSibling;
-    while (next.matches('.code')) {
-        open.push(next.querySelector('.answer').open);
-        next = next.nextElementSibling;
-    }
-    return [new Set([...open, next.firstElementChild.open]).size, next.firstElementChild.open,
-        question.querySelector('.said').textContent];
+    const question = document.querySelectorAll('.predict')[k], { id } = question.closest('section');
+    const isOpen = (fold) => document.querySelector(`#${id} ${fold}`).open;
+    const said = question.querySelector('.said').textContent;
+    return [said, isOpen('+ .code .answer'), isOpen('~ .text details')];
 }"""
 LINES = 12  # at most, of an answer that is shown
 EACH = [pytest.param(name, id=f"{LESSON_OF[name]}-{name}") for name in CHECKED]
@@ -91,19 +87,25 @@ def test_an_exercise_is_a_puzzle_of_three_answers_with_what_the_check_says(pages
         assert [name for right, name in names if right] == [three[0].names[0]]
 
 
-def test_a_guess_unfolds_the_answer_below_it_and_can_be_changed(pages, tmp_path):
+def guess_all(page, press, enter):
+    """Guess at each question of a page with the keyboard; assert that this unfolds its answer."""
+    fields = page.evaluate(
+        "[...document.querySelectorAll('.predict')].map((one) => !!one.querySelector('input'))"
+    )
+    assert {*fields} == {True, False}, "buttons and a field"
+    for k, is_field in enumerate(fields):
+        assert page.evaluate(GUESSED, k) == ["Your guess: none yet", False, False]
+        first = f"document.querySelectorAll('.predict')[{k}].querySelector('input, button')"
+        text = page.evaluate(f"{first}.focus(), {first}.textContent") or "5"
+        if is_field:
+            press("5")
+            assert page.evaluate(GUESSED, k) == ["Your guess: 5", False, False], "more may come"
+        press(enter)
+        assert page.evaluate(GUESSED, k) == [f"Your guess: {text}", True, True]
+
+
+def test_a_guess_unfolds_the_answer_below_it(pages, tmp_path):
     with chromium(tmp_path, *PHONE) as page:
         needed(page)
         page.goto((pages / "02_softmax.html").as_uri())
-        questions = page.locator(".predict").all()
-        assert len(questions) > 1
-        for k, question in enumerate(questions):
-            assert page.evaluate(GUESSED, k) == [1, False, "Your guess: none yet"]
-            field, buttons = question.locator("input"), question.get_by_role("button")
-            for text in ("0.5", "-2") if field.count() else buttons.all_text_contents()[:2]:
-                if field.count():
-                    field.fill(text)
-                    buttons.click()
-                else:
-                    question.get_by_role("button", name=text, exact=True).click()
-                assert page.evaluate(GUESSED, k) == [1, True, f"Your guess: {text}"]
+        guess_all(page, page.keyboard.press, "Enter")

@@ -3,6 +3,7 @@
 Its own kernel says what it should show: compute() makes the whole picture anew.
 """
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from lab import in_kernel, scroll_to
 IN_LESSONS = "slider", "choice", "checkbox", "table", "amount", "vector", "mark"
 RESIZED = "resized", "one query", "two marks"  # whose size changes: different rows, or longer names
 LIVE = Path(__file__).with_name("live.js")
+# the package reads this file with the encoding of the machine when it is imported
+AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
 
 # This runs in the kernel, under names that no lesson has.
 IN_KERNEL = """
@@ -25,6 +28,34 @@ def _live_picture(n, values, cell):
     picture = Out[n].compute(values)
     return _json.dumps([picture, cell and Out[n].explanation(cell)], default=list)
 """
+
+
+def touch_drag(page, x, y, right=0, down=0):
+    touch = page.context.new_cdp_session(page)
+    for kind, part in [("Start", 0), ("Move", 0.5), ("Move", 1), ("End", None)]:
+        points = [] if part is None else [{"x": x + part * right, "y": y + part * down}]
+        touch.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+
+
+def axe_finds_nothing(box):
+    """Assert it of the output that a box belongs to."""
+    box.page.add_script_tag(path=AXE)
+    found, looked_at = box.evaluate(
+        """async (e) => {
+            // JupyterLab's body has no height, and axe takes all in it for hidden
+            document.body.style.height = '100vh';
+            const output = e.closest('.jp-OutputArea');
+            let { violations, passes } = await axe.run(output);
+            // while the styles of a theme are still loaded, there is no colour to look at
+            for (let k = 0; k < 20 && !passes.length && !violations.length; k++) {
+                await new Promise((done) => setTimeout(done, 250));
+                ({ violations, passes } = await axe.run(output));
+            }
+            const say = (node) => node.html.slice(0, 150) + node.failureSummary;
+            return [violations.map(({ id, nodes }) => [id, nodes.map(say)]), passes.length];
+        }"""
+    )
+    assert looked_at and found == [], json.dumps(found, indent=1)
 
 
 class LiveView:

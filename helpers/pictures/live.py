@@ -26,7 +26,6 @@ class Live(anywidget.AnyWidget):
     """A widget that is saved as text and HTML, too. name: the class of its element in the page.
     note: why a reader would run the cell."""
 
-    name, note = "", ""
     _output, _live = None, {}  # what is updated; the live part, if it is in the same output
 
     def __init__(self, **traits):

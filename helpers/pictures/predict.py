@@ -37,15 +37,13 @@ class Prediction(Live):
     shown = traitlets.Dict().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)  # the first that showed the question
 
-    def __init__(self, asked, guess, run):
-        self.run = run
+    def __init__(self, asked, guess):
         super().__init__(asked=asked, shown={"guess": guess, "closed": False, "turn": 0})
         self.on_msg(lambda _, content, buffers: self._keep(content.get("guess")))
 
     def _keep(self, guess):
-        """Keep a guess, unless it comes too late, and tell the page what is kept."""
-        if self.shown["closed"] or (guess := valid(self.asked, guess)) is None:
-            guess = self.shown["guess"]
+        """Keep a guess, and tell the page what is kept."""
+        guess = valid(self.asked, guess)
         with self.hold_sync():  # what the page shows is already in the notebook
             self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
             if self._output:
@@ -74,8 +72,8 @@ def predict(question, choices, pick=1):
     pick: how many of the list the question asks for.
 
     The guess is saved with the notebook. It can be changed until another cell has run, and again
-    when this cell is run again. A new kernel finds it in the notebook's file as last saved, but not
-    after the notebook was renamed, or in programs other than JupyterLab, Notebook and VS Code.
+    when this cell is run again. In JupyterLab, Notebook and VS Code, a new kernel finds it as last
+    saved, unless the notebook was renamed, or asks the same in two cells.
     Returns the widget: put it last in the cell.
     Raises InputError if the arguments don't fit together.
     """
@@ -86,47 +84,40 @@ def predict(question, choices, pick=1):
     texts = [one_line(str(bare(choice))) for choice in several] if kind == "choice" else []
     if kind == "choice" and len({*texts} - {""}) < max(2, len(texts)):
         expected = "a list of at least two different choices, float or str is expected."
-        raise InputError(f"choices has {', '.join(map(repr, texts)) or 'nothing'}; {expected}")
+        raise InputError(f"choices is {choices!r}; {expected}")
     if pick not in range(1, max(2, len(texts))):
-        most = f"a whole number from 1 to {len(texts) - 1}" if texts else "1, for a field,"
-        raise InputError(f"pick is {pick!r}; {most} is expected.")
+        raise InputError(f"pick is {pick!r}; at least 1 and fewer than the choices is expected.")
     asked = {"question": one_line(question), "choices": texts, "kind": kind, "pick": pick}
-    cell, run = running_cell()
+    cell, _ = running_cell()
     if before := _asked.get((cell, question)):
         before.close()  # it is no longer shown
-    guess = before.shown["guess"] if before else saved_guess(cell, asked["question"])
+    guess = before.shown["guess"] if before else saved_guess(asked["question"])
     if shell := get_ipython():
         shell.events.register("post_run_cell", _cell_has_run)  # once, however often it is called
-    _asked[cell, question] = Prediction(asked, valid(asked, guess) or [], run)
+    _asked[cell, question] = Prediction(asked, valid(asked, guess))
     return _asked[cell, question]
 
 
 def valid(asked, guess):
-    """Return a guess as a list of texts, the oldest click first; None if it is not one.
+    """Return a guess as a list of texts, the oldest click first; [] if it is not one.
 
     asked: as a Prediction has it.  guess: anything, as it comes from a page or a file.
     """
-    if not isinstance(guess, list) or len(guess) > asked["pick"]:
-        return None
-    chosen = [x for k, x in enumerate(guess) if x not in guess[:k]]
-    found = [x for x in chosen if x in asked["choices"]]
-    with suppress(AttributeError, TypeError, ValueError, OverflowError):  # no text, no number
-        if asked["kind"] == "number":
-            found = [f"{float(x):z.6g}" for x in guess if math.isfinite(float(x))]
-        elif asked["kind"] == "word":
-            found = [one_line(text)[:40] for text in guess]
-    return found if len(found) == len(guess) else None
+    texts = [*map(str, guess)] if isinstance(guess, list) else []
+    found = [x for x in dict.fromkeys(texts) if x in asked["choices"] or asked["kind"] == "word"]
+    if asked["kind"] == "number":
+        with suppress(ValueError):
+            found = [f"{float(x):z.6g}" for x in texts if math.isfinite(float(x))]
+    return found
 
 
-def saved_guess(cell, question):
-    """Return the guess that the notebook's file has for this question in this cell; [] for none. In
-    VS Code, which does not tell the cell's id, the question must stand in one cell only."""
+def saved_guess(question):
+    """Return the guess that the notebook's file has for this question; [] for none."""
     file = getattr(get_ipython(), "user_ns", {}).get("__vsc_ipynb_file__")
     try:
         path = Path(file or os.environ["JPY_SESSION_NAME"])
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        own = [x for x in cells if file or x["id"] == cell]
-        saved = [o.get("metadata", {}).get(SAVED) for x in own for o in x.get("outputs", ())]
+        saved = [o.get("metadata", {}).get(SAVED) for x in cells for o in x.get("outputs", ())]
         (guess,) = (x["guess"] for x in saved if x and x["question"] == question)
         return guess
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -137,7 +128,7 @@ def _cell_has_run(result):
     """Close the questions of other cells that have a guess."""
     if not getattr(result.info, "store_history", False):
         return  # an extension asked the kernel, not the reader
-    run = running_cell()[1]
-    for one in _asked.values():
-        if one.run != run and len(one.shown["guess"]) == one.asked["pick"]:
+    now, _ = running_cell()
+    for (cell, _), one in _asked.items():
+        if cell != now and len(one.shown["guess"]) == one.asked["pick"]:
             one.shown = one.shown | {"closed": True}

@@ -37,15 +37,12 @@ const isCommand = ({ key, ctrlKey, metaKey, shiftKey }) =>
   (ctrlKey || metaKey) && key.toLowerCase() === "s" || (ctrlKey || metaKey || shiftKey) && key === "Enter";
 
 // Keeps from the notebook what is typed in an element, until the returned function is called.
-// before: gets each key that is pressed there, before the notebook.
-function keepKeys(root, before = () => {}) {
+function keepKeys(root) {
   // otherwise the notebook would treat arrows and letters typed here as its commands
   root.addEventListener("keydown", (event) => { if (!isCommand(event)) event.stopPropagation(); });
   // Notebook 7 sees keys before they arrive here, unless the focused element has this attribute
   function suppress(event) {
-    if (!root.contains(event.target)) return;
-    event.target.toggleAttribute("data-lm-suppress-shortcuts", !isCommand(event));
-    before(event);
+    if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !isCommand(event));
   }
   window.addEventListener("keydown", suppress, true);
   return () => window.removeEventListener("keydown", suppress, true);

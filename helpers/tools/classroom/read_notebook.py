@@ -141,29 +141,22 @@ def verdict_in(output):
 
 def guess_in(output):
     """Return (question, guess) of a cell's output, or None. As in verdict_in(), nothing is kept
-    that the course does not have; a number is parsed, a word is one of the lesson's own text."""
+    that the course does not have: a number is parsed, and a word is left out."""
     known = questions()
     match output:
         case {"metadata": {predict.SAVED: {"question": str(q), "guess": guess}}} if q in known:
-            asked, words = known[q]
-            guess = predict.valid(asked, guess) or []
-            if asked["kind"] == "word":
-                guess = [x if x in words else "another word" for x in map(str.casefold, guess)]
-            return (q, guess) if len(guess) == asked["pick"] else None
+            guess = predict.valid(known[q], guess)
+            if len(guess) == known[q]["pick"] and known[q]["kind"] != "word":
+                return q, guess
 
 
 @cache
 def questions():
-    """Return {question: (what the course asks, the words of its lesson)}, in order."""
-    found = {}
-    for lesson in lessons():
-        cells = json.loads(lesson.read_text(encoding="utf-8"))["cells"]
-        text = "".join(line for cell in cells for line in cell["source"])
-        words = {*re.findall(r"\w+", text.casefold())}
-        for output in (x for _, cell in _code(cells) for x in cell["outputs"]):
-            if asked := output.get("metadata", {}).get(predict.SAVED):
-                found[asked["question"]] = asked, words
-    return found
+    """Return {question: what the course asks}, in order."""
+    files = [json.loads(lesson.read_text(encoding="utf-8")) for lesson in lessons()]
+    outputs = [x for file in files for _, cell in _code(file["cells"]) for x in cell["outputs"]]
+    asked = [x.get("metadata", {}).get(predict.SAVED) for x in outputs]
+    return {one["question"]: one for one in asked if one}
 
 
 @cache

@@ -1,7 +1,6 @@
 """Make the tables of a class: mistakes and guesses, the most common first; who is where."""
 
 from collections import Counter, defaultdict
-from statistics import median
 
 from .read_notebook import ERROR, NAMELESS, NOT_RUN, OPEN, RIGHT, WRONG, questions
 
@@ -9,9 +8,6 @@ LEGEND = (
     f"{RIGHT} right   {WRONG} wrong   {ERROR} its cell ended in an error   "
     f"{NOT_RUN} no result is saved   {OPEN} as handed out   - not in the notebook"
 )
-
-
-MOST = 8  # different numbers that are counted one by one
 
 
 def table(answers, exercises, places=None):
@@ -50,23 +46,13 @@ def table(answers, exercises, places=None):
 def tally(guesses):
     """Return lines: how many guessed what.  guesses: of each student, question -> texts."""
     lines = []
-    for question, (asked, _) in questions().items():
+    for question, asked in questions().items():
         given = [own[question] for own in guesses if question in own]
-        row = _counted(asked, [text for guess in given for text in guess])
+        counted = Counter(text for guess in given for text in guess)
+        order = asked["choices"] or sorted(counted, key=float)
+        row = " | ".join(f"{text}: {counted[text]}" for text in order)
         lines += [f"{question} ({len(given)} of {len(guesses)})", f"  {row}"] * bool(given)
     return section("Guesses", lines)
-
-
-def _counted(asked, texts):
-    """Return one line. Choices are in the order of the question, and numbers in their own."""
-    counts = Counter(texts)
-    order = asked["choices"] or [text for text, _ in counts.most_common()]
-    if asked["kind"] == "number":
-        order = sorted(counts, key=float)
-        if len(order) > MOST:
-            middle = median(map(float, texts))
-            return f"{len(texts)} numbers from {order[0]} to {order[-1]}, median {middle:g}"
-    return " | ".join(f"{text}: {counts[text]}" for text in order)
 
 
 def section(heading, entries):

@@ -59,11 +59,11 @@ function openAnswer(section) {
 for (const box of document.querySelectorAll(".asked")) {
   const state = { asked: JSON.parse(box.dataset.asked), shown: { guess: [] }, page: thisPage };
   let show;
-  const send = ({ guess }) => {
-    state.shown = { guess };
-    show();
-    if (guess.length === state.asked.pick) openAnswer(box.closest("section"));
-  };
+  const send = (shown) => { state.shown = shown; show(); };
   box.replaceChildren();
   renderQuestion({ el: box, model: { get: (name) => state[name], on: (_, listener) => { show = listener; }, send } });
+  // not while a number is being typed
+  for (const type of ["click", "change"]) box.addEventListener(type, () => {
+    if (state.shown.guess.length === state.asked.pick) openAnswer(box.closest("section"));
+  });
 }
