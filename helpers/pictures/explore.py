@@ -31,10 +31,7 @@ GRIPS = {
 }
 SCRIPTS = "base.js", "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
-HELP = (
-    "Point at a number, or go to it with Tab and the arrow keys, to see how it came about. In a "
-    "table, a line under a number says that your last move changed it."
-)
+HELP = "Point at a number, or go to it with Tab and the arrow keys, to see how it came about."
 
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
 
@@ -73,10 +70,16 @@ class Explore(Live):
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
             controls=[c.spec for c in controls],
             palette=[colours, white_from],
-            help=HELP if _is_first() else "",
+            help=HELP if self._is_first_to_explain() else "",
         )
         self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)
+
+    def _is_first_to_explain(self):
+        """Return whether its numbers have explanations, and no other cell's view says so."""
+        own = running_cell()[0]
+        said = (cell for cell, (_, all_of) in _shown.items() if any(one.help for one in all_of))
+        return any(panel["explains"] for panel in self._panels) and next(said, own) == own
 
     def compute(self, values):
         """Return the picture for these values: {control name: value; for a choice its index}.
@@ -233,11 +236,6 @@ def explore(fn, /, **controls):
     if len(several) > 1:
         raise InputError(f"{' and '.join(several)} cannot both be the cells; keep one matrix.")
     return Explore(fn, made)
-
-
-def _is_first():
-    """Return whether this is the first cell of the notebook that shows a live view."""
-    return next(iter(_shown), running_cell()[0]) == running_cell()[0]
 
 
 def _close_earlier(widget):
