@@ -20,9 +20,7 @@ from .sketch import roles_css
 from .still import draw
 from .view import MAX_SIDE, NONE, View, palette, side_by_side
 
-NUMBERS = (
-    16  # rows or columns of a table with numbers in its cells; a larger one shows colours only
-)
+NUMBERS = 16  # rows or columns of a table with numbers; a larger one shows colours only
 
 # Controls that can only be dragged, and a drawing that lets the reader drag each.
 GRIPS = {
@@ -77,7 +75,7 @@ class Explore(Live):
 
     def _is_first_to_explain(self):
         """Return whether its numbers have explanations, and no other cell's view says so."""
-        own = running_cell()[0]
+        own = _own_cell()[0]
         said = (cell for cell, (_, all_of) in _shown.items() if any(one.help for one in all_of))
         return any(panel["explains"] for panel in self._panels) and next(said, own) == own
 
@@ -238,9 +236,15 @@ def explore(fn, /, **controls):
     return Explore(fn, made)
 
 
+def _own_cell():
+    """Return (cell, execution); where the cell's id is not told, each execution is a cell."""
+    cell, run = running_cell()
+    return cell or run, run
+
+
 def _close_earlier(widget):
     """Close the widgets that the same cell made when it ran before: they are no longer shown."""
-    cell, run = running_cell()
+    cell, run = _own_cell()
     if cell is None:
         return
     known, widgets = _shown.get(cell, (run, []))

@@ -115,8 +115,7 @@ class Recording {
   }
 }
 
-// The help in other words, for readers without mouse and keyboard.
-const TOUCH = "Tap a number to see how it is computed.";
+const TOUCH = "Tap a number to see how it is computed."; // for readers without mouse and keyboard
 
 // A drawing wider than its box is scrolled to the word that looks, whenever that is a new word.
 function showQuery(part) {
