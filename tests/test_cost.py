@@ -151,7 +151,7 @@ def test_the_lesson_prints_the_counts_of_the_course():
 
 
 def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one(own):
-    in_blocks, scores = own["in_blocks"], own["scores"]
+    in_blocks, scores = own["of_any_size"], own["scores"]
     for block in range(1, 7):
         last = torch.tensor(in_blocks(6, block).matrix[-(-6 // block) - 1])
         torch.testing.assert_close(last.float(), torch.softmax(scores, dim=0))

@@ -27,7 +27,7 @@ def test_an_arc_is_as_wide_as_its_weight_and_each_word_has_its_number():
     assert texts[8:] == ["answer", "red", "0.75", "blue", "0.25"]
     roles = {mark["text"]: mark["role"] for mark in marks_of(view, "text")}
     assert (roles["it"], roles["man"]) == ("query strong", "key strong")
-    assert [mark["at"][2] - mark["at"][0] for mark in marks_of(view, "area")] == [45, 15]
+    assert [mark["at"][2] - mark["at"][0] for mark in marks_of(view, "area")] == [90, 30]
 
 
 def test_its_text_has_all_numbers_and_its_alternative_the_largest():

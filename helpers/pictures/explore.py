@@ -20,9 +20,7 @@ from .sketch import roles_css
 from .still import draw
 from .view import MAX_SIDE, NONE, View, palette, side_by_side
 
-NUMBERS = (
-    16  # rows or columns of a table with numbers in its cells; a larger one shows colours only
-)
+NUMBERS = 16  # rows or columns of a table with numbers; a larger one shows colours only
 
 # Controls that can only be dragged, and a drawing that lets the reader drag each.
 GRIPS = {
@@ -31,10 +29,7 @@ GRIPS = {
 }
 SCRIPTS = "base.js", "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
-HELP = (
-    "Point at a number, or go to it with Tab and the arrow keys, to see how it came about. In a "
-    "table, a line under a number says that your last move changed it."
-)
+HELP = "Point at a number, or go to it with Tab and the arrow keys, to see how it came about."
 
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
 
@@ -73,10 +68,16 @@ class Explore(Live):
             title=str(getattr(fn, "__name__", "")).replace("_", " "),
             controls=[c.spec for c in controls],
             palette=[colours, white_from],
-            help=HELP if _is_first() else "",
+            help=HELP if self._is_first_to_explain() else "",
         )
         self.on_msg(lambda _, content, buffers: self._desk.do(lambda: self._answer(content)))
         _close_earlier(self)
+
+    def _is_first_to_explain(self):
+        """Return whether its numbers have explanations, and no other cell's view says so."""
+        own = _own_cell()[0]
+        said = (cell for cell, (_, all_of) in _shown.items() if any(one.help for one in all_of))
+        return any(panel["explains"] for panel in self._panels) and next(said, own) == own
 
     def compute(self, values):
         """Return the picture for these values: {control name: value; for a choice its index}.
@@ -235,14 +236,15 @@ def explore(fn, /, **controls):
     return Explore(fn, made)
 
 
-def _is_first():
-    """Return whether this is the first cell of the notebook that shows a live view."""
-    return next(iter(_shown), running_cell()[0]) == running_cell()[0]
+def _own_cell():
+    """Return (cell, execution); where the cell's id is not told, each execution is a cell."""
+    cell, run = running_cell()
+    return cell or run, run
 
 
 def _close_earlier(widget):
     """Close the widgets that the same cell made when it ran before: they are no longer shown."""
-    cell, run = running_cell()
+    cell, run = _own_cell()
     if cell is None:
         return
     known, widgets = _shown.get(cell, (run, []))

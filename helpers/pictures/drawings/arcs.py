@@ -11,12 +11,12 @@ from ..sketch import LARGE, Sketch
 from ..view import View
 
 MAX_WORDS = 64
-MAX_ANSWERS = 8  # bars
+MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
 THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
 TIP = 0.4  # of this remains at the word that it looks at
 THIN = 0.005  # an arc of less is not drawn
-HIGH, LOW = 84, 52  # pixels of the arcs above the words and below them
-ROW, WORD, BAR = 22, 50, 60  # pixels of a line of text, of "answer", of a bar for a share of 1
+HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
+ROW, WORD, BAR = 22, 50, 120  # pixels of a line of text, of "answer", of bars for a share of 1
 CLOSE = 16  # words; in a longer sentence they are closer together, below lower arcs
 
 
@@ -98,11 +98,11 @@ class Arcs(View):
         foot, weights = HIGH + 2, self._weights
         under = foot + 2 * ROW + 10  # where the arcs of the layer below begin
         low = 0 if self.below is None else LOW
+        lines, columns = min(DEEP, len(self.answers)), -(-len(self.answers) // DEEP)
+        bar = BAR // max(1, columns)
         # room for answers of seven letters, so that nothing moves when they change
-        own = 8 * max(7, *map(wide, self.answers), 0) + BAR + 50
-        width = max(sum(room), (WORD + own) * bool(self.answers))
-        across = int((width - WORD) // own)  # answers in a line
-        lines = -(-len(self.answers) // across) if self.answers else 0
+        own = 8 * max(7, *map(wide, self.answers), 0) + bar + 50
+        width = max(sum(room), (WORD + own * columns) * bool(self.answers))
         end = under + low + 4
         sketch = Sketch(width, end + ROW * lines + (LARGE + 12) * bool(self.result))
         most = int(weights.argmax())
@@ -136,24 +136,24 @@ class Arcs(View):
             sketch.line(frame, "ink", 1.5)
         half, middle = 4 * wide(self.keys[self.query]), at[self.query]
         sketch.line([(middle - half, foot + ROW), (middle + half, foot + ROW)], "query", 2.5)
-        wide_as = WORD + own * min(across, len(self.answers))
-        self._bars(sketch, _within(middle, wide_as, width) - wide_as / 2, end, own, across)
+        wide_as = WORD + own * columns
+        self._bars(sketch, _within(middle, wide_as, width) - wide_as / 2, end, own, bar)
         if self.result:
             x = _within(middle, 0.58 * LARGE * wide(self.result), width)
             sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
         return [sketch]
 
-    def _bars(self, sketch, left, top, own, across):
+    def _bars(self, sketch, left, top, own, bar):
         if self.answers:
             sketch.text(left, top + ROW / 2, "answer", "rest", side="left")
         best = max(self.answers, key=self.answers.get, default="")
         for k, (word, share) in enumerate(self.answers.items()):
-            x = left + WORD + own * (k % across + 1) - BAR - 50
-            y = top + ROW * (k // across + 0.5)
+            x = left + WORD + own * (k // DEEP + 1) - bar - 50
+            y = top + ROW * (k % DEEP + 0.5)
             role = "ink strong" if word == best else "ink"
             sketch.text(x + 4, y, word, role, side="right")
-            sketch.box(x + 10, y - 7, max(1, BAR * share), 14, "ink" if word == best else "rest")
-            sketch.text(x + BAR * share + 15, y, self.number(share), role, side="left")
+            sketch.box(x + 10, y - 7, max(1, bar * share), 14, "ink" if word == best else "rest")
+            sketch.text(x + bar * share + 15, y, self.number(share), role, side="left")
 
     def numbers(self):
         """Return the lines of numbers as text: the weights, the answers and the layer below."""

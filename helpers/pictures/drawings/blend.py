@@ -15,7 +15,7 @@ from .plane import SIDE, Plane, hull, is_inside
 
 MAX_WORDS = 16
 THICK = 14  # pixels of a tie of weight 1
-BAR = 70  # pixels of the bar of weight 1
+BAR = 104  # pixels of the bar of weight 1
 ROW = 24  # pixels of a line of text, for a finger
 DRAGGED = "keys", "values", "pull"
 
@@ -185,7 +185,7 @@ class Blend(View):
             thick, opacity = (3, 1) if chosen else (1.5, 0.6)
             plane.sketch.arrow(*plane.at([(0, 0), point]), "query", thick, opacity=opacity)
             if chosen:
-                plane.name(point, f"q {self._whose}".strip(), "query strong")
+                plane.name(point, "query", "query strong")
         for j, point in enumerate(keys):
             self._point(plane, "keys", j, point)
         plane.place_names()
@@ -197,16 +197,16 @@ class Blend(View):
         if what in self.drags and self.moved in (None, j):
             place = ", ".join(map(self.number, point[:2]))
             drags = plane.drag(self.drags[what], j if self.moved is None else 0)
-            plane.dot(point, role, 14, drags=drags, label=f"{role} of {word}: {place}")
+            plane.dot(point, role, 16, drags=drags, label=f"{role} of {word}: {place}")
             plane.name(point, word, f"{role} strong")
         else:
-            plane.dot(point, role, 8)
+            plane.dot(point, role, 10)
             plane.name(point, word, role)
 
     def _bars(self):
         beside = 8 * max(map(wide, self.words)) + 6
         sketch = Sketch(
-            max(beside + BAR + 44, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64
+            max(beside + BAR + 38, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64
         )
         sketch.text(beside, 9, "weights", "rest", side="left")
         for j, (word, weight) in enumerate(zip(self.words, self._weights, strict=True)):

@@ -115,12 +115,7 @@ class Recording {
   }
 }
 
-// Shown once on a page, with other words for readers without mouse and keyboard.
-const TOUCH = "Tap a number to see how it is computed. In a table, a line under a number says that your last move changed it.";
-function helpIn(box, words) {
-  if (box !== document.querySelector(".live")) return "";
-  return matchMedia("(hover: none)").matches ? TOUCH : words;
-}
+const TOUCH = "Tap a number to see how it is computed."; // for readers without mouse and keyboard
 
 // A drawing wider than its box is scrolled to the word that looks, whenever that is a new word.
 function showQuery(part) {
@@ -138,7 +133,7 @@ function showQuery(part) {
 
 async function playIn(box) {
   const recorded = await unpacked(box.querySelector("script").textContent);
-  recorded.help = helpIn(box, recorded.help);
+  if (recorded.help && matchMedia("(hover: none)").matches) recorded.help = TOUCH;
   const told = make("p", { className: "instead" });
   set(told, { role: "status" });
   const model = new Recording(recorded, (sentence) => setText(told, sentence));
