@@ -116,21 +116,6 @@ def test_dropout_does_nothing_at_0_and_in_evaluation():
 
 
 # What else a module must do
-@pytest.mark.parametrize("name", CAUSAL)
-def test_evaluation_switches_dropout_off(name):
-    module = create(name, p=0.5)
-    assert not torch.equal(module(BATCH), module(BATCH))
-    torch.testing.assert_close(module.eval()(BATCH), create(name)(BATCH), rtol=0, atol=0)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_can_be_saved_and_loaded(name):
-    module, other = create(name, bias=True), create(name, bias=True, seed=5)
-    assert not torch.equal(other(BATCH), module(BATCH))
-    other.load_state_dict(copy_of(module.state_dict()))
-    assert torch.equal(other(BATCH), module(BATCH))
-    assert torch.equal(copy_of(module)(BATCH), module(BATCH))
-    assert any("mask" in key for key in module.state_dict()) == (name in CAUSAL)
 
 
 @pytest.mark.parametrize("size", [1.0, 1000.0])

@@ -74,20 +74,6 @@ def test_every_call_whose_memory_is_measured_takes_the_path_that_it_is_named_for
         cost.stays_fused(queries, keys[..., :3], values)
 
 
-def test_what_the_benchmark_writes_is_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(cost, "PEAKS", tmp_path / "memory.csv")
-    peaks = [cost.Peak("naive", 4, 2048, 133.4), cost.Peak("4 dims, dropout", 1, 64, 0.5)]
-    bench_attention.write(cost.PEAKS, bench_attention.PEAKS, [cost.Peak._fields, *peaks])
-    assert cost.load_peaks() == peaks
-    monkeypatch.setattr(cost, "TIMES", tmp_path / "times.csv")
-    timed = [
-        cost.Timed("attention", "naive", 128, 0.25, 1.5),
-        cost.Timed("writing", "with a cache", 32, 12.5, None),
-    ]
-    bench_attention.write(cost.TIMES, bench_attention.TIMES, [cost.Timed._fields, *timed])
-    assert cost.load_times() == timed
-
-
 # --- the pictures ---
 
 

@@ -4,7 +4,6 @@ import csv
 
 import pytest
 import torch
-from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import InputError, load_journey
 from helpers.attention import data
@@ -85,14 +84,6 @@ def plain(loaded):
     return repr(vars(loaded) if isinstance(loaded, language.Language) else loaded)
 
 
-def test_every_file_says_what_its_columns_are():
-    for file in ("models.csv", "attention_times.csv"):
-        lines = (data.DATA / file).read_text(encoding="utf-8").splitlines()
-        about = " ".join(line for line in lines if line.startswith("#"))
-        header = next(line for line in lines if not line.startswith("#"))
-        assert all(f"{column}:" in about for column in header.split(",")), file
-
-
 def test_six_words_and_their_numbers_anew_in_every_call():
     for _ in range(2):
         tokens, inputs = load_journey()
@@ -110,11 +101,3 @@ def test_float32_whatever_the_default_is():
         assert load_journey()[1].dtype == torch.float32
     finally:
         torch.set_default_dtype(torch.float32)
-
-
-def test_a_notebook_shows_the_sentence_without_a_traceback(copy, capsys):
-    copy("journey.csv")
-    result = InteractiveShell().run_cell("from helpers import load_journey\nload_journey()")
-    assert isinstance(result.error_in_exec, InputError)
-    shown = capsys.readouterr()
-    assert (shown.out + shown.err).strip() == f"InputError: {result.error_in_exec}"

@@ -215,19 +215,6 @@ def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercis
 # --- what is said about them ---
 
 
-NOT_IN_THE_LESSONS = ("token", "entr", "feature", "embedding", "log-weight")
-
-
-@pytest.mark.parametrize("exercise", each())
-def test_a_text_says_what_to_try_in_the_words_of_the_lessons(exercise):
-    for case in exercise.cases():
-        assert not any(word in case.label.lower() for word in NOT_IN_THE_LESSONS)
-    new = NOT_IN_THE_LESSONS + ("probabilit",) * (LESSON_OF[exercise.name] < "06")
-    for mistake in exercise.mistakes:
-        assert mistake.advice.endswith((".", "?")), mistake.name
-        assert not any(word in (mistake.why + mistake.advice).lower() for word in new)
-
-
 # --- what the code says of them ---
 
 CODE = {  # lines that can make the mistake; lines that give its numbers for a different reason

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 import torch
 from execute import NOTEBOOKS
-from replay import code_cells, committed, replay
+from replay import replay
 from story_figures import COUNT, floor, lesson_10
 
 from helpers import InputError
@@ -250,16 +250,6 @@ def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
     assert said == [repr(log) for log in logs] and said[0] == said[1]
     one, other = (log.still() for log in logs)
     assert repr(one) == repr(other) and one.alt == other.alt and one.png() != other.png()
-
-
-def test_a_printed_story_breaks_between_words(capsys):
-    stories.tell("after 0 steps:", START * 3)
-    printed = capsys.readouterr().out
-    lines = printed.splitlines()
-    assert printed.split() == f"after 0 steps: {START * 3}".split()
-    assert 2 < len(lines) and max(map(len, lines)) <= stories.LINE
-    for cell in code_cells(LESSON):
-        assert "write(" not in cell.source or max(map(len, committed(cell).split("\n"))) < 180
 
 
 def test_each_picture_of_lesson_10_shows_yours_or_kept():

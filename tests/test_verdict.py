@@ -150,14 +150,6 @@ def test_what_a_student_prints_or_raises_is_never_markup():
     assert re.match(r'<div role="alert" class="[^"]*mathjax_ignore[ "]', markup)  # $x_1$ stays
 
 
-def test_numbers_are_a_table_with_a_caption_and_a_name_for_every_row():
-    tried = check("softmax", twice)
-    markup = verdict.as_html(tried.said, tried.passed)
-    assert re.search(r"<caption[^>]*>On the scores of .*journey.*, from entry \[0\]:<", markup)
-    assert re.findall(r'<th scope="row"[^>]*>(.*?)</th>', markup) == ["yours", "right"]
-    assert re.findall(r"<td[^>]*>(.*?)</td>", markup)[:3] == ["0.1618", "0.1787", "0.1779"]
-
-
 def test_the_text_keeps_the_colour_of_the_viewer_and_the_edge_shows_the_verdict():
     marks = {}
     for code in (right, stub, twice):
