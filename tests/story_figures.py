@@ -24,11 +24,9 @@ from helpers.models.stories import (
     draw_stories,
     even,
     load_stories,
-    new_stories,
     own_text,
     recalled,
     save_stories,
-    story_loss,
 )  # fmt: skip
 from helpers.models.tales import RECALLS, WORDS
 
@@ -64,11 +62,6 @@ def rounds_differently(cls):
     return Fused
 
 
-def floor(stories):
-    """Return the loss of someone who knows the language: only what nobody can know is left."""
-    return sum(sum(story.surprise[1:]) / (len(story.words) - 1) for story in stories) / len(stories)
-
-
 def line(name, shares):
     """Print a name, and shares with two decimals."""
     print(f"  {name:34}", *(f"{share:.2f}" for share in shares))
@@ -76,10 +69,6 @@ def line(name, shares):
 
 def print_figures(model):
     """Print everything that is claimed about one trained model."""
-    stories, words = new_stories(COUNT)
-    with torch.inference_mode():
-        loss = story_loss(model, words).item()
-    print(f"  loss {loss:.3f}, floor {floor(stories):.3f}")
     print("  right recalls:", *RECALLS)
     line("trained", recalled(model, None, COUNT).values())
     line("all weights even", recalled(model, even, COUNT).values())

@@ -203,14 +203,3 @@ def test_a_matrix_is_given_as_a_tensor_of_its_own(kind, short):
     assert start.tolist() == one.spec["value"] == short.tolist(), "the caller's is not changed"
     start[0] = 0
     assert one.spec["value"] == short.tolist(), "and not kept"
-
-
-def test_values_are_spoken_as_the_page_shows_them():
-    for short, value, text in [
-        ((0, 5), 3, "3"),
-        (["one", "two"], 1, "two"),
-        ([0.1, 1, 10], 2, "10"),
-        (torch.ones(6, 6).bool(), torch.ones(6, 6).tril().bool().tolist(), "6 x 6 switches, 21 on"),
-        (VECTORS, [[1.0, 0.5], [-0.25, 0.0]], "(1.00, 0.50), (-0.25, 0.00)"),
-    ]:
-        assert made(short).spoken(value) == text

@@ -34,19 +34,6 @@ def test_every_sentence_has_one_answer_that_a_reader_would_give():
         assert names[2] in small.verbs and names[6] in small.acts
 
 
-def test_order_question_and_colours_are_drawn_evenly():
-    s = draw(8000)
-    person_first = (s.words[:, 1, 0] < small.words.index(small.things[0])).float().mean()
-    assert abs(person_first - 0.5) < 0.03
-    assert abs((s.antecedent == 4).float().mean() - 0.5) < 0.03
-    asks_for_thing = (s.words[:, 7, 0] == small.words.index("it")).float().mean()
-    assert abs(asks_for_thing - 0.5) < 0.03
-    assert (s.answer.bincount(minlength=8) / 8000 - 1 / 8).abs().max() < 0.02
-    for at, words in ((2, small.verbs), (6, small.acts)):
-        drawn = s.words[:, at, 0] - small.words.index(words[0])
-        assert (drawn.bincount(minlength=4) / 8000 - 1 / 4).abs().max() < 0.03
-
-
 def test_only_the_pairs_that_are_given_are_drawn():
     pairs = [("man", "hat"), ("queen", "key")]
     found = {frozenset(n.split()[1] for n in (small.write(w)[1], small.write(w)[4]))

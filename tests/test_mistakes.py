@@ -3,13 +3,12 @@ mistake, and gives what people wrote the verdict that it should get.
 
 The ids begin with the lesson, so that `pytest -k 06` runs what belongs to lesson 6."""
 
-import inspect
 import re
 
 import pytest
 import torch
 from execute import CI
-from making import made
+from making import give_the_same, made, student
 from rates import answers, fault, followed
 
 from helpers import attention, guard
@@ -25,13 +24,6 @@ from helpers.checks.texts import contents
 # code to repair that is checked like the exercise with the same right answer
 ALIKE = "repair_context", "repair_weights", "repair_qkv", "repair_causal"
 EXERCISES = [e for e in CHECKED.values() if e.name not in ALIKE]
-
-
-def student(code):
-    """Return code as a function or a class that does not show where it comes from."""
-    if inspect.isclass(code):
-        return type("Student", (code,), {})
-    return lambda *args: code(*args)
 
 
 def changed(exercise, change):
@@ -57,12 +49,6 @@ def changed(exercise, change):
 def each(exercises=EXERCISES):
     """Return a parameter for each exercise."""
     return [pytest.param(e, id=f"{LESSON_OF[e.name]}-{e.name}") for e in exercises]
-
-
-def give_the_same(exercise, code, other):
-    """Do two codes give the same results on all cases?"""
-    pairs = ([attempt(x, p, call_ours) for x in (code, other)] for p in exercise.cases())
-    return all(same(*pair) for pair in pairs)
 
 
 # --- declared exercises ---

@@ -40,19 +40,6 @@ def test_without_transformers_it_says_how_to_install_it(monkeypatch):
     assert any(command in cell.source for cell in markdown_cells(OPTIONAL))
 
 
-def test_the_story_model_is_that_of_lesson_10(story):
-    kept = load_stories()
-    look = story.look(SHE)
-    torch.testing.assert_close(torch.stack(look.weights), weights_of(kept, SHE))
-    chances = next_words(kept, SHE)
-    expected = torch.tensor([chances[word] for word in kept.known])
-    torch.testing.assert_close(story.answers(SHE), expected)
-    assert (look.pieces[7], look.pieces[14], story.layers, story.heads) == (
-        *("kite", "she"), [1, 2], [1, 2, 3, 4],
-    )  # fmt: skip
-    assert "'Anne' is not a word of the stories" in complaint(story.look, "Anne has")
-
-
 def test_only_two_weights_change_the_answer_alone_as_the_notebook_says(story):
     weights, keep = story.look(SHE).weights, torch.ones(15, 15, dtype=torch.bool)
     found = {}
@@ -150,11 +137,6 @@ def test_one_number_per_head_stands_beside_that_of_even_weights(story, saved):
     assert f"Even weights would give {(1 + 1 / 2) / 5:.2f}." in window.caption
     short = complaint(story.per_head, "today", lambda weights: weights.diagonal(-1).mean())
     assert "too short" in short
-
-
-def test_even_weights_leave_out_what_no_head_looks_at():
-    torch.testing.assert_close(own_model.even(torch.rand(3, 4, 4).tril()), uniform_causal(4))
-    assert own_model.even(torch.zeros(1, 2, 2)).tolist() == [[0, 0], [0, 0]]
 
 
 def test_a_text_that_is_too_long_is_cut_and_the_caption_says_so(tiny, saved):

@@ -8,22 +8,14 @@ import pytest
 import torch
 from execute import NOTEBOOKS
 from replay import replay
-from story_figures import COUNT, floor, lesson_10
+from story_figures import lesson_10
 
 from helpers import InputError
-from helpers.attention import merge_heads, split_heads
 from helpers.models import stories
 from helpers.models.stories import (
     Storyteller,
-    even,
-    even_heads,
     load_stories,
-    look,
-    new_stories,
-    next_words,
     numbered,
-    recalled,
-    swapped,
     weights_of,
     write,
 )
@@ -94,16 +86,6 @@ def test_a_seed_writes_the_same_text_and_leaves_other_draws_alone(kept):
     assert len(stories.read(write(kept, START, words=500))) == LENGTH
 
 
-def test_a_small_temperature_takes_the_likeliest_word_and_a_large_one_any(kept):
-    best = [max(next_words(kept, START, temperature=T).values()) for T in (0.3, 1, 2)]
-    assert best[0] > 0.9 > 0.6 > best[1] > 0.4 > best[2]
-    assert sum(next_words(kept, START).values()) == pytest.approx(1, abs=1e-4)
-    likeliest = next(iter(next_words(kept, START)))
-    assert {write(kept, START, 1, temperature=0.01, seed=s) for s in range(5)} == {
-        f"{START} {likeliest}"
-    }
-
-
 @pytest.mark.parametrize(
     "start, said",
     [
@@ -149,43 +131,6 @@ def test_a_file_that_is_no_text_to_learn_from_is_refused(tmp_path, monkeypatch, 
         (tmp_path / "nothing.txt").write_bytes(content)
     with pytest.raises(InputError, match=said):
         stories.own_text("nothing.txt")
-
-
-def test_the_kept_model_recalls_and_with_even_weights_it_does_not(kept):
-    drawn, words = new_stories(COUNT)
-    with torch.inference_mode():
-        loss = stories.story_loss(kept, words).item()
-    assert floor(drawn) - 0.01 < loss < floor(drawn) + 0.03
-    assert min(recalled(kept, None, COUNT).values()) > 0.95
-    assert max(recalled(kept, even, COUNT).values()) < 0.5
-
-
-def test_it_does_what_fits_the_noun_at_which_it_looks(kept):
-    """In the last layer, exchanging two weights turns the answers round."""
-    own, others = swapped(kept, [(1, head) for head in range(4)])
-    assert others > 0.8 and own < 0.2
-    assert swapped(kept, []) == [pytest.approx(1, abs=0.05), pytest.approx(0, abs=0.05)]
-
-
-def test_a_change_is_used_where_it_is_made():
-    """One head is made even; the result is computed by hand with the module's own parts."""
-    model, words = Storyteller(), numbered(START)
-    with torch.inference_mode():
-        scores, used = look(model, words)
-        torch.testing.assert_close(scores, model(words))
-        assert [w.shape for w in used] == [(1, 4, 21, 21)] * 2
-        changed, even_used = look(model, words, even_heads((1, 2)))
-        first, last = model.blocks
-        x = first(model.embedding(words) + model.positions.weight[: words.shape[1]])
-        weights = used[1].clone()
-        weights[0, 2] = torch.tensor(
-            [[1 / (i + 1) * (j <= i) for j in range(21)] for i in range(21)]
-        )
-        values = split_heads(last.attention.W_value(last.norm_1(x)), 4)
-        x = x + last.attention.out_proj(merge_heads(weights @ values))
-        x = x + last.feed_forward(last.norm_2(x))
-        torch.testing.assert_close(changed, model.out(model.norm(x)))
-        torch.testing.assert_close(even_used[1], weights)
 
 
 def test_the_model_of_lesson_10_is_the_one_that_is_kept(kept, lesson):

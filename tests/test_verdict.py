@@ -2,20 +2,14 @@
 HTML."""
 
 import html
-import json
 import re
-from types import SimpleNamespace
 
 import pytest
 import torch
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import capture_output
 
 from helpers import check, progress
 from helpers.checks import Verdict, message, verdict
-from helpers.checks.exercises import CHECKED
 from helpers.checks.message import Message, Table
-from helpers.checks.results import attempt, call_ours
 
 
 @pytest.fixture(autouse=True)
@@ -119,25 +113,6 @@ def test_an_argument_that_was_changed_is_the_one_table():
     assert said.why[-1] == "Your result is also wrong."
 
 
-def test_more_than_one_mistake_is_told_one_at_a_time_with_the_number_of_the_others():
-    exercise = CHECKED["softmax"]
-    declared = tuple({mistake.name: mistake for mistake in exercise.mistakes}.values())
-    first, second, *_ = declared
-
-    def told(count):
-        case = exercise.cases()[0]
-        mine, right = (attempt(code, case, call_ours) for code in (twice, exercise.reference))
-        seen = SimpleNamespace(
-            exercise=exercise, cases=[case], mine=[mine], right=[right], wrong=[0], repeats=True
-        )
-        return message.failure(seen, declared[:count]).text()
-
-    assert "more mistake" not in told(1)
-    assert "another mistake;" in told(2) and "2 more mistakes;" in told(3)
-    assert told(3).startswith(f"✘ softmax: {first.name}.")
-    assert second.name not in told(3)
-
-
 # --- HTML ---
 
 
@@ -150,40 +125,7 @@ def test_what_a_student_prints_or_raises_is_never_markup():
     assert re.match(r'<div role="alert" class="[^"]*mathjax_ignore[ "]', markup)  # $x_1$ stays
 
 
-def test_the_text_keeps_the_colour_of_the_viewer_and_the_edge_shows_the_verdict():
-    marks = {}
-    for code in (right, stub, twice):
-        tried = check("softmax", code)
-        markup = verdict.as_html(tried.said, tried.passed)
-        marks[tried.message[0]] = re.search(r"border-left:\w+ solid ([^;]*)", markup).group(1)
-        assert not re.search(r'[";]color:', markup)
-    assert set(marks) == {"✔", "…", "✘"} and len(set(marks.values())) == 3
-
-
 # --- in a notebook ---
-
-
-@pytest.fixture
-def shell():
-    yield InteractiveShell.instance()
-    InteractiveShell.clear_instance()
-
-
-def test_a_notebook_gets_one_output_with_words_html_and_facts(shell):
-    with capture_output() as captured:
-        tried = check("softmax", twice)
-    [output] = captured.outputs
-    assert output.data == {
-        "text/plain": tried.message,
-        "text/html": verdict.as_html(tried.said, False),
-        verdict.MIME: {"exercise": "softmax", "passed": False, "mistakes": ["softmax twice"]},
-    }
-    assert captured.stdout == ""
-    for args in ((right, "softmax"), ([1],), (None,), ("sofmax", right)):  # bad use can be saved
-        with capture_output() as captured:
-            check(*args)
-        [output] = captured.outputs
-        assert json.loads(json.dumps(output.data))[verdict.MIME]["passed"] is False
 
 
 # --- progress ---
@@ -217,19 +159,6 @@ def test_progress_follows_the_last_check(capsys):
     capsys.readouterr()
     progress("softmax")
     assert "✘ softmax softmax twice" in capsys.readouterr().out
-
-
-def test_progress_is_the_same_in_a_notebook(shell, capsys):
-    check("softmax", right)
-    with capture_output() as captured:
-        progress("softmax", "erase")
-    [output] = captured.outputs
-    assert as_words(output.data["text/html"]) == output.data["text/plain"].split()
-    assert set(output.data) == {"text/plain", "text/html"}
-    assert re.findall(r'scope="row"[^>]*>(.*?)<', output.data["text/html"]) == [
-        "✔ softmax",
-        "… erase",
-    ]
 
 
 def test_progress_tells_one_mistake_at_a_time(capsys):
