@@ -18,7 +18,7 @@ READERS = {  # file: (the room that reads it, its name for the file, reader, a n
     "language.csv": (language, "FILE", language.load_language, None),
     "training.csv": (training, "FILE", training.load_training, None),
 }
-NUMBERS = {"a word": b"seven,", "no number": b",", "nan": b"nan,", "too large": b"1e999,"}
+NUMBERS = {"a word": b"seven,", "too large": b"1e999,"}
 
 
 def damaged(file):
@@ -27,15 +27,12 @@ def damaged(file):
     lines, number = good.splitlines(), READERS[file][3]
     wrong = {
         "empty": b"",
-        "zeros": bytes(1000),
         "one field without end": b"a,b\n" + b"x" * (csv.field_size_limit() + 1),
         "binary": bytes(range(256)) * 4,
-        "wide characters": good.decode().encode("utf-16"),
         "a column less": b"\n".join(line.rpartition(b",")[0] for line in lines),
     }
     if number:
         wrong |= {what: good.replace(number, x) for what, x in NUMBERS.items()}
-        wrong["long"] = good.replace(number, b"x" * 10**5 + b",")
     if file == "journey.csv":
         wrong |= {"five rows": b"\n".join(lines[:-1]), "seven rows": good + b"more,0.1,0.2,0.3\n"}
     if READERS[file][0] is cost:

@@ -70,10 +70,6 @@ def test_exit_as_ipython_defines_it_ends_the_call_only(monkeypatch):
     assert shell.asked == 1
 
 
-def test_a_function_may_have_parameters_named_like_those_of_call():
-    assert guard.call(lambda fn: fn, fn=1).value == 1
-
-
 def test_a_loop_is_stopped_at_the_time_limit_and_its_printing_kept(monkeypatch):
     before = threading.active_count()
     monkeypatch.setattr(guard, "SECONDS", 0.1)

@@ -14,6 +14,7 @@ import nbformat
 import pytest
 from execute import lessons
 from lab import ROOT
+from replay import solutions
 
 from helpers.pictures.predict import SAVED
 from helpers.tools.classroom.__main__ import main
@@ -32,13 +33,6 @@ def texts(notebook):
 
 def summaries(text):
     return re.findall("<summary>(.*?)</summary>", text)
-
-
-def solutions():
-    """Return {exercise: folded solution} of LESSON, as the course has it."""
-    (path,) = (path for path in lessons() if path.stem == LESSON)
-    found = re.findall(r"```python\n(.*?)```", texts(read(path)), re.S)
-    return {re.search(r'check\("(\w+)"', code)[1]: code for code in found if "check(" in code}
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +199,8 @@ def nbgrader(course, *arguments):
 def test_nbgrader_accepts_the_release_and_gives_a_point_for_each_right_answer(tmp_path):
     """One submission has a right answer, a wrong one, one that is not written, and code to repair
     that was left as it is; its own helpers, which call everything right, do not count."""
-    right = solutions()
+    (path,) = (path for path in lessons() if path.stem == LESSON)
+    right = {re.search(r'check\("(\w+)"', code)[1]: code for code in solutions(path)}
     assert main(["release", str(tmp_path), "--nbgrader", "--lessons", "03"]) == 0
     nbgrader(tmp_path, "generate_assignment", LESSON, "--create")
     released = tmp_path / "release" / LESSON / f"{LESSON}.ipynb"

@@ -220,9 +220,6 @@ def test_an_interrupt_leaves_nothing_behind(name, code, as_before, monkeypatch):
 @pytest.mark.parametrize(
     "code",
     [
-        lambda scores: (
-            [print("x" * 10**6, file=f) for f in (sys.stdout, sys.stderr)] and right(scores)
-        ),
         lambda scores: check("softmax", right) and right(scores),
         lambda scores: right(scores).to_sparse(),
         lambda scores: right(scores).requires_grad_(),

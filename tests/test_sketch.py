@@ -184,30 +184,26 @@ def test_what_yours_hands_out_is_a_copy_and_whoever_changes_it_is_told(x, wrong)
         )
 
 
-def CHANGES_NOTHING(some, named, array):
+def CHANGES_NOTHING(some, named):
     pass
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda some, named, array: some[0].zero_(),
-        lambda some, named, array: some.append(1),
-        lambda some, named, array: some.__setitem__(0, None),
-        lambda some, named, array: named["b"].fill(0),
-        lambda some, named, array: named.pop("a"),
-        lambda some, named, array: array.resize(3, refcheck=False),
+        lambda some, named: some[0].zero_(),
+        lambda some, named: named["b"].fill(0),
         CHANGES_NOTHING,
     ],
 )
 def test_an_argument_is_copied_and_compared_at_any_depth(change):
-    def my_sum(some, named, array):
-        change(some, named, array)
+    def my_sum(some, named):
+        change(some, named)
         return 1.0
 
     some, named = [torch.ones(2)], {"a": (torch.ones(1), "a"), "b": np.ones(2)}
-    run = yours(my_sum, lambda some, named, array: some[0].sum() / named["b"].sum())
-    run(some, named, np.ones(2))
+    run = yours(my_sum, lambda some, named: some[0].sum() / named["b"].sum())
+    run(some, named)
     assert ("in place" in run.whose) == (change is not CHANGES_NOTHING)
     assert (len(some), [*some[0], *named["b"]], [*named]) == (1, [1] * 4, ["a", "b"])
 
