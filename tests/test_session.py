@@ -72,15 +72,6 @@ def test_all_calls_together_have_one_limit(monkeypatch):
     assert "all calls together did not end within 0.6 seconds" in said
 
 
-def run(code):
-    """Run code in a fresh Python; return what it prints."""
-    command = [sys.executable, "-X", "utf8", "-c", code]
-    done = subprocess.run(
-        command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", timeout=120, check=True
-    )
-    return done.stdout
-
-
 IMPORTED = """
 import sys
 import helpers
@@ -97,7 +88,9 @@ print("matplotlib" in sys.modules)
 
 
 def test_what_takes_long_to_import_is_imported_only_when_it_is_needed():
-    assert run(IMPORTED).endswith("set() set()\nTrue\n")
+    command = [sys.executable, "-X", "utf8", "-c", IMPORTED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert done.stdout.endswith("set() set()\nTrue\n"), done.stderr
 
 
 # --- the session ---
