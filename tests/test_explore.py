@@ -252,7 +252,7 @@ def test_what_the_function_prints_is_in_the_picture_only(capsys):
 
 def test_no_slider_goes_beyond_what_has_a_meaning():
     def heads(many, head, step):
-        limits = {"step": torch.tensor(2 * many), "of nothing": 5}
+        limits = {"step": 2 * many, "of nothing": 5}
         return View([[head]], heads=[[[0.0]]] * many, head=min(head, many) - 1, limits=limits)
 
     widget = explore(heads, many=[1, 2, 4], head=(1, 12), step=(0, 9))

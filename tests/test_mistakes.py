@@ -185,9 +185,10 @@ def test_a_mistake_that_is_detected_is_named_in_an_answer_that_makes_it(name):
 @pytest.mark.parametrize("exercise", each())
 def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercise):
     # Or any answer that is all NaN, or has that slip, would get the name, whatever its cause.
+    cases = [case for case in exercise.cases() if not case.if_right]
     for mistake in exercise.mistakes:
         for way in mistake.ways:
-            results = [attempt(made(exercise, way), p, call_ours) for p in exercise.cases()]
+            results = [attempt(made(exercise, way), p, call_ours) for p in cases]
             for error in (result.outcome.error for result in results):
                 slip = isinstance(error, NameError | AttributeError | TypeError | KeyError)
                 assert not slip, f"'{mistake.name}' ({exercise.name}) does not run: {error!r}"
@@ -246,8 +247,8 @@ def test_code_of_an_inner_comprehension_is_read_with_the_functions_that_it_names
     [
         pytest.param(answer, id=f"{LESSON_OF[answer.exercise]}-{answer.exercise}-written-{k}")
         for k, answer in enumerate(answers())
-        # CI tries every fourth, and all that must be told something; python tests/rates.py all
-        if k % (4 if CI else 16) == 0 or "; said: " in answer.what
+        # CI tries every eighth, and all that must be told something; python tests/rates.py all
+        if k % (8 if CI else 16) == 0 or "; said: " in answer.what
     ],
 )
 def test_what_people_wrote_gets_the_verdict_that_it_should(answer):
