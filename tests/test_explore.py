@@ -96,9 +96,7 @@ def test_an_argument_changed_in_place_is_as_new_the_next_time():
 # --- what goes wrong ---
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"x": 5.0}, {"x": (5.0, 0.1)}, {"y": (0, 1)}, {"x": [[True]], "word": [[True]]}]
-)
+@pytest.mark.parametrize("wrong", [{"x": 5.0}, {"x": [[True]], "word": [[True]]}])
 def test_a_refused_view_leaves_nothing_that_complains_later(wrong, monkeypatch):
     later = []
     monkeypatch.setattr(sys, "unraisablehook", later.append)

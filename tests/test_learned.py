@@ -11,6 +11,7 @@ from learned_figures import LESSON, SECOND
 from replay import code_cells, replay, run, solutions
 
 from helpers.models import small
+from helpers.models.marks import train_reader
 from helpers.models.training import counted, load_training
 
 # With this parameter they run with the other tests that replay the lesson, see conftest.py.
@@ -100,6 +101,7 @@ def test_training_leaves_the_random_numbers_alone():
     torch.manual_seed(5)
     with torch.inference_mode():  # as in a live view
         small.trained_copier(9, steps=1)
+    train_reader(2, seed=1, steps=1)
     assert torch.equal(torch.rand(1), expected)
 
 

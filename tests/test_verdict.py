@@ -150,17 +150,6 @@ def test_progress_says_what_is_solved_and_what_is_open(capsys):
     ]
 
 
-def test_progress_follows_the_last_check(capsys):
-    for code, line in [(stub, "0 of 1 solved."), (right, "1 of 1 solved."), (twice, "0 of 1 sol")]:
-        check("softmax", code)
-        progress("softmax")
-        assert capsys.readouterr().out.splitlines()[-1].startswith(line)
-    check("softmax")  # bad use is no answer
-    capsys.readouterr()
-    progress("softmax")
-    assert "✘ softmax softmax twice" in capsys.readouterr().out
-
-
 def test_progress_tells_one_mistake_at_a_time(capsys):
     names = tuple(f"a mistake with a long name {k}" for k in range(9))
     verdict.remember("softmax", Verdict(False, Message("✘ x: y."), names))
