@@ -1,5 +1,5 @@
 """Compare the reference in helpers/attention with PyTorch and with loops, on any input. Exercises
-among its functions are compared with people's right answers in test_cases.py."""
+among its functions are compared with the programs of the checks in test_mistakes.py."""
 
 import math
 import pickle
