@@ -70,13 +70,14 @@ TRUTH = {
 
 
 @pytest.mark.parametrize("exercise", each([e for e in EXERCISES if not e.is_class]))
-def test_each_program_is_the_function_of_its_name(exercise):
+def test_each_program_is_the_function_of_its_name_and_changes_no_argument(exercise):
     truth = TRUTH.get(exercise.name) or getattr(attention, exercise.name)
     results = [
         (attempt(truth, p, call_ours), attempt(exercise.program, p, call_ours))
         for p in exercise.cases()
     ]
     assert results and all(same(*pair) for pair in results)
+    assert not any(result.changed for pair in results for result in pair), "its arguments stay"
 
 
 def listed(x):
