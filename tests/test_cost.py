@@ -73,12 +73,8 @@ def test_own_times_are_drawn_for_the_lengths_asked_for():
 # --- the lesson ---
 
 
-def printed():
-    return " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
-
-
 def test_the_lesson_prints_the_counts_of_the_course():
-    text = printed()
+    text = " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
     for n, mib in ((128, 0.25), (512, 4), (1024, 16), (2048, 64), (4096, 256)):
         assert f"{n} words {4 * n * n:,} scores {mib:.2f} MiB" in text
     assert "dropout 0.1 in blocks: False" in text and "[None, None] in blocks: True" in text
