@@ -14,7 +14,7 @@ from helpers.checks.exercises import CHECKED, LESSON_OF
 # One of the mistakes is to use .T on a batch, of which PyTorch warns.
 pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
 
-PAIRS = 4  # of each exercise
+PAIRS = 8  # of each exercise
 
 
 def ways_of(mistake):
