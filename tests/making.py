@@ -1,8 +1,24 @@
-"""Make answers out of the ways that an exercise declares."""
+"""Make answers out of the ways that an exercise declares, and compare them."""
+
+import inspect
 
 from torch import nn
 
 from helpers.checks.match import NUMBER
+from helpers.checks.results import attempt, call_ours, same
+
+
+def student(code):
+    """Return code as a function or a class that does not show where it comes from."""
+    if inspect.isclass(code):
+        return type("Student", (code,), {})
+    return lambda *args: code(*args)
+
+
+def give_the_same(exercise, code, other):
+    """Do two codes give the same results on the cases on which a wrong answer is called?"""
+    cases = [case for case in exercise.cases() if not case.if_right]
+    return all(same(*(attempt(x, p, call_ours) for x in (code, other))) for p in cases)
 
 
 def made(exercise, *ways):

@@ -20,21 +20,13 @@ from torch.nn import functional as F
 
 from helpers.attention import merge_heads, split_heads
 from helpers.models.stories import (
-    HEADS,
-    LAYERS,
-    acts,
     draw_passages,
     draw_stories,
     even,
-    even_heads,
     load_stories,
-    look,
-    new_stories,
     own_text,
     recalled,
     save_stories,
-    story_loss,
-    swapped,
 )  # fmt: skip
 from helpers.models.tales import RECALLS, WORDS
 
@@ -42,7 +34,6 @@ SEEDS, KEPT, COUNT = range(5), 2, 300
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LESSON_6 = NOTEBOOKS / "06_causal_attention.ipynb"
 LESSON_10 = NOTEBOOKS / "10_a_block_that_writes.ipynb"
-ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 
 
 def lesson_10():
@@ -71,33 +62,6 @@ def rounds_differently(cls):
     return Fused
 
 
-def floor(stories):
-    """Return the loss of someone who knows the language: only what nobody can know is left."""
-    return sum(sum(story.surprise[1:]) / (len(story.words) - 1) for story in stories) / len(stories)
-
-
-@torch.inference_mode()
-def looks(model):
-    """Return {(layer, head): mean weight of she and he on their own thing, on the other's,
-    and of it on the animal}."""
-    stories, words = new_stories(COUNT)
-    rows, at, own, others = acts(stories)
-    its = [
-        (number, at - 1, story.at["it"])
-        for number, story in enumerate(stories)
-        for at, kind in story.recalls.items()
-        if kind == "sound"
-    ]
-    used = look(model, words)[1]
-    return {
-        (layer, head): [
-            used[layer][b, head, query, key].mean().item()
-            for b, query, key in ((rows, at, own), (rows, at, others), torch.tensor(its).T)
-        ]
-        for layer, head in ALL_HEADS
-    }
-
-
 def line(name, shares):
     """Print a name, and shares with two decimals."""
     print(f"  {name:34}", *(f"{share:.2f}" for share in shares))
@@ -105,26 +69,9 @@ def line(name, shares):
 
 def print_figures(model):
     """Print everything that is claimed about one trained model."""
-    stories, words = new_stories(COUNT)
-    with torch.inference_mode():
-        loss = story_loss(model, words).item()
-    print(f"  loss {loss:.3f}, floor {floor(stories):.3f}")
     print("  right recalls:", *RECALLS)
     line("trained", recalled(model, None, COUNT).values())
     line("all weights even", recalled(model, even, COUNT).values())
-    for layer in range(LAYERS):
-        heads = [head for head in ALL_HEADS if head[0] == layer]
-        line(f"layer {layer + 1} even", recalled(model, even_heads(*heads), COUNT).values())
-    print("  head: she at her thing, the other's, it at the animal | recalls with it alone even",
-          "| acts with its two weights exchanged: own, other's")  # fmt: skip
-    looked = looks(model)
-    for head in ALL_HEADS:
-        one = [looked[head], recalled(model, even_heads(head), COUNT).values()]
-        one.append(swapped(model, [head], COUNT))
-        shown = " | ".join(" ".join(f"{x:.2f}" for x in part) for part in one)
-        print(f"  layer {head[0] + 1} head {head[1]}:  {shown}")
-    last = [head for head in ALL_HEADS if head[0] == LAYERS - 1]
-    line("exchanged in the whole last layer", swapped(model, last, COUNT))
 
 
 def print_seed(seed, lesson):

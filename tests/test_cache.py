@@ -9,7 +9,6 @@ import torch
 from execute import NOTEBOOKS
 from replay import code_cells, committed, markdown_cells, replay, run
 
-from helpers import attention
 from helpers.models import cost
 
 LESSON = NOTEBOOKS / "11_writing_with_a_cache.ipynb"
@@ -49,25 +48,6 @@ def test_the_share_that_grows_with_the_text_is_as_folded():
     assert f"attention takes {ours}" in fold
 
 
-def test_with_caches_the_model_writes_what_it_writes_without_but_not_at_position_0(own):
-    prompt, slow = own["prompt"], own["slow"]
-    assert own["written"](slow) == (
-        "soon she flies the kite . soon he reads the book . soon the dog finds her in the park ."
-    )
-    (fast, scores, caches), (wrong, *_) = own["write"](prompt), own["write"](prompt, at_0=True)
-    assert torch.equal(fast, slow) and not torch.equal(wrong, slow)
-    assert "kite" not in own["written"](wrong)
-    torch.testing.assert_close(scores, own["slow_scores"], atol=1e-4, rtol=1e-5)
-    again = own["next_scores"](fast[:, :-1], [own["WithCache"](c.attention) for c in caches], 0)
-    torch.testing.assert_close(again, scores[-1], atol=1e-4, rtol=1e-5)
-    for cache, block in zip(caches, own["model"].blocks, strict=True):
-        assert cache.attention is block.attention
-        assert cache.keys.shape == cache.values.shape == (1, 4, fast.shape[1] - 1, 16)
-    fed = [prompt.shape[1], *[1] * 20]
-    assert (sum(fed), len(fed)) == (own["went_in"], len(scores))
-    assert own["again"] == sum(range(21, 42)) == 651
-
-
 def test_word_by_word_counts_every_score(own):
     word_by_word = own["word_by_word"]
     again = word_by_word(6, False)
@@ -97,34 +77,6 @@ def test_the_cells_work_below_the_training_of_lesson_10_as_the_fold_says(own):
     assert changed <= {"model", "prompt"}, "lesson 10 needs them"
 
 
-def test_the_masks_of_the_lesson_are_those_that_it_names(own):
-    masks = own["masks"]
-    assert torch.equal(masks["lower right"], attention.cache_mask(4, 2))
-    options = [dict(is_causal=True), dict(attn_mask=masks["is_causal"])]
-    queries, keys, values = (own[name] for name in ("queries", "keys", "values"))
-    contexts = [
-        torch.nn.functional.scaled_dot_product_attention(queries[4:], keys, values, **one)
-        for one in options
-    ]
-    torch.testing.assert_close(*contexts)
-
-
-def test_the_published_models_show_what_the_lesson_says(own):
-    published = own["published"]
-    models = cost.load_models()
-    names = [m.model for m in models]
-    for n in (1024, 131072):
-        gib = published(n=n).matrix
-        for m, row in zip(models, gib, strict=True):
-            size = attention.cache_bytes(n, m.layers, m.num_kv_heads, m.head_dim, 2, 1)
-            assert row[1] == pytest.approx(size / 2**30)
-            assert row[0] == pytest.approx(m.heads * n * n * 2 / 2**30)
-        cache = gib[:, 1].tolist()
-        assert names[cache.index(max(cache))] == "Llama 2 7B"
-        assert names[cache.index(min(cache))] == "Falcon 7B"
-        of = dict(zip(names, cache, strict=True))
-        assert 0.98 < of["Llama 3.1 405B"] / of["Llama 2 7B"] < 1
-        assert of["Falcon 7B"] < of["GPT-2 small"]
-    assert (gib[:, 1] < 80).all() and (gib[:, 0] > 80).all()
-    large = published(n=131072)
-    assert large.highlights == {(i, 0) for i in range(len(models))}
+def test_the_target_of_the_published_models_is_met_at_the_last_length_only(own):
+    met = [bool(own["published"](n=n).reached) for n in (1024, 4096, 8192, 32768, 131072)]
+    assert met == [False] * 4 + [True]

@@ -17,14 +17,6 @@ from helpers.tools.pages.exercises import Answer
 # --- the mistakes as students write them ---
 
 
-def test_one_advice_is_true_for_all_that_give_the_same_numbers():
-    undivided = check("softmax", lambda s: (s - s.max()).exp()).message
-    assert "Divide these numbers by their SUM" in " ".join(undivided.split())
-    columns = check("self_attention", lambda x: torch.softmax(x @ x.T, 0) @ x).message
-    assert ".T, dim=0 or no keepdim=True does that" in " ".join(columns.split())
-    assert "Compare the words" in check("all_scores", lambda x: x.T @ x).message
-
-
 context = torch.zeros(3)
 
 
@@ -44,18 +36,6 @@ def test_a_cell_run_several_times_is_recognised(before):
     assert verdicts[0] == verdicts[1]
     assert verdicts[0].mistakes == ("total not started at zero",)
     assert torch.equal(context, kept)
-
-
-def test_the_mistake_is_shown_with_both_numbers_and_what_to_try():
-    verdict = check("softmax", lambda scores: torch.softmax(torch.softmax(scores, 0), 0))
-    assert verdict.message.splitlines() == [
-        "✘ softmax: softmax twice.",
-        "  A second softmax makes the weights too even.",
-        '  On the scores of "journey", from entry [0]:',
-        "    yours 0.1618 0.1787 0.1779",
-        "    right 0.1385 0.2379 0.2333",
-        "  Try: Apply softmax once, to the scores.",
-    ]
 
 
 # --- wrong for no known reason ---
@@ -121,30 +101,12 @@ def test_a_hint_of_fixed_sizes_is_given_only_where_nothing_but_the_first_is_righ
         assert "is a size" not in check("softmax", code).message
 
 
-def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
-    monkeypatch.setattr("helpers.attention.data.JOURNEY", tmp_path / "journey.csv")  # missing
-    verdict = check("scores", attention.scores)
-    assert verdict.passed is False
-    assert "git checkout data/journey.csv" in " ".join(verdict.message.split())
-
-
 # --- what is replaced, how long it takes ---
 
 # Each of these makes wrong answers right, or right ones wrong, where the checks use it.
 REPLACED = {
     (torch, "equal"): lambda a, b: True,
-    (torch, "allclose"): lambda *args, **more: True,
-    (torch, "isclose"): lambda a, *args, **more: torch.ones_like(a) > 0,
-    (torch, "softmax"): lambda x, *args, **more: x,
-    (torch, "tensor"): lambda *args, **more: torch.zeros(2),
-    (torch, "stack"): lambda tensors, *args: tensors[0],
-    (torch, "cat"): lambda tensors, *args: tensors[0],
-    (torch, "arange"): lambda *args, **more: torch.zeros(3),
-    (torch, "where"): lambda *args: args[-1],
-    (torch.Tensor, "double"): lambda x: torch.zeros(2),
-    (torch.Tensor, "clone"): lambda x: x,
     (torch.Tensor, "__matmul__"): lambda x, y: x,
-    (torch.Tensor, "isfinite"): lambda x: torch.zeros(0),
     (F, "softmax"): lambda x, *args, **more: x,
 }
 
@@ -152,7 +114,7 @@ REPLACED = {
 @pytest.mark.parametrize("place, name", REPLACED)
 def test_what_a_notebook_replaced_in_torch_decides_no_verdict(place, name, monkeypatch):
     def answers(x):
-        return attention.self_attention(x), x.clone(), torch.softmax(x @ x.T, 0) @ x
+        return attention.self_attention(x), x.clone(), F.softmax(x @ x.T, 0) @ x
 
     codes = [lambda x, k=k: answers(x)[k] for k in range(3)]
     before = [check("self_attention", code) for code in codes]

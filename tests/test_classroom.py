@@ -110,18 +110,6 @@ def test_what_is_left_out_is_counted_and_what_cannot_be_read_is_named(folder, ca
     assert code == 2 and "  emil/half.ipynb: damaged: it is not JSON" in lines
 
 
-def test_a_link_is_counted_and_not_followed(tmp_path):
-    inside = notebook(tmp_path / "class" / "anna" / "a.ipynb")
-    outside = notebook(tmp_path / "elsewhere" / "b.ipynb")
-    try:
-        (tmp_path / "class" / "bert.ipynb").symlink_to(outside)
-        (tmp_path / "class" / "clara").symlink_to(outside.parent, target_is_directory=True)
-    except OSError:
-        pytest.skip("no right to make links")
-    left_out = {"links, which are not followed": 2}
-    assert folders.find(tmp_path / "class") == ([("anna", inside)], left_out)
-
-
 def test_lessons_can_be_chosen(folder, capsys):
     notebook(folder / "anna" / "next.ipynb", ("", said("context_vector", True)))
     assert LESSON in grade(capsys, folder)[1]

@@ -1,5 +1,6 @@
 """What attention costs: recorded times and memory, their pictures, and what lesson 12 claims."""
 
+import itertools
 import re
 
 import bench_attention
@@ -9,7 +10,6 @@ from execute import NOTEBOOKS
 from replay import code_cells, committed, replay
 
 from helpers.models import cost
-from helpers.pictures.view import softmax_in_full
 
 LESSON = NOTEBOOKS / "12_cost_of_attention.ipynb"
 
@@ -23,31 +23,6 @@ def own(request):
 # --- the data ---
 
 
-def by(timed, unit="ms"):
-    return {(t.way, t.n): getattr(t, unit) for t in timed}
-
-
-def test_the_recorded_times_bear_out_what_the_lesson_says():
-    """The lessons claim: faster at every length, and the gap grows; memory grows with n, or with n
-    squared."""
-    timed = cost.load_times()
-    for task, slow, fast in (
-        ("attention", "naive", "fused"),
-        ("writing", "everything again", "with a cache"),
-    ):
-        ms = by([t for t in timed if t.task == task])
-        lengths = sorted({n for _, n in ms})
-        gaps = [ms[slow, n] - ms[fast, n] for n in lengths]
-        assert gaps[0] > 0 and gaps == sorted(gaps)
-        if task == "writing":  # far less than 342 times, which the counts of scores suggest
-            assert ms[slow, 512] < 342 / 5 * ms[fast, 512]
-    mib = by([t for t in timed if t.task == "attention"], "mib")
-    assert 12 < mib["naive", 4096] / mib["naive", 1024] < 20  # 4 squared
-    assert mib["fused", 4096] / mib["fused", 1024] < 6
-    assert 512 < mib["naive", 4096] < 640  # two matrices of scores, and the mask
-    assert mib["fused", 4096] < 10
-
-
 def test_the_recorded_memory_bears_out_what_the_lesson_says():
     """The lesson claims: in blocks a small part of a matrix of scores; on the plain path more than
     three matrices, and more than the naive way."""
@@ -56,36 +31,6 @@ def test_the_recorded_memory_bears_out_what_the_lesson_says():
     assert peaks["4 dims"] < 0.1 and 2 < peaks["naive"] < 2.5
     assert min(peaks["4 dims, dropout"], peaks["2 dims"]) > 3
     assert {peak.n for peak in cost.load_peaks()} == {2048}
-
-
-@torch.no_grad()
-def test_every_call_whose_memory_is_measured_takes_the_path_that_it_is_named_for():
-    queries, keys, values = qkv = cost.heads_of(20)
-    assert cost.stays_fused(*qkv, is_causal=True)
-    assert cost.stays_fused(queries[..., :1, :], keys, values)
-    assert not cost.stays_fused(*qkv, is_causal=True, dropout_p=0.1)
-    assert not cost.stays_fused(*(x[0, 0] for x in qkv), is_causal=True)
-    expected = cost.naive(*qkv)
-    for call, (heads, attend) in bench_attention.CALLS.items():
-        assert heads == attend(*qkv).shape[:-2].numel()
-        if "dropout" not in call:
-            torch.testing.assert_close(attend(*qkv).view(heads, 20, -1), expected[0, :heads])
-    with pytest.raises(RuntimeError):  # what does not fit is an error, not a fallback
-        cost.stays_fused(queries, keys[..., :3], values)
-
-
-def test_what_the_benchmark_writes_is_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(cost, "PEAKS", tmp_path / "memory.csv")
-    peaks = [cost.Peak("naive", 4, 2048, 133.4), cost.Peak("4 dims, dropout", 1, 64, 0.5)]
-    bench_attention.write(cost.PEAKS, bench_attention.PEAKS, [cost.Peak._fields, *peaks])
-    assert cost.load_peaks() == peaks
-    monkeypatch.setattr(cost, "TIMES", tmp_path / "times.csv")
-    timed = [
-        cost.Timed("attention", "naive", 128, 0.25, 1.5),
-        cost.Timed("writing", "with a cache", 32, 12.5, None),
-    ]
-    bench_attention.write(cost.TIMES, bench_attention.TIMES, [cost.Timed._fields, *timed])
-    assert cost.load_times() == timed
 
 
 # --- the pictures ---
@@ -128,45 +73,18 @@ def test_own_times_are_drawn_for_the_lengths_asked_for():
 # --- the lesson ---
 
 
-def test_the_lessons_own_functions_give_what_those_of_helpers_give(own):
-    qkv = cost.heads_of(20)
-    torch.testing.assert_close(own["naive"](*qkv), cost.naive(*qkv))
-    for size in (1.0, 1000.0):
-        scores = torch.randn(9) * size
-        for block_size in (1, 2, 4, 9, 20):
-            maximum, total = own["running"](scores, block_size)
-            assert maximum == scores.max()
-            torch.testing.assert_close(total, (scores - scores.max()).exp().sum())
-
-
-def printed():
-    return " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
-
-
 def test_the_lesson_prints_the_counts_of_the_course():
-    text = printed()
+    text = " ".join(" ".join(committed(cell) for cell in code_cells(LESSON)).split())
     for n, mib in ((128, 0.25), (512, 4), (1024, 16), (2048, 64), (4096, 256)):
         assert f"{n} words {4 * n * n:,} scores {mib:.2f} MiB" in text
     assert "dropout 0.1 in blocks: False" in text and "[None, None] in blocks: True" in text
 
 
-def test_in_blocks_the_last_row_is_softmax_for_every_size_and_backwards_no_factor_is_below_one(own):
-    in_blocks, scores = own["of_any_size"], own["scores"]
-    for block in range(1, 7):
-        last = torch.tensor(in_blocks(6, block).matrix[-(-6 // block) - 1])
-        torch.testing.assert_close(last.float(), torch.softmax(scores, dim=0))
-        backwards = in_blocks(6, block, True)
-        torch.testing.assert_close(torch.tensor(backwards.matrix[-(-6 // block) - 1]), last)
-        assert backwards.explain(0, 5) == softmax_in_full(scores.flip(0)[:block], 0)
-        maximum, total = own["running"](scores, block)
-        caption = in_blocks(6, block).caption
-        assert f"Largest score {maximum:.2f}, sum of the exps {total:.2f}." in caption
-    for step in range(2, 7):
-        for block in (1, 2):
-            backwards = in_blocks(step, block, True)
-            assert "blocks: × 1.00" in backwards.caption and backwards.reached
-            assert not in_blocks(step, block).reached
-    assert "blocks: × 1.00" not in in_blocks(2, 2).caption
+def test_the_target_of_the_blocks_is_met_backwards_only(own):
+    for step, block in itertools.product(range(2, 7), (1, 2)):
+        backwards = own["of_any_size"](step, block, True)
+        assert "blocks: × 1.00" in backwards.caption and backwards.reached
+        assert not own["of_any_size"](step, block).reached
 
 
 def test_the_exps_alone_overflow_at_the_last_factor_only_and_the_blocks_hold(own):

@@ -4,7 +4,6 @@ import csv
 
 import pytest
 import torch
-from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import InputError, load_journey
 from helpers.attention import data
@@ -19,7 +18,7 @@ READERS = {  # file: (the room that reads it, its name for the file, reader, a n
     "language.csv": (language, "FILE", language.load_language, None),
     "training.csv": (training, "FILE", training.load_training, None),
 }
-NUMBERS = {"a word": b"seven,", "no number": b",", "nan": b"nan,", "too large": b"1e999,"}
+NUMBERS = {"a word": b"seven,", "too large": b"1e999,"}
 
 
 def damaged(file):
@@ -28,15 +27,12 @@ def damaged(file):
     lines, number = good.splitlines(), READERS[file][3]
     wrong = {
         "empty": b"",
-        "zeros": bytes(1000),
         "one field without end": b"a,b\n" + b"x" * (csv.field_size_limit() + 1),
         "binary": bytes(range(256)) * 4,
-        "wide characters": good.decode().encode("utf-16"),
         "a column less": b"\n".join(line.rpartition(b",")[0] for line in lines),
     }
     if number:
         wrong |= {what: good.replace(number, x) for what, x in NUMBERS.items()}
-        wrong["long"] = good.replace(number, b"x" * 10**5 + b",")
     if file == "journey.csv":
         wrong |= {"five rows": b"\n".join(lines[:-1]), "seven rows": good + b"more,0.1,0.2,0.3\n"}
     if READERS[file][0] is cost:
@@ -85,14 +81,6 @@ def plain(loaded):
     return repr(vars(loaded) if isinstance(loaded, language.Language) else loaded)
 
 
-def test_every_file_says_what_its_columns_are():
-    for file in ("models.csv", "attention_times.csv"):
-        lines = (data.DATA / file).read_text(encoding="utf-8").splitlines()
-        about = " ".join(line for line in lines if line.startswith("#"))
-        header = next(line for line in lines if not line.startswith("#"))
-        assert all(f"{column}:" in about for column in header.split(",")), file
-
-
 def test_six_words_and_their_numbers_anew_in_every_call():
     for _ in range(2):
         tokens, inputs = load_journey()
@@ -110,11 +98,3 @@ def test_float32_whatever_the_default_is():
         assert load_journey()[1].dtype == torch.float32
     finally:
         torch.set_default_dtype(torch.float32)
-
-
-def test_a_notebook_shows_the_sentence_without_a_traceback(copy, capsys):
-    copy("journey.csv")
-    result = InteractiveShell().run_cell("from helpers import load_journey\nload_journey()")
-    assert isinstance(result.error_in_exec, InputError)
-    shown = capsys.readouterr()
-    assert (shown.out + shown.err).strip() == f"InputError: {result.error_in_exec}"

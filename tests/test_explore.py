@@ -96,9 +96,7 @@ def test_an_argument_changed_in_place_is_as_new_the_next_time():
 # --- what goes wrong ---
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"x": 5.0}, {"x": (5.0, 0.1)}, {"y": (0, 1)}, {"x": [[True]], "word": [[True]]}]
-)
+@pytest.mark.parametrize("wrong", [{"x": 5.0}, {"x": [[True]], "word": [[True]]}])
 def test_a_refused_view_leaves_nothing_that_complains_later(wrong, monkeypatch):
     later = []
     monkeypatch.setattr(sys, "unraisablehook", later.append)
@@ -191,15 +189,6 @@ def test_several_matrices_stand_side_by_side():
     assert cells(picture, 0) == [["1.00", "2.00"]]
     assert cells(picture, 1) == [["3.00", "4.00", "7.00"]]
     assert picture["caption"] == "Caption."
-    assert repr(widget) == (
-        "before\n      0     1\n0  1.00  2.00\n"
-        "2\n      0     1   sum\n0  3.00  4.00  7.00\nCaption."
-    )
-    bundle, metadata = widget._repr_mimebundle_()
-    assert bundle["text/plain"] == repr(widget)
-    assert metadata["image/png"]["alt"].startswith("2 heatmaps, from before to 2. Heatmap: ")
-    widget = explore(lambda: {"alone": [[1.0]]})
-    assert repr(widget) == "alone\n      0\n0  1.00"
 
 
 SIZES = [

@@ -2,7 +2,6 @@
 
 import _thread
 import contextlib
-import io
 import linecache
 import signal
 import subprocess
@@ -70,10 +69,6 @@ def test_exit_as_ipython_defines_it_ends_the_call_only(monkeypatch):
     assert shell.asked == 1
 
 
-def test_a_function_may_have_parameters_named_like_those_of_call():
-    assert guard.call(lambda fn: fn, fn=1).value == 1
-
-
 def test_a_loop_is_stopped_at_the_time_limit_and_its_printing_kept(monkeypatch):
     before = threading.active_count()
     monkeypatch.setattr(guard, "SECONDS", 0.1)
@@ -95,19 +90,6 @@ def test_a_loop_that_catches_exceptions_is_stopped(caught):
     before = threading.active_count()
     guard.call(f, seconds=0.1)
     assert all_ended(before)
-
-
-def test_stopping_is_silent_even_when_the_function_has_ended(monkeypatch, capsys):
-    class Slow(guard.Outcome):
-        def __setattr__(self, name, value):
-            super().__setattr__(name, value)
-            if name == "error" and value and not isinstance(value, TimeoutError):  # once stopped
-                forever()
-
-    monkeypatch.setattr(guard, "Outcome", Slow)
-    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
-    guard.call(forever, seconds=0.1)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_interrupting_the_caller_stops_the_function():
@@ -190,24 +172,6 @@ def test_printing_of_several_calls_and_of_others_is_not_mixed(capsys):
     assert printed == {name: f"{name}\n" * 50 for name in "abcd"}
     assert capsys.readouterr().out == "main\n" * 50
     assert sys.stdout is stdout
-
-
-def test_output_captured_while_a_call_runs_goes_where_it_should(capsys):
-    """As %%capture does: at its end it puts back the stdout it found, here that of a call."""
-    entered, go = threading.Event(), threading.Event()
-    first = threading.Thread(target=guard.call, args=(lambda: (entered.set(), go.wait(20)),))
-    first.start()
-    entered.wait(20)
-    with contextlib.redirect_stdout(io.StringIO()) as captured:
-        print("captured")
-        assert guard.call(print, "mine").printed == "mine\n"
-        go.set()
-        first.join()
-    print("after")
-    assert guard.call(print, "mine").printed == "mine\n"
-    print("last")
-    assert captured.getvalue() == "captured\n"
-    assert capsys.readouterr().out == "after\nlast\n"
 
 
 def test_what_is_left_behind_keeps_neither_stdout_nor_input(capsys):

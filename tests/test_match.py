@@ -6,11 +6,10 @@ from itertools import combinations, product
 
 import pytest
 import torch
-from making import made
+from making import give_the_same, made, student
 
 from helpers.checks import check
 from helpers.checks.exercises import CHECKED, LESSON_OF
-from helpers.checks.results import attempt, call_ours, same
 
 # One of the mistakes is to use .T on a batch, of which PyTorch warns.
 pytestmark = pytest.mark.filterwarnings("ignore:The use of `x.T`")
@@ -34,23 +33,12 @@ def pairs_of(exercise):
     return pairs[:PAIRS]
 
 
-def as_student(exercise, code):
-    """Return the answer as code that does not show where it comes from."""
-    return type("Student", (code,), {}) if exercise.is_class else lambda *args: code(*args)
-
-
-def gives_the_same(exercise, one, other):
-    """On the cases on which a wrong answer is called?"""
-    cases = [case for case in exercise.cases() if not case.if_right]
-    return all(same(*(attempt(x, p, call_ours) for x in (one, other))) for p in cases)
-
-
 def explains(exercise, names, code):
     """Can mistakes of these names together give what this code gives?"""
     named = [[w for m in exercise.mistakes if m.name == n for w in m.ways] for n in names]
     return any(
         all(independent(*two) for two in combinations(ways, 2))
-        and gives_the_same(exercise, made(exercise, *ways), code)
+        and give_the_same(exercise, made(exercise, *ways), code)
         for ways in product(*named)
     )
 
@@ -71,7 +59,7 @@ def test_two_wrong_steps_are_named(exercise):
     named = 0
     for (one, way), (other, second) in pairs_of(exercise):
         code = made(exercise, way, second)
-        verdict = check(exercise.name, as_student(exercise, code))
+        verdict = check(exercise.name, student(code))
         names = {one.name, other.name}
         named += set(verdict.mistakes) == names
         # two mistakes can cancel out, or give what a simpler mistake gives, or NaN
@@ -110,7 +98,10 @@ OVER_QUERIES = "softmax over columns"
     ids=["05-class", "04-function"],
 )
 def test_beside_what_is_no_wrong_number_another_mistake_is_named(exercise, code, names):
-    assert check(exercise, code).mistakes == names
+    verdict = check(exercise, code)
+    assert verdict.mistakes == names
+    assert verdict.message.startswith(f"✘ {exercise}: {names[0]}.")
+    assert "another mistake;" in verdict.message and names[1] not in verdict.message
 
 
 STEPS_FOR_ALL = """

@@ -205,9 +205,7 @@ def mine(scores):
         ("scores", LOOP, "s[j, k]", "s[i, k]", "instead of `out[j] += inputs[i, k] * inputs["),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
         ("scores", LIST, "stack(out)", "stack(x)", "`x` is the wrong variable here."),
-        ("causal_weights", MASKED, "scores.mask", "later.mask", "`later` is the wrong variable"),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
-        ("softmax", ROWS, ".sum(dim=-1, keepdim=True)", ".sum", "Write () after the method"),
         ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
         ("causal_weights", MASKED, "** 0.5", "^ 0.5", "Write ** instead of ^, which"),
         ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
@@ -250,7 +248,6 @@ def my(inputs, W_query, W_key, W_value):
 LISTED = "self.W_query, self.W_key, self.W_value and self.mask."
 SAYS = [
     ("scaled_scores", SCALED.format("math.sqrt(keys.shape[-1])"), "Write ** 0.5: `math` is not"),
-    ("scaled_scores", SCALED.format("np.sqrt(keys.shape[-1])"), "Write ** 0.5: `np` is not"),
     ("qkv_attention", QKV.format("F.", "v"), "Write torch.softmax: `F` is not imported"),
     ("qkv_attention", QKV.format("nn.", "v"), "Write torch.softmax: `torch.nn` has no `softmax`."),
     ("qkv_attention", QKV.format("torch.", "values"), "Did you mean `v`?"),

@@ -25,37 +25,6 @@ def right(scores):
 # --- whatever it does, there is a verdict ---
 
 
-class Evil(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        raise RuntimeError("evil")
-
-
-class Endless(type):
-    def __getattribute__(cls, name):
-        while True:
-            pass
-
-
-class Loops:
-    """An object for which every request takes for ever."""
-
-    def endless(self, *args):
-        while True:
-            pass
-
-    __len__ = __repr__ = __array__ = endless
-    __class__ = property(endless)
-
-
-def raises_unspeakable(scores):
-    class Error(Exception):
-        def __str__(self):
-            raise KeyboardInterrupt
-
-    raise Error
-
-
 def function(code):
     """Return the function with this body; code that is a function already stays as it is."""
     if callable(code):
@@ -74,10 +43,7 @@ BROKEN = [
     ("return input('a number: ')", "input() does not work"),
     ("yield 1.0", "it returned a generator"),
     (lambda scores, T: scores, "your function takes (scores, T)"),
-    (raises_unspeakable, "whose own message"),
     ("result = []\n    result += [result, result]\n    return result", "cannot be read"),
-    ("return Endless('X', (), {})()", STOPPED),
-    ("return Loops()", STOPPED),
     ("return scores.to('meta')", "cannot be read"),
     ("return torch.nested.nested_tensor([scores, scores[:2]])", "cannot be read"),
     ("return torch.ones(1).expand(10**9)", "a tensor of 1000000000 numbers"),
@@ -107,44 +73,6 @@ def test_all_calls_together_have_one_limit(monkeypatch):
     assert "all calls together did not end within 0.6 seconds" in said
 
 
-class Answer:
-    def __call__(self, scores):
-        return right(scores)
-
-
-class SignatureRaises(Answer):
-    @property
-    def __signature__(self):
-        raise RuntimeError
-
-
-class WrappedWithoutEnd(Answer):
-    @property
-    def __wrapped__(self):
-        return WrappedWithoutEnd()
-
-
-class Exits(Answer):
-    def __getattribute__(self, name):
-        raise SystemExit
-
-
-@pytest.mark.parametrize(
-    "made_by, passed", [(SignatureRaises, True), (WrappedWithoutEnd, True), (Exits, False)]
-)
-def test_what_says_odd_things_of_itself_gets_a_verdict(made_by, passed):
-    assert check("softmax", made_by()).passed is passed
-
-
-def run(code):
-    """Run code in a fresh Python; return what it prints."""
-    command = [sys.executable, "-X", "utf8", "-c", code]
-    done = subprocess.run(
-        command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", timeout=120, check=True
-    )
-    return done.stdout
-
-
 IMPORTED = """
 import sys
 import helpers
@@ -161,7 +89,9 @@ print("matplotlib" in sys.modules)
 
 
 def test_what_takes_long_to_import_is_imported_only_when_it_is_needed():
-    assert run(IMPORTED).endswith("set() set()\nTrue\n")
+    command = [sys.executable, "-X", "utf8", "-c", IMPORTED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert done.stdout.endswith("set() set()\nTrue\n"), done.stderr
 
 
 # --- the session ---
@@ -284,11 +214,7 @@ def test_an_interrupt_leaves_nothing_behind(name, code, as_before, monkeypatch):
 @pytest.mark.parametrize(
     "code",
     [
-        lambda scores: (
-            [print("x" * 10**6, file=f) for f in (sys.stdout, sys.stderr)] and right(scores)
-        ),
         lambda scores: check("softmax", right) and right(scores),
-        lambda scores: right(scores).as_subclass(Evil),
         lambda scores: right(scores).to_sparse(),
         lambda scores: right(scores).requires_grad_(),
     ],

@@ -57,17 +57,11 @@ def test_a_tip_is_dragged_as_far_as_the_plane_shows_and_the_scale_stays():
     assert drags == {"('tip', 0, 74.667, 74.667, [[-1.0, 2.0], [0, 1.5]])"}
 
 
-def test_it_says_what_it_shows_and_takes_scores_of_your_own():
+def test_it_takes_scores_of_your_own():
     view = Shadow(INPUTS, TOKENS, query=1, key=4, scores=attention.cosine_scores(INPUTS, 1))
-    assert view.text().splitlines()[1:3] == [
-        "journey  0.78     1.00    1.00  0.98  0.71  0.91",
-        "one on journey: shadow 0.58 × length of journey 1.22 = 0.71",
-    ]
     best = 'The best match for "journey" is "journey" itself.'
     assert view.caption.endswith(f"Its score is 0.71. {best}")
     assert view.explain(0, 0) == "", "what a function of one's own does is not known"
-    said = 'Two arrows: the shadow of "one" on "journey" is 0.58 long. "one": length 0.82, 45° from'
-    assert heatmap(view).alt.startswith(said)
     broken = Shadow(INPUTS, TOKENS, scores=[np.nan, 1, -np.inf, 0, 0, 0])
     assert broken.best == 1 and {"nan", "-inf"} <= set(texts_of(broken.sketch()[2]))
 

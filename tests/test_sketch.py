@@ -30,27 +30,10 @@ def test_an_arc_is_as_wide_as_its_weight_and_each_word_has_its_number():
     assert [mark["at"][2] - mark["at"][0] for mark in marks_of(view, "area")] == [90, 30]
 
 
-def test_its_text_has_all_numbers_and_its_alternative_the_largest():
+def test_only_arcs_to_words_that_stand_out_are_strong():
     below = np.tri(4) / [[1], [2], [3], [4]]
-    view = Arcs(LOOK, WORDS, answers={"red": 0.75}, below=below, caption="Why.", reached="So.")
-    assert view.text().splitlines() == [
-        "     the   man  took    it",
-        "it  0.10  0.50  0.40  0.00",
-        "answer: red 0.75",
-        "the layer below",
-        "       the   man  took    it",
-        " the  1.00  0.00  0.00  0.00".replace(" the", "the ", 1),
-        "man   0.50  0.50  0.00  0.00",
-        "took  0.33  0.33  0.33  0.00",
-        "it    0.25  0.25  0.25  0.25",
-        "Why.",
-        "✔ So.",
-    ]
-    said = "it looks mostly at man (0.50) and took (0.40). The answer is red (0.75). Why."
-    assert heatmap(view).alt == f"Arcs over a sentence: {said}"
-    # in the second one no word stands out
-    for one, man in (view, "key"), (Arcs([0.25] * 4, WORDS, below=below), "rest"):
-        roles = [arc["role"] for arc in marks_of(one, "curve")]
+    for look, man in (LOOK, "key"), ([0.25] * 4, "rest"):
+        roles = [arc["role"] for arc in marks_of(Arcs(look, WORDS, below=below), "curve")]
         assert roles == ["rest"] * 4 + [man] * 4 + ["rest"] * 8 + ["key"] * 4
 
 
@@ -201,30 +184,26 @@ def test_what_yours_hands_out_is_a_copy_and_whoever_changes_it_is_told(x, wrong)
         )
 
 
-def CHANGES_NOTHING(some, named, array):
+def CHANGES_NOTHING(some, named):
     pass
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda some, named, array: some[0].zero_(),
-        lambda some, named, array: some.append(1),
-        lambda some, named, array: some.__setitem__(0, None),
-        lambda some, named, array: named["b"].fill(0),
-        lambda some, named, array: named.pop("a"),
-        lambda some, named, array: array.resize(3, refcheck=False),
+        lambda some, named: some[0].zero_(),
+        lambda some, named: named["b"].fill(0),
         CHANGES_NOTHING,
     ],
 )
 def test_an_argument_is_copied_and_compared_at_any_depth(change):
-    def my_sum(some, named, array):
-        change(some, named, array)
+    def my_sum(some, named):
+        change(some, named)
         return 1.0
 
     some, named = [torch.ones(2)], {"a": (torch.ones(1), "a"), "b": np.ones(2)}
-    run = yours(my_sum, lambda some, named, array: some[0].sum() / named["b"].sum())
-    run(some, named, np.ones(2))
+    run = yours(my_sum, lambda some, named: some[0].sum() / named["b"].sum())
+    run(some, named)
     assert ("in place" in run.whose) == (change is not CHANGES_NOTHING)
     assert (len(some), [*some[0], *named["b"]], [*named]) == (1, [1] * 4, ["a", "b"])
 

@@ -149,13 +149,6 @@ def test_every_number_of_heads_lies_inside_the_picture(many, shape):
     assert not any(one.overlaps(two) for one, two in itertools.combinations(boxes, 2))
 
 
-def test_the_alternative_says_what_it_is_and_the_largest_number():
-    alt = heatmap([[0.1, 0.2], [0.9, 0.3]], ["a", "b"], title="T", caption="C.").alt
-    assert alt == (
-        "Heatmap T: Query by Key, 2 by 2 numbers; the largest is 0.90 in row b, column a. C."
-    )
-
-
 def test_the_bundle_holds_text_png_and_html_with_the_alternative():
     still = heatmap(weights(3, 3), ODD_WORDS["html"], title='"<b>"')
     bundle, metadata = still._repr_mimebundle_()

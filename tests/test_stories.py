@@ -2,28 +2,19 @@
 
 import random
 import re
-from unittest.mock import patch
 
 import pytest
 import torch
 from execute import NOTEBOOKS
-from replay import code_cells, committed, replay
-from story_figures import COUNT, floor, lesson_10
+from replay import replay
+from story_figures import lesson_10
 
 from helpers import InputError
-from helpers.attention import merge_heads, split_heads
 from helpers.models import stories
 from helpers.models.stories import (
     Storyteller,
-    even,
-    even_heads,
     load_stories,
-    look,
-    new_stories,
-    next_words,
     numbered,
-    recalled,
-    swapped,
     weights_of,
     write,
 )
@@ -94,16 +85,6 @@ def test_a_seed_writes_the_same_text_and_leaves_other_draws_alone(kept):
     assert len(stories.read(write(kept, START, words=500))) == LENGTH
 
 
-def test_a_small_temperature_takes_the_likeliest_word_and_a_large_one_any(kept):
-    best = [max(next_words(kept, START, temperature=T).values()) for T in (0.3, 1, 2)]
-    assert best[0] > 0.9 > 0.6 > best[1] > 0.4 > best[2]
-    assert sum(next_words(kept, START).values()) == pytest.approx(1, abs=1e-4)
-    likeliest = next(iter(next_words(kept, START)))
-    assert {write(kept, START, 1, temperature=0.01, seed=s) for s in range(5)} == {
-        f"{START} {likeliest}"
-    }
-
-
 @pytest.mark.parametrize(
     "start, said",
     [
@@ -151,43 +132,6 @@ def test_a_file_that_is_no_text_to_learn_from_is_refused(tmp_path, monkeypatch, 
         stories.own_text("nothing.txt")
 
 
-def test_the_kept_model_recalls_and_with_even_weights_it_does_not(kept):
-    drawn, words = new_stories(COUNT)
-    with torch.inference_mode():
-        loss = stories.story_loss(kept, words).item()
-    assert floor(drawn) - 0.01 < loss < floor(drawn) + 0.03
-    assert min(recalled(kept, None, COUNT).values()) > 0.95
-    assert max(recalled(kept, even, COUNT).values()) < 0.5
-
-
-def test_it_does_what_fits_the_noun_at_which_it_looks(kept):
-    """In the last layer, exchanging two weights turns the answers round."""
-    own, others = swapped(kept, [(1, head) for head in range(4)])
-    assert others > 0.8 and own < 0.2
-    assert swapped(kept, []) == [pytest.approx(1, abs=0.05), pytest.approx(0, abs=0.05)]
-
-
-def test_a_change_is_used_where_it_is_made():
-    """One head is made even; the result is computed by hand with the module's own parts."""
-    model, words = Storyteller(), numbered(START)
-    with torch.inference_mode():
-        scores, used = look(model, words)
-        torch.testing.assert_close(scores, model(words))
-        assert [w.shape for w in used] == [(1, 4, 21, 21)] * 2
-        changed, even_used = look(model, words, even_heads((1, 2)))
-        first, last = model.blocks
-        x = first(model.embedding(words) + model.positions.weight[: words.shape[1]])
-        weights = used[1].clone()
-        weights[0, 2] = torch.tensor(
-            [[1 / (i + 1) * (j <= i) for j in range(21)] for i in range(21)]
-        )
-        values = split_heads(last.attention.W_value(last.norm_1(x)), 4)
-        x = x + last.attention.out_proj(merge_heads(weights @ values))
-        x = x + last.feed_forward(last.norm_2(x))
-        torch.testing.assert_close(changed, model.out(model.norm(x)))
-        torch.testing.assert_close(even_used[1], weights)
-
-
 def test_the_model_of_lesson_10_is_the_one_that_is_kept(kept, lesson):
     words = numbered(START)
     model = lesson["Model"](WORDS)
@@ -223,16 +167,6 @@ def test_look_refuses_a_model_whose_weights_it_would_not_show(lesson, kept):
         weights_of(kept, START, careless)
 
 
-@pytest.mark.parametrize("steps", [1, 7])
-def test_a_training_moves_the_model_as_often_as_it_says(lesson, steps):
-    moves = []
-    with patch.object(lesson["Adam"], "step", lambda adam, loss, rate: moves.append(rate)):
-        _, log = lesson["train"](lesson["new_model"](), lesson["sixteen_stories"], "today", steps)
-    assert len(moves) == steps and min(moves) > 0
-    assert [step for step, *_ in log.texts] == [0, steps]
-    assert len(log.losses) == steps + 1
-
-
 def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
     """Losses after hundreds of steps are not; a reader sees them while the model trains."""
     logs = []
@@ -250,27 +184,6 @@ def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
     assert said == [repr(log) for log in logs] and said[0] == said[1]
     one, other = (log.still() for log in logs)
     assert repr(one) == repr(other) and one.alt == other.alt and one.png() != other.png()
-
-
-def test_a_printed_story_breaks_between_words(capsys):
-    stories.tell("after 0 steps:", START * 3)
-    printed = capsys.readouterr().out
-    lines = printed.splitlines()
-    assert printed.split() == f"after 0 steps: {START * 3}".split()
-    assert 2 < len(lines) and max(map(len, lines)) <= stories.LINE
-    for cell in code_cells(LESSON):
-        assert "write(" not in cell.source or max(map(len, committed(cell).split("\n"))) < 180
-
-
-def test_each_picture_of_lesson_10_shows_yours_or_kept():
-    values = [value for value in replay(LESSON)[1] if hasattr(value, "compute")]
-    for view in values[1:]:  # the first one stands before the training, and comes again
-        (model,) = (control for control in view.controls if control["name"] == "model")
-        assert model["labels"] == ["kept", "yours"] and model["value"] == 0
-        with view.recording():
-            kept, yours = (view.compute({"model": k}) for k in (0, 1))
-        assert yours["panels"] != kept["panels"] and yours["error"] == ""
-    assert len({view.title for view in values}) == len(values) - 1
 
 
 def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else():

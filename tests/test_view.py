@@ -80,10 +80,6 @@ def test_marked_cells_have_their_word_no_colour_and_no_part_in_the_scale():
     assert view.mark(0, 1) == "masked", "its own"
 
 
-def test_limits_are_plain_numbers():
-    assert View([[1]], limits={"step": torch.tensor(3)}).limits == {"step": 3}
-
-
 def test_what_is_not_computed_yet_has_no_colour_no_number_and_does_not_count():
     view = headed(shown=[[True] * 3, [False] * 3], row_sums=True, column_sums=True)
     assert view.scale == (0.0, 7.0)
@@ -165,21 +161,6 @@ def test_rows_and_columns_have_names():
         (View([[1]], [torch.tensor(5)]), (["5"], ["5"])),
     ]:
         assert view.table()[:2] == names
-
-
-def test_the_text_holds_tokens_numbers_heads_and_caption():
-    assert headed(caption="Caption.", row_sums=True, digits=1).text() == (
-        "     x    y    z   sum\na  3.0  3.5  4.0  10.5\nb  4.5  5.0  5.5  15.0\n"
-        "head 1\n     x    y    z  sum\na  0.0  0.5  1.0  1.5\nb  1.5  2.0  2.5  6.0\n"
-        "head 2\n     x    y    z   sum\na  3.0  3.5  4.0  10.5\nb  4.5  5.0  5.5  15.0\n"
-        "head 3\n     x    y    z   sum\na  6.0  6.5  7.0  19.5\nb  7.5  8.0  8.5  24.0\n"
-        "Caption."
-    )
-
-
-def test_the_alternative_says_how_many_heads_there_are():
-    alone = "Query by Key, 2 by 3 numbers; the largest is 5.50 in row b, column z"
-    assert headed().alt() == f"{alone}; this is head 2 of 3 heads, shown small next to it."
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (65, 3), (1, 600)])

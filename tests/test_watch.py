@@ -191,14 +191,7 @@ def test_the_last_look_is_kept_when_the_command_is_interrupted(folder, capsys, m
 
 def test_the_command_looks_once_where_there_is_no_terminal_and_writes_nothing(folder):
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    command = [
-        sys.executable,
-        "-m",
-        "helpers.tools.classroom",
-        "watch",
-        str(folder),
-        "--hide-names",
-    ]
+    command = [sys.executable, "-m", "helpers.tools.classroom", "watch", folder, "--hide-names"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0 and "5 students" in done.stdout, done.stderr
     assert "\x1b" not in done.stdout and "anna" not in done.stdout
