@@ -26,7 +26,7 @@ LESSONS = {path.stem[:2]: path for path in lessons()}
 ON_PAGES = ["02", "03", "06"]
 IN_LAB = "02"
 pytestmark = pytest.mark.skipif(not CI, reason="CI does it: two more engines")
-RIGHT = "\ue014"  # the key's code in WebDriver
+RIGHT, ENTER = "\ue014", "\ue007"  # the keys' codes in WebDriver
 OURS = re.compile("blob:|anywidget|explore|jupyter-widgets")  # in what JupyterLab reports
 # Runs before any script of the page; keeps what a reader would see in the console.
 WATCH = """
