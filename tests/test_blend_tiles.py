@@ -88,7 +88,7 @@ def test_the_hull_holds_all_points_and_has_none_to_spare():
 
 @pytest.mark.parametrize("heads, merged", [(GOOD, NUMBERED), (ALONE, ALONE.transpose(1, 2))])
 def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
-    merged, places = merged.reshape(1, 3, 4), Tiles.places(2, 3, 2)
+    merged, places = merged.reshape(1, 3, 4), Tiles.places(2, WORDS[:3], 2)
     for guess, (h, i, k) in zip(places[1:], np.ndindex(2, 3, 2), strict=True):
         number = int(heads[0, h, i, k])
         view = Tiles(NUMBERED, WORDS[:3], heads=heads, step="heads", guess={number: guess})

@@ -108,7 +108,8 @@ def look(model, words, change=None):
             raise
         raise InputError(
             f"{type(error.obj).__name__} has no {error.name}; a picture needs the parts that the "
-            "lesson's classes have, under the same names."
+            "lesson's classes have, under the same names. Rename it in your class, and run again "
+            "from there."
         ) from None
     if change is None and not torch.allclose(scores, model(words), atol=1e-3):
         raise InputError(

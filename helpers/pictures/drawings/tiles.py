@@ -1,5 +1,6 @@
 """Draw tiles: where each number of a word goes when words are split into heads and merged again."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,17 +78,24 @@ class Tiles(View):
         self.explain = self.explain or self._origin
         super().__post_init__()
         ((self.asked, self.place),) = (self.guess or {None: NO_GUESS}).items()
-        if self.place not in self.places(*self.split.shape):
+        if self.place not in self._places:
             raise InputError(f"guess is {self.place!r}; one of Tiles.places(...) is expected.")
         self.caption = self.caption or self._seen()
         if self.step in STEPS[2:] and self.place != NO_GUESS:
             self._judge()
 
     @staticmethod
-    def places(num_heads, n, head_dim):
-        """Return the choices of a control named guess: "no guess", "head 0, row 0, number 0"..."""
-        every = np.ndindex(num_heads, n, head_dim)
-        return [NO_GUESS, *(f"head {h}, row {i}, number {k}" for h, i, k in every)]
+    def places(num_heads, words, head_dim):
+        """Return the choices of a control named guess: "no guess", "head 0, Your, number 0"...
+
+        words: those of the picture, each of them different."""
+        every = itertools.product(range(num_heads), words, range(head_dim))
+        return [NO_GUESS, *(f"head {h}, {word}, number {k}" for h, word, k in every)]
+
+    @property
+    def _places(self):
+        num_heads, _, head_dim = self.split.shape
+        return self.places(num_heads, self.tokens, head_dim)
 
     @property
     def _strays(self):
@@ -127,7 +135,7 @@ class Tiles(View):
 
     def _landed(self, number):
         place = int(np.flatnonzero(self.split.ravel() == number)[0])
-        return self.places(*self.split.shape)[1 + place]
+        return self._places[1 + place]
 
     def _of(self, number):
         """Return (word, index in that word) of a number at the start."""
@@ -157,7 +165,7 @@ class Tiles(View):
         for h in range(heads):
             x, _ = in_head(h, 0, 0)
             sketch.text(x + size * SIZE / 2, TOP / 2, f"head {h}", "rest")
-        names = self.places(heads, n, size)
+        names = self._places
         for place, (h, i, k) in enumerate(np.ndindex(self.split.shape), start=1):
             x, y = in_head(h, i, k)
             sketch.line(_square(x, y, SIZE), "rest", 1, opacity=0.6)
