@@ -194,6 +194,7 @@ class Worker:
         return _call(fn, worker=self)
 
     def do(self, work):
+        """Have the thread run work() after what it has to do, and return at once."""
         self._next.put(work)
         if not self.thread.ident:
             self.thread.start()

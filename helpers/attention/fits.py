@@ -4,12 +4,14 @@ from ..errors import InputError
 
 
 def expect_sizes(**sizes):
+    """Raise InputError unless each size is a whole number of at least 1."""
     for name, size in sizes.items():
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise InputError(f"{name} is {size!r}; a whole number of at least 1 is expected.")
 
 
 def expect_rate(p):
+    """Raise InputError unless p is a rate of dropout, from 0 to below 1."""
     if not (isinstance(p, int | float) and 0 <= p < 1):
         raise InputError(
             f"dropout is {p!r}; a number from 0 to below 1 is expected. 0.1 drops a tenth of the "
@@ -18,6 +20,7 @@ def expect_rate(p):
 
 
 def expect_head_dim(d_out, num_heads):
+    """Return d_out / num_heads; raise InputError if that is no whole number."""
     expect_sizes(num_heads=num_heads)
     if d_out % num_heads:
         near = d_out - d_out % num_heads
@@ -30,6 +33,7 @@ def expect_head_dim(d_out, num_heads):
 
 
 def expect_width(inputs, d_in):
+    """Raise InputError unless inputs is (n, d_in) or (b, n, d_in)."""
     if inputs.dim() < 2 or inputs.shape[-1] != d_in:
         raise InputError(
             f"the inputs have the shape {tuple(inputs.shape)}; (n, {d_in}) or (b, n, {d_in}) is "

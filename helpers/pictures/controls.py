@@ -72,6 +72,7 @@ class Control:
         return isinstance(value, self.type)
 
     def own(self, value):
+        """Return an accepted value as JSON can hold it."""
         return value
 
     def argument(self, plain):
@@ -79,9 +80,11 @@ class Control:
         return plain
 
     def start_at(self, default):
+        """Return the plain value for a parameter's default; raise InputError if it has none."""
         return self.plain(default, "starts at")
 
     def spoken(self, plain):
+        """Return a plain value as text for people."""
         return str(plain)
 
 

@@ -15,7 +15,7 @@ def main(arguments=None):
     for name, module in (("watch", watching), ("release", release), ("grade", grade)):
         about = module.__doc__.partition("\n\n")[0]
         part = parts.add_parser(name, help=about, description=module.__doc__)
-        module.arguments(part)
+        module.add_options(part)
         part.add_argument(
             "--lessons", nargs="+", metavar="LESSON", help="for instance 01 02; by default all"
         )

@@ -21,7 +21,8 @@ from .table import counts, section, table
 SAVED = "These are results saved in the notebooks. Nothing was run again, and anyone can forge one."
 
 
-def arguments(parser):
+def add_options(parser):
+    """Add what this command can be given to its parser."""
     parser.add_argument("folder", type=Path, help="the folder with the notebooks of the class")
     parser.add_argument(
         "--out",

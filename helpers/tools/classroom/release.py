@@ -64,7 +64,8 @@ Before you hand a lesson in, run all its cells and save it: what the checks said
 """
 
 
-def arguments(parser):
+def add_options(parser):
+    """Add what this command can be given to its parser."""
     parser.add_argument(
         "folder",
         type=Path,

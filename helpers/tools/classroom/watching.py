@@ -27,7 +27,8 @@ CLEAR = "\x1b[2J\x1b[H"  # clears the window
 AT_ONCE = 60  # seconds: the files of one copy of the course have about the same age
 
 
-def arguments(parser):
+def add_options(parser):
+    """Add what this command can be given to its parser."""
     parser.add_argument("folder", type=Path, help="the folder with the notebooks of the class")
     parser.add_argument("--hide-names", action="store_true", help="show numbers, for a projector")
 

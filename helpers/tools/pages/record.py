@@ -93,6 +93,7 @@ class Recorder:
         self.alone = math.prod(map(len, self.full.values())) > MOST
 
     def record(self):
+        """Return the pictures of all states, and what they need; see record()."""
         states = self.states()
         pictures = [self.picture(state) for state in states]
         first = pictures[states.index(self.start)]
