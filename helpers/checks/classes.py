@@ -154,9 +154,10 @@ def causal_attention_cases():
 
 def repair_causal_cases():
     """Return the cases and a sentence without a batch, where the code to repair is right."""
-    *_, last = cases = causal_attention_cases()
-    inputs, *rest = last.args
-    return [*cases, replace(last, label="one sentence without a batch", args=(inputs[0], *rest))]
+    *_, wide, last = cases = causal_attention_cases()
+    inputs, *rest = wide.args
+    alone = replace(wide, label="one sentence without a batch", args=(inputs[0], *rest))
+    return [*cases[:-1], alone, last]
 
 
 # --- MultiHeadAttention ---

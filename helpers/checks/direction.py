@@ -87,7 +87,7 @@ def another_order(submission):
     if len(both[0][0].unique()) > 2 and all(close(*pair) for pair in both):
         yield Fact(
             "the right numbers, but in the wrong places.",
-            "look at what changes the order: an index, a transpose, a view or reshape.",
+            "look at what changes the order: an index, a transpose, a view, a reshape or cat.",
         )
 
 
