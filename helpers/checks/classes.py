@@ -267,14 +267,16 @@ def multi_head_cases():
 def drops(submission):
     """Does dropout change the numbers of the first wrong case?"""
     k = submission.wrong[0]
-    without = submission.in_world(k, NothingDropped)
-    return "dropout" in submission.code.lower() and not same(without, submission.mine[k])
+    return "dropout" in submission.code.lower() and not same(
+        submission.ask(k, NothingDropped), submission.mine[k]
+    )
 
 
 def differs_in_training(submission):
     """Does the class give different numbers in training, even where nothing can be dropped?"""
+    without = (submission.ask(k, NothingDropped) for k in range(len(submission.mine)))
     return submission.fact(LIKE_TRAINING) is False and any(
-        LIKE_TRAINING in (result.observed or ()) for result in submission.all_in(NothingDropped)
+        LIKE_TRAINING in (result.observed or ()) for result in without
     )
 
 

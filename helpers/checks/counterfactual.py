@@ -16,16 +16,6 @@ class World(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-class EmptyIsZero(World):
-    """torch.empty gives zeros."""
-
-    def call(self, func, name, args, kwargs):
-        result = func(*args, **kwargs)
-        if func in (torch.empty, torch.empty_like, torch.Tensor.new_empty):
-            result.zero_()
-        return result
-
-
 class NoEndlessLists(World):
     """torch.tensor raises an error for a list that contains itself; it would end the kernel."""
 

@@ -326,7 +326,8 @@ def _written(submission):
     tree = ast.parse(submission.code)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     turns = "transpose", "permute", "softmax", "sum", "stack", "cat", "unsqueeze", "swapaxes"
-    dims = {x for call in calls if getattr(call.func, "attr", "") in turns for x in ast.walk(call)}
+    turned = [call for call in calls if getattr(call.func, "attr", "") in turns]
+    dims = {x for call in turned for y in (*call.args, *call.keywords) for x in ast.walk(y)}
     found = {x for x in ast.walk(tree) if isinstance(x, ast.Constant) and type(x.value) is int}
     return {x.value for x in found - dims}
 
