@@ -1,5 +1,4 @@
-"""Counterfactuals: call an answer in a world where one thing is different. If the answer is right
-there, then that thing was what was wrong with it."""
+"""Call an answer in a world where torch differs in one thing, or notes what it is called with."""
 
 import torch
 from torch.overrides import TorchFunctionMode

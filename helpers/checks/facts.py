@@ -72,7 +72,8 @@ def _calls(submission, k):
         if mine.numbers.dim() == 0:
             advice = "check for a `return` inside a loop, or an unwanted sum or mean."
         else:
-            advice = fixed_sizes(submission) or size_to_look_for(submission, k)
+            joined = seen_advice("shape", submission)
+            advice = joined or fixed_sizes(submission) or size_to_look_for(submission, k)
         yield Fact("wrong shape.", advice, asked)
 
 
