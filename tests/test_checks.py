@@ -93,12 +93,11 @@ def test_what_it_printed_is_shown_shortened():
     assert len(lines) == at + 4 and max(map(len, lines)) <= 100
 
 
-def test_a_hint_of_fixed_sizes_is_given_only_where_nothing_but_the_first_is_right():
-    def large_only(scores):
-        return scores.softmax(0) if scores.abs().max() < 100 else scores.nothing
-
-    for code in (large_only, lambda scores: scores.nothing):
-        assert "is a size" not in check("softmax", code).message
+def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
+    monkeypatch.setattr("helpers.attention.data.JOURNEY", tmp_path / "journey.csv")  # missing
+    verdict = check("scores", attention.scores)
+    assert verdict.passed is False
+    assert "git checkout data/journey.csv" in " ".join(verdict.message.split())
 
 
 # --- what is replaced, how long it takes ---

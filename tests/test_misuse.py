@@ -209,7 +209,6 @@ def mine(scores):
         ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
         ("causal_weights", MASKED, "** 0.5", "^ 0.5", "Write ** instead of ^, which"),
         ("causal_weights", MASKED, "d_k ** 0.5", "torch.sqrt(d_k)", "torch.sqrt takes tensors"),
-        ("SelfAttention", CLASS, "d(d_in, d_out)", "d(3, 2)", "`d_out` instead of 2 and `d_in`"),
     ],
 )
 def test_a_repair_is_told_with_what_to_write(exercise, code, old, new, words):

@@ -23,10 +23,6 @@ def mixed():
     return numbers("mixed", torch.float64)
 
 
-def mixed_table():
-    return numbers("mixed_table", torch.float64)
-
-
 def sentence():
     return load_journey()[1]
 

@@ -154,9 +154,10 @@ def causal_attention_cases():
 
 def repair_causal_cases():
     """Return the cases and a sentence without a batch, where the code to repair is right."""
-    *_, last = cases = causal_attention_cases()
-    inputs, *rest = last.args
-    return [*cases, replace(last, label="one sentence without a batch", args=(inputs[0], *rest))]
+    *_, wide, last = cases = causal_attention_cases()
+    inputs, *rest = wide.args
+    alone = replace(wide, label="one sentence without a batch", args=(inputs[0], *rest))
+    return [*cases[:-1], alone, last]
 
 
 # --- MultiHeadAttention ---
@@ -266,14 +267,16 @@ def multi_head_cases():
 def drops(submission):
     """Does dropout change the numbers of the first wrong case?"""
     k = submission.wrong[0]
-    without = submission.in_world(k, NothingDropped)
-    return "dropout" in submission.code.lower() and not same(without, submission.mine[k])
+    return "dropout" in submission.code.lower() and not same(
+        submission.ask(k, NothingDropped), submission.mine[k]
+    )
 
 
 def differs_in_training(submission):
     """Does the class give different numbers in training, even where nothing can be dropped?"""
+    without = (submission.ask(k, NothingDropped) for k in range(len(submission.mine)))
     return submission.fact(LIKE_TRAINING) is False and any(
-        LIKE_TRAINING in (result.observed or ()) for result in submission.all_in(NothingDropped)
+        LIKE_TRAINING in (result.observed or ()) for result in without
     )
 
 

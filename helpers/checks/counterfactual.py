@@ -1,5 +1,4 @@
-"""Counterfactuals: call an answer in a world where one thing is different. If the answer is right
-there, then that thing was what was wrong with it."""
+"""Call an answer in a world where torch differs in one thing, or notes what it is called with."""
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -14,16 +13,6 @@ class World(TorchFunctionMode):
     def call(self, func, name, args, kwargs):
         """Return what func gives in this world. name: of the function or method."""
         return func(*args, **kwargs)
-
-
-class EmptyIsZero(World):
-    """torch.empty gives zeros."""
-
-    def call(self, func, name, args, kwargs):
-        result = func(*args, **kwargs)
-        if func in (torch.empty, torch.empty_like, torch.Tensor.new_empty):
-            result.zero_()
-        return result
 
 
 class NoEndlessLists(World):

@@ -81,10 +81,6 @@ def sentence_scores():
     return sentence() @ W_query @ (sentence() @ W_key).T
 
 
-def causal_mixed():
-    return numbers("causal_mixed", torch.float64)
-
-
 # --- lesson 07 ---
 
 

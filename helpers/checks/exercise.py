@@ -108,8 +108,6 @@ class Mistake:
 
 # --- exercises ---
 
-KINDS = ("scores", "weights", "context", "values", "positions")
-
 
 @dataclass(frozen=True)
 class Exercise:

@@ -19,6 +19,8 @@ NOT_FINITE = """\
 look for exp of more than 88, log of 0, division by 0, inf, and places that were never filled."""
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
+# Code that divides by a sum, or by a name that is one.
+DIVIDES = r"\bsoftmax\(|/=? [^\n]*\bsum\(|\b(\w+) (\+= |= [^\n]*\bsum\()(?s:.*)/=? \1\b"
 INSTEAD = {
     "a coroutine": "write def instead of async def.",
     "a builtin_function_or_method": "write () after the method's name: it is not called.",
@@ -70,7 +72,8 @@ def _calls(submission, k):
         if mine.numbers.dim() == 0:
             advice = "check for a `return` inside a loop, or an unwanted sum or mean."
         else:
-            advice = fixed_sizes(submission) or size_to_look_for(submission, k)
+            joined = seen_advice("shape", submission)
+            advice = joined or fixed_sizes(submission) or size_to_look_for(submission, k)
         yield Fact("wrong shape.", advice, asked)
 
 
@@ -124,7 +127,7 @@ def _weights(submission, k):
         columns = is_table and (got.sum(0) - 1).abs().max() < 1e-3
         advice = "as the last step, divide all numbers of a row by their sum."
         helps = close(got / sums[..., None], submission.right[k].numbers)
-        if re.search(r"\bsoftmax\(|/ *\w+\.sum\(" + "|/" * (not helps), submission.body):
+        if re.search(DIVIDES + "|/" * (not helps), submission.body):
             advice = "look where your code divides (softmax does, too): is each row divided "
             advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
         if not got[tuple(row)].any():
@@ -160,10 +163,12 @@ def _arguments(submission, k):
         )
     if not submission.exercise.is_class and (name := submission.ignored()):
         why = f"The result is the same whatever `{name}` is."
+        again = rf"\bfor [^:]*\b{name}\b[^:]* in |^ *{name} = (?!.*\b{name}\b)"
+        if re.search(again, submission.body, re.MULTILINE):
+            advice = f"use another name where your code gives `{name}` a new value."
+            yield Fact(f"it ignores `{name}`.", advice, why)
         if reads(submission.answer, name):
             advice = f"print each step for two values of `{name}`: which steps do not change?"
-            if re.search(rf"\bfor [^:]*\b{name}\b[^:]* in ", submission.body):
-                advice = f"the loop overwrites `{name}`: use another name there."
             yield Fact(f"changing `{name}` has no effect.", advice)
         yield Fact(f"it ignores `{name}`.", f"use `{name}`: the result must depend on it.", why)
 

@@ -36,7 +36,7 @@ PLAIN = {
 same object, so use its position instead.",
     SystemExit: "use `return` to end a function: this ends the whole program.",
     KeyboardInterrupt: "leave out what raises KeyboardInterrupt: it ends the whole program.",
-    AssertionError: "leave out this `assert`, or correct it: it does not hold for these arguments.",
+    AssertionError: "correct this `assert`: it does not hold for these arguments.",
 }
 IMPORTS = {
     "math": "import math",
@@ -238,16 +238,17 @@ def after_error(error, submission):
     text = f"{type(error).__name__}: {error}"
     if submission.only_first and (said := only_arguments(submission.answer)):
         return said
+    names = data_from_above(submission.answer)
+    if names and re.search("shapes cannot be multiplied|invalid for input of size", text):
+        missing = "is self. missing? " if submission.exercise.is_class else ""
+        return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
     if said := known_advice(error, submission) or fixed_sizes(submission):
         return said
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
-        return f"check that index: {at_most}. Is the tensor too small, or the dimension wrong?"
-    if "shapes cannot be multiplied" in text and (names := data_from_above(submission.answer)):
-        missing = "is self. missing? " if submission.exercise.is_class else ""
-        return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
+        return f"check that index: {at_most}."
     if isinstance(error, RuntimeError | ValueError) and (found := _shapes(error, submission)):
-        above = [n for n in data_from_above(submission.answer) if re.search(rf"\b{n}\b", found)]
+        above = [n for n in names if re.search(rf"\b{n}\b", found)]
         found += f"; `{above[0]}` is from a cell above" if above else ""
         return f"check the shapes in that line: {found}."
     return HINT
@@ -298,10 +299,10 @@ def _shapes(error, submission):
     while todo:
         node = todo.pop(0)
         value = _viewed(node, step.tb_frame) if isinstance(node, ast.expr) else None
-        if torch.is_tensor(value) and value.dim():
-            found[ast.unparse(node)] = tuple(value.shape)
-        else:
+        if not torch.is_tensor(value):
             todo += ast.iter_child_nodes(node)
+        elif value.dim():
+            found[ast.unparse(node)] = tuple(value.shape)
     *most, last = (f"{name} has shape {shape}" for name, shape in found.items()) if found else ("",)
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -325,7 +326,8 @@ def _written(submission):
     tree = ast.parse(submission.code)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     turns = "transpose", "permute", "softmax", "sum", "stack", "cat", "unsqueeze", "swapaxes"
-    dims = {x for call in calls if getattr(call.func, "attr", "") in turns for x in ast.walk(call)}
+    turned = [call for call in calls if getattr(call.func, "attr", "") in turns]
+    dims = {x for call in turned for y in (*call.args, *call.keywords) for x in ast.walk(y)}
     found = {x for x in ast.walk(tree) if isinstance(x, ast.Constant) and type(x.value) is int}
     return {x.value for x in found - dims}
 

@@ -25,11 +25,14 @@ def established(submission):
 
 
 def _shows(submission, mistake):
-    """Does this mistake alone make the first wrong case wrong, as far as we can compute it?"""
+    """Does this mistake alone make the first wrong case wrong, and of the shape that it has, as far
+    as we can compute it?"""
     k, match = submission.wrong[0], _Match(submission)
     ways = [way for way in match.ways(mistake) if isinstance(way, dict)]
     given = [match.given(way, k=k) for way in ways]
-    return not given or not all(submission.is_right(k, result) for result in given)
+    shape, *shapes = (getattr(x.numbers, "shape", None) for x in (submission.mine[k], *given))
+    pairs = zip(given, shapes, strict=True)
+    return not given or any(not submission.is_right(k, x) and s == shape for x, s in pairs)
 
 
 def _alone(submission):
@@ -133,8 +136,8 @@ class _Match:
             (first, one), (second, other) = (moves[m] for m in pair)
             if first.name != second.name and self.fits(one, other):
                 order = list(self.exercise.program.steps)
-                pair = (min(map(order.index, one)), first), (min(map(order.index, other)), second)
-                return tuple(mistake for _, mistake in sorted(pair, key=lambda each: each[0]))
+                pair = replace(first, ways=(one,)), replace(second, ways=(other,))
+                return tuple(sorted(pair, key=lambda each: min(map(order.index, each.ways[0]))))
         return ()
 
 

@@ -103,7 +103,8 @@ def _start_on_the_wrong_side_of_the_loop(tree, submission):
                 advice = f"write {quoted(start)} as the first line inside {at}."
                 yield "each pass carries on where the last one left off.", advice, [(body, new)]
         for start in (x for x in loop.body if isinstance(x, ast.Assign)):
-            rest = [x for x in loop.body if x is not start] or [ast.Pass()]
+            if not (rest := [x for x in loop.body if x is not start]):
+                continue  # a loop needs a line
             new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
             advice = f"write {quoted(start)} before the loop, not in it."
             yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
@@ -212,28 +213,6 @@ def _names_from_above(tree, submission):
             yield what, "" if len(pairs) == 1 else f"write `{value}` instead of `{name}`.", pairs
 
 
-def _written_sizes(tree, submission):
-    integers = [c for c in nodes(tree, ast.Constant) if type(c.value) is int and c.value > 1]
-    options = {}
-    if submission.exercise.is_class:
-        made_with = next((args for f, args in functions_in(tree) if f.name == "__init__"), [])
-        options = {c.value: made_with for c in integers}
-    for name, x in zip(arguments_in(tree), submission.cases[0].args, strict=False):
-        sizes = enumerate(x.shape if torch.is_tensor(x) else ())
-        for size, said in (*((s, f"{name}.shape[{d}]") for d, s in sizes), (x, name)):
-            if type(size) in (int, float) and not submission.exercise.is_class:
-                options.setdefault(size, []).append(said)
-    written = sorted({c.value for c in integers}.intersection(options))
-    for values in chain.from_iterable(combinations(written, k) for k in (1, 2, 3)):
-        for names in product(*(options[value] for value in values)):
-            said = dict(zip(values, names, strict=True))
-            are = "a size is" if len(values) == 1 else "sizes are"
-            what = f"{are} hard-coded: {' and '.join(map(str, values))}."
-            advice = " and ".join(f"`{name}` instead of {value}" for value, name in said.items())
-            pairs = [(c, _code(said[c.value])) for c in integers if c.value in said]
-            yield what, f"write {advice}.", pairs
-
-
 def _exchanged(tree, submission):
     for call in nodes(tree, ast.Call):
         for a, b in zip(call.args, call.args[1:], strict=False):
@@ -340,7 +319,6 @@ REPAIRS = (
     _start_on_the_wrong_side_of_the_loop,
     _kept_between_calls,
     _names_from_above,
-    _written_sizes,
     _dimensions,
     _in_the_table("counts", "signs"),
     _exchanged,

@@ -84,12 +84,6 @@ class Result:
         """The Result without what became of the arguments."""
         return replace(self, changed={})
 
-    @property
-    def has_nan(self):
-        if self.observed is not None:
-            return any(x != x for x in self.observed.values())
-        return self.numbers is not None and bool(self.numbers.isnan().any())
-
 
 def was_stopped(outcome):
     # guard's own TimeoutError was never raised, so it has no traceback.
@@ -205,13 +199,8 @@ def close(mine, right):
 
 def rows_close(many, one):
     """Return (k,) of bool: is each part of many, (k, ...), close() to one, (...)?"""
-    return near(many, one).reshape(len(many), -1).all(1)
-
-
-def near(mine, right):
-    """Return a tensor of bool: where are the numbers close() to the right ones?"""
-    rtol, atol = _tolerances(right)
-    return torch.isclose(mine.double(), right.double(), rtol, atol, equal_nan=True)
+    near = torch.isclose(many.double(), one.double(), *_tolerances(one), equal_nan=True)
+    return near.reshape(len(many), -1).all(1)
 
 
 def _tolerances(mine):

@@ -11,7 +11,7 @@ from functools import cached_property
 import torch
 
 from .code import nodes, own_functions, reads, tree_of_all
-from .counterfactual import EmptyIsZero, NoEndlessLists
+from .counterfactual import NoEndlessLists
 from .exercise import returned
 from .results import (
     Result,
@@ -39,7 +39,6 @@ class Submission:
     mine: list = field(default_factory=list)
     again: tuple[Result, ...] = ()
     overwritten: bool = False
-    _worlds: dict = field(default_factory=dict)
 
     def is_right(self, k, result):
         if self.right[k].outcome.error is not None:
@@ -166,22 +165,6 @@ class Submission:
     def ask(self, k, world=None, **changes):
         """Return the Result of the answer on case k with these changes, in this world."""
         return attempt(self.answer, replace(self.cases[k], **changes), self.call, world)
-
-    def in_world(self, k, world):
-        """Return the Result of case k in this world, computed only once."""
-        if (world, k) not in self._worlds:
-            self._worlds[world, k] = self.ask(k, world)
-        return self._worlds[world, k]
-
-    def all_in(self, world):
-        """Return the Results of all cases in this world."""
-        return [self.in_world(k, world) for k in range(len(self.mine))]
-
-    @property
-    def cured_by_zeros(self):
-        """Is there NaN, and is a wrong result right if torch.empty gives zeros?"""
-        results = self.all_in(EmptyIsZero) if any(r.has_nan for r in self.mine) else self.mine
-        return any(same(results[k], self.right[k]) for k in self.wrong)
 
     def results_with(self, k, j, value):
         """Return the student's numbers and the right ones on case k, each as (before, after)
