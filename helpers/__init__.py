@@ -3,7 +3,7 @@
 What a lesson imports:
 attention  the correct definition of everything, in the order of the lessons, and their data
 pictures   a matrix as a still picture and as a live one, with controls; drawings/ has more kinds,
-           page/ what runs in the browser; predict() asks for a guess before an answer
+           browser/ what runs there; predict() asks for a guess before an answer
 checks     what check() does with an answer: its own __init__ describes the files
 models     the small models of the lessons, and the reader's own model
 

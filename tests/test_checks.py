@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from helpers import attention, load_journey
 from helpers.checks import check
-from helpers.tools.pages.exercises import Answer
+from helpers.tools.pages.puzzle import Answer
 
 # --- the mistakes as students write them ---
 

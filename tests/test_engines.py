@@ -15,7 +15,7 @@ from engines import ENGINES
 from execute import CI, lessons
 from lab import jupyterlab, open_notebook, run_all
 from replay import replay
-from test_pages_exercises import guess_all
+from test_puzzles import guess_all
 from views import LIVE, expected, in_full
 
 from conftest import outside

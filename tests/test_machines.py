@@ -9,7 +9,7 @@ from rates import answers, judged
 from helpers.checks.code import data_from_above, reads
 from helpers.checks.engine import _within
 from helpers.guard import Outcome
-from helpers.tools.pages.exercises import Answer
+from helpers.tools.pages.puzzle import Answer
 
 # Some of each kind of verdict: named, repaired, shown by a fact, and many changes tried in vain.
 SAMPLE = [a for a in answers() if a.right is False and not a.names][::260][:6]

@@ -8,7 +8,7 @@ from torch import nn
 from helpers import attention
 from helpers.checks import Verdict, check
 from helpers.checks.message import Message
-from helpers.tools.pages.exercises import Answer
+from helpers.tools.pages.puzzle import Answer
 
 
 def function(body):

@@ -19,7 +19,7 @@ STILL = """<div class="{name}-still"><style>
 
 def page_text(name):
     """Return a file that runs in the browser, or styles what does."""
-    return (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "browser" / name).read_text(encoding="utf-8")
 
 
 class Live(anywidget.AnyWidget):

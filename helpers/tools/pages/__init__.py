@@ -2,7 +2,7 @@
 
 record     records what a live view shows while its lesson runs
 closed     decides which answers and which code are folded, here and in notebooks
-exercises  makes a puzzle for each exercise: which mistake does this answer have?
-lesson     writes a notebook that was run as a page: page/ has the templates, pages.css the
-           style; pages.js plays the recordings, and reading.js does the rest
+puzzle     makes a puzzle of each exercise: which mistake does this answer have?
+lesson     writes a notebook that was run as a page: it fills templates/; pages.css is the
+           style, pages.js plays the recordings, and reading.js does the rest
 """

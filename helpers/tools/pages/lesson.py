@@ -23,7 +23,7 @@ from ...pictures.explore import Explore
 from ...pictures.live import page_text
 from ...pictures.predict import SAVED
 from .closed import ASIDE, closed
-from .exercises import as_puzzle
+from .puzzle import as_puzzle
 from .record import MIME, in_columns
 
 HERE = Path(__file__).parent
@@ -219,10 +219,10 @@ def texts_of(notebook):
 
 
 def _exporter():
-    """Return what fills the templates in page/; nbconvert's HTMLExporter would read each page
+    """Return what fills the templates in templates/; nbconvert's HTMLExporter would read each page
     again, which takes longer than to write it."""
     return TemplateExporter(
-        template_name="page",
+        template_name="templates",
         extra_template_basedirs=[str(HERE)],
         file_extension=".html",
         filters={"highlight_code": Highlight2HTML(pygments_lexer="python")},

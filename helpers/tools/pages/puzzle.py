@@ -28,7 +28,7 @@ from pygments.lexers import PythonLexer
 from ...checks import check
 from ...checks.verdict import as_html
 
-SHOWN = Path(__file__).with_name("answers")
+SHOWN = Path(__file__).with_name("puzzles")
 _cells = itertools.count(1)
 
 

@@ -15,8 +15,8 @@ from helpers.checks import Verdict
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.message import Message
 from helpers.tools.pages import exercises
-from helpers.tools.pages.exercises import SHOWN, answers, as_puzzle, verdict_on
 from helpers.tools.pages.lesson import Lesson, checked_in
+from helpers.tools.pages.puzzle import SHOWN, answers, as_puzzle, verdict_on
 
 # Returns what is said of a guess, and whether the output and the text below the question are open.
 GUESSED = """(k) => {
