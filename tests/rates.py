@@ -22,7 +22,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from helpers.checks import check  # noqa: E402
-from helpers.tools.pages import exercises  # noqa: E402
+from helpers.tools.pages import puzzle  # noqa: E402
 
 WRITTEN = Path(__file__).with_name("written")
 KINDS = {True: "right", False: "wrong", None: "debatable"}
@@ -30,7 +30,7 @@ KINDS = {True: "right", False: "wrong", None: "debatable"}
 
 def answers(exercise="*"):
     """Read the answers of tests/written to one exercise or all."""
-    return exercises.answers(exercise, WRITTEN)
+    return puzzle.answers(exercise, WRITTEN)
 
 
 def judged(answer):

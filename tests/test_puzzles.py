@@ -14,7 +14,7 @@ from conftest import needed
 from helpers.checks import Verdict
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.message import Message
-from helpers.tools.pages import exercises
+from helpers.tools.pages import puzzle
 from helpers.tools.pages.lesson import Lesson, checked_in
 from helpers.tools.pages.puzzle import SHOWN, answers, as_puzzle, verdict_on
 
@@ -42,7 +42,7 @@ def test_an_exercise_is_found_in_every_cell_that_checks_one():
 
 
 def test_the_place_of_the_right_name_says_nothing_and_stays(monkeypatch):
-    monkeypatch.setattr(exercises, "verdict_on", lambda answer: Verdict(False, Message(""), ()))
+    monkeypatch.setattr(puzzle, "verdict_on", lambda answer: Verdict(False, Message(""), ()))
     places = []
     for name in CHECKED:
         right = [bool(x) for x in re.findall("<li(.*?)>", as_puzzle(name))]
