@@ -157,6 +157,17 @@ def test_nothing_is_cut_off_and_every_target_has_24_pixels(page, pages, size):
             assert page.evaluate(SMALL) == [], path.name
 
 
+def test_a_projector_shows_a_picture_at_once(page, pages):
+    """As JupyterLab does at 150 %, where 359 of 480 pixels are its notebook's; its target takes
+    34 of them."""
+    for path in every(pages):
+        show(page, path, (853, 480))
+        high = page.evaluate(
+            "[...document.querySelectorAll('.live .explore')].map((e) => e.clientHeight)"
+        )
+        assert max(high, default=0) <= 359 - 34, path.name
+
+
 def test_what_is_wide_scrolls_in_its_own_box_which_shows_it_and_is_reached_by_the_keyboard(
     page, pages
 ):
