@@ -20,8 +20,10 @@ import torch
 
 from .errors import InputError
 
-SECONDS = 10  # of processor that a reader's function may take before it is stopped
-WAITS = 6  # times so long by the clock: a busy machine is slow, and what sleeps takes no processor
+SECONDS = 10  # of processor time that a reader's function may take before it is stopped
+WAITS = (
+    6  # times as long by the clock: a busy machine is slow, and to sleep takes no processor time
+)
 KEPT = 2000  # characters of its printed output, or of its error, that are kept
 DEPTH = 200  # innermost calls that are searched for the reader's line
 STOPS = 20  # attempts to stop a function
@@ -160,8 +162,8 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     """Call a reader's function, call(fn, 2, b=3), and return an Outcome whatever it does.
 
     seconds: the time limit, SECONDS by default, after which it is stopped with a TimeoutError. It
-    is that of the processor, so that a busy machine stops nothing that is fast elsewhere; but
-    WAITS times so long by the clock is enough.
+    counts the processor's time, so that a busy machine stops nothing that is fast elsewhere. A
+    function is also stopped after WAITS times as long by the clock.
     after: called as soon as the function has ended or the time is over.
     The function runs in a separate thread, because a live view computes outside the main thread,
     where signals do not arrive. exit() ends only the call. What it prints, errors too, is in
@@ -180,7 +182,8 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
 
 
 class Worker:
-    """A thread reused for many calls, because starting one can take 4 ms on a busy machine."""
+    """A thread reused for many calls, because starting one can take 4 ms on a busy machine.
+    Its limit is one by the clock: whoever waits for a live view sees no processor."""
 
     def __init__(self):
         self._renew()
@@ -243,15 +246,16 @@ def _call(fn, seconds=None, after=None, worker=None):
     used = worker or Worker()
     thread = used.thread
     _listen(thread, printed)
+    waits = 1 if worker else WAITS
     late, begun, clock = True, time.process_time(), time.monotonic()
     try:
         used.do(work)
-        left = seconds
+        left = max(0, seconds)
         while late and left >= 0:
             late = not running.acquire(timeout=left)
             by_clock = time.monotonic() - clock
             # torch on several threads takes more processor than the clock shows
-            spent = max(min(time.process_time() - begun, by_clock), by_clock / WAITS)
+            spent = max(min(time.process_time() - begun, by_clock), by_clock / waits)
             left = seconds - spent
     finally:  # also when the reader pressed "interrupt"
         try:

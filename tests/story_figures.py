@@ -20,6 +20,8 @@ from torch.nn import functional as F
 
 from helpers.attention import merge_heads, split_heads
 from helpers.models.stories import (
+    HEADS,
+    LAYERS,
     draw_passages,
     draw_stories,
     even,
@@ -27,6 +29,7 @@ from helpers.models.stories import (
     own_text,
     recalled,
     save_stories,
+    swapped,
 )  # fmt: skip
 from helpers.models.tales import RECALLS, WORDS
 
@@ -72,6 +75,8 @@ def print_figures(model):
     print("  right recalls:", *RECALLS)
     line("trained", recalled(model, None, COUNT).values())
     line("all weights even", recalled(model, even, COUNT).values())
+    last = [(LAYERS - 1, head) for head in range(HEADS)]
+    line("exchanged in the whole last layer", swapped(model, last, COUNT))
 
 
 def print_seed(seed, lesson):

@@ -2,7 +2,6 @@
 exercises are compared with the programs of the checks in test_mistakes.py."""
 
 import math
-import pickle
 
 import pytest
 import torch
@@ -34,10 +33,6 @@ CAUSAL = MODULES[2:]
 def create(name, p=0.0, bias=False, seed=123, d_in=7):
     torch.manual_seed(seed)
     return getattr(attention, name)(d_in, *ARGUMENTS[name](p, bias))
-
-
-def copy_of(module):
-    return pickle.loads(pickle.dumps(module))
 
 
 def weights_of_torch(queries, keys, causal=True):

@@ -1,4 +1,4 @@
-"""Every live view of every lesson, and a few that no lesson has yet, in a real browser."""
+"""The live views of three lessons, and a few that no lesson has yet, in JupyterLab."""
 
 import io
 import json

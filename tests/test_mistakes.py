@@ -200,9 +200,6 @@ def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercis
             assert proves or mistake.only_if, mistake.name
 
 
-# --- what is said about them ---
-
-
 # --- what the code says of them ---
 
 CODE = {  # lines that can make the mistake; lines that give its numbers for a different reason

@@ -2,7 +2,6 @@
 # ruff: noqa: F401, F811 (fixtures are imported)
 
 import itertools
-import re
 import shutil
 import sys
 
@@ -12,9 +11,7 @@ from optional import OPTIONAL
 from own_models import TEXT, built, complaint, hf, saved, tiny, tokenizer
 from replay import code_cells, markdown_cells, replay, run
 
-from helpers.attention import uniform_causal
 from helpers.models import own_model
-from helpers.models.stories import load_stories, next_words, weights_of
 
 SHE = "Anna is in the park with a kite. Tom has a book. she"
 IT = "a cat comes. Anna has a kite in the park. Tom takes a book to the barn. it"

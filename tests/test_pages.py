@@ -165,6 +165,7 @@ def test_a_projector_shows_a_picture_at_once(page, pages):
         high = page.evaluate(
             "[...document.querySelectorAll('.live .explore')].map((e) => e.clientHeight)"
         )
+        assert high or path.name == "index.html"
         assert max(high, default=0) <= 359 - 34, path.name
 
 

@@ -108,9 +108,6 @@ def test_what_a_student_prints_or_raises_is_never_markup():
     assert re.match(r'<div role="alert" class="[^"]*mathjax_ignore[ "]', markup)  # $x_1$ stays
 
 
-# --- in a notebook ---
-
-
 # --- progress ---
 
 

@@ -75,7 +75,7 @@ class Explore(Live):
 
     def _is_first_to_explain(self):
         """Return whether its numbers have explanations, and no other cell's view says so."""
-        own = _own_cell()[0]
+        own = running_cell()[0]
         said = (cell for cell, (_, all_of) in _shown.items() if any(one.help for one in all_of))
         return any(panel["explains"] for panel in self._panels) and next(said, own) == own
 
@@ -236,15 +236,9 @@ def explore(fn, /, **controls):
     return Explore(fn, made)
 
 
-def _own_cell():
-    """Return (cell, execution); where the cell's id is not told, each execution is a cell."""
-    cell, run = running_cell()
-    return cell or run, run
-
-
 def _close_earlier(widget):
     """Close the widgets that the same cell made when it ran before: they are no longer shown."""
-    cell, run = _own_cell()
+    cell, run = running_cell()
     if cell is None:
         return
     known, widgets = _shown.get(cell, (run, []))

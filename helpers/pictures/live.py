@@ -67,7 +67,9 @@ class Live(anywidget.AnyWidget):
 
 
 def running_cell():
-    """Return (the notebook cell that runs, its execution), each None outside a notebook."""
+    """Return (the notebook cell that runs, its execution), each None outside a notebook. Where the
+    cell's id is not told, each execution is a cell."""
     kernel = getattr(get_ipython(), "kernel", None)
     parent = kernel.get_parent("shell") if kernel else {}
-    return parent.get("metadata", {}).get("cellId"), parent.get("header", {}).get("msg_id")
+    run = parent.get("header", {}).get("msg_id")
+    return parent.get("metadata", {}).get("cellId") or run, run

@@ -42,8 +42,9 @@ class Prediction(Live):
         self.on_msg(lambda _, content, buffers: self._keep(content.get("guess")))
 
     def _keep(self, guess):
-        """Keep a guess, and tell the page what is kept."""
-        guess = valid(self.asked, guess)
+        """Keep a guess, unless it comes too late, and tell the page what is kept."""
+        late = self.shown["closed"]
+        guess = self.shown["guess"] if late else valid(self.asked, guess)
         with self.hold_sync():  # what the page shows is already in the notebook
             self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
             if self._output:

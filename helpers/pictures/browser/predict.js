@@ -3,6 +3,7 @@
 
 const LATE = 5000; // ms without an answer before the page says so
 const GONE_HERE = "No answer from Python: run the cells from the top down to here.";
+const NUMBER = /^-?(\d+\.?\d*|\.\d+)$/;
 const thisPage = String(performance.timeOrigin);
 
 function renderQuestion({ model, el }) {
@@ -24,7 +25,7 @@ function renderQuestion({ model, el }) {
   // with every key, so that a save or a run has what is typed; a number may have a decimal comma
   input.addEventListener("input", () => {
     const typed = input.value.trim(), text = kind === "number" ? typed.replace(",", ".") : typed;
-    send(text && (kind === "word" || Number.isFinite(Number(text))) ? [text] : []);
+    send(text && (kind === "word" || NUMBER.test(text)) ? [text] : []);
   });
   const field = make("label", { textContent: kind === "number" ? "A number such as 0.5:" : "A word:" }, input);
   const row = make("div", { className: "row" }, ...(choices.length ? buttons : [field]));
