@@ -158,15 +158,11 @@ def test_nothing_is_cut_off_and_every_target_has_24_pixels(page, pages, size):
 
 
 def test_a_projector_shows_a_picture_at_once(page, pages):
-    """As JupyterLab does at 150 %, where 359 of 480 pixels are its notebook's; its target takes
-    34 of them."""
-    for path in every(pages):
+    """JupyterLab at 150 % leaves 359 of 480 pixels, and the target takes 34 of them."""
+    for path in every(pages)[:-1]:  # without index.html
         show(page, path, (853, 480))
-        high = page.evaluate(
-            "[...document.querySelectorAll('.live .explore')].map((e) => e.clientHeight)"
-        )
-        assert high or path.name == "index.html"
-        assert max(high, default=0) <= 359 - 34, path.name
+        high = page.locator(".live .explore").evaluate_all("(x) => x.map((y) => y.clientHeight)")
+        assert 0 < max(high) <= 359 - 34, path.name
 
 
 def test_what_is_wide_scrolls_in_its_own_box_which_shows_it_and_is_reached_by_the_keyboard(
@@ -216,13 +212,8 @@ def test_a_wide_drawing_shows_the_word_that_looks_in_letters_of_12_pixels(page, 
         word = drawing.locator("text[data-role~=query]")
         expect(word).to_have_text(f"word{k}")
         expect(word).to_be_in_viewport(ratio=1)
-
-
-def test_a_printed_sentence_wraps(page, pages):
-    for size in PHONE, DESKTOP:
-        show(page, odd(pages), size)
-        sentence = page.locator(".printed", has_text="she flies")
-        assert sentence.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    printed = page.locator(".printed", has_text="she flies")
+    assert printed.evaluate("(box) => box.scrollWidth <= box.clientWidth"), "it wraps"
 
 
 def test_help_is_said_once_on_a_page_and_in_words_for_touch(page, pages):

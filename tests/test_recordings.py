@@ -12,7 +12,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from execute import CI, METADATA, in_browsers
+from execute import CI, METADATA, THREE, in_browsers
 from lab import chromium
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import expect
@@ -176,7 +176,10 @@ live.walk = ([n, changes, figures, cells]) => {
 
 def test_every_view_shows_in_each_recorded_state_what_python_computes(pages, page):
     page.emulate_media(reduced_motion="reduce")  # a drawing shows its state at once
+    tried = *THREE, ODD_NAME[:2]  # which have every kind of control
     for path in sorted(pages.parent.glob("helpers/notebooks/*.ipynb")):
+        if path.name[:2] not in tried:
+            continue
         open_page(page, page_of(pages, path.stem))
         for n, recorder in enumerate(recorders(path)):
             page.evaluate("live.useColours", recorder.widget.palette[0])
