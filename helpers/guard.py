@@ -21,9 +21,7 @@ import torch
 from .errors import InputError
 
 SECONDS = 10  # of processor time that a reader's function may take before it is stopped
-WAITS = (
-    6  # times as long by the clock: a busy machine is slow, and to sleep takes no processor time
-)
+WAITS = 6  # times as long by the clock, which goes on while others have the processor
 KEPT = 2000  # characters of its printed output, or of its error, that are kept
 DEPTH = 200  # innermost calls that are searched for the reader's line
 STOPS = 20  # attempts to stop a function

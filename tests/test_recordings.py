@@ -176,10 +176,9 @@ live.walk = ([n, changes, figures, cells]) => {
 
 def test_every_view_shows_in_each_recorded_state_what_python_computes(pages, page):
     page.emulate_media(reduced_motion="reduce")  # a drawing shows its state at once
-    tried = *THREE, ODD_NAME[:2]  # which have every kind of control
-    for path in sorted(pages.parent.glob("helpers/notebooks/*.ipynb")):
-        if path.name[:2] not in tried:
-            continue
+    made = pages.parent.glob("helpers/notebooks/*.ipynb")
+    kinds = *THREE, ODD_NAME[:2]  # with every kind of control
+    for path in (path for path in made if path.name[:2] in kinds):
         open_page(page, page_of(pages, path.stem))
         for n, recorder in enumerate(recorders(path)):
             page.evaluate("live.useColours", recorder.widget.palette[0])

@@ -43,8 +43,7 @@ class Prediction(Live):
 
     def _keep(self, guess):
         """Keep a guess, unless it comes too late, and tell the page what is kept."""
-        late = self.shown["closed"]
-        guess = self.shown["guess"] if late else valid(self.asked, guess)
+        guess = self.shown["guess"] if self.shown["closed"] else valid(self.asked, guess)
         with self.hold_sync():  # what the page shows is already in the notebook
             self.shown = self.shown | {"guess": guess, "turn": self.shown["turn"] + 1}
             if self._output:

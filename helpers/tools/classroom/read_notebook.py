@@ -74,9 +74,21 @@ def read(path):
 def exercises_by_lesson(names=None):
     """Return {name of a lesson: names of its exercises}, both in order.  names: see chosen()."""
     return {
-        path.stem: [name for name in read(path).answers if path.stem.startswith(LESSON_OF[name])]
+        path.stem: [
+            name
+            for source, _ in _course()[path.stem]
+            for name, _ in CHECK.findall(source)
+            if path.stem.startswith(LESSON_OF[name])
+        ]
         for path in chosen(names)
     }
+
+
+@cache
+def _course():
+    """Return {name of a lesson: (source, cell) of each of its code cells}, as the course has it."""
+    files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in lessons()}
+    return {name: [*_code(file["cells"])] for name, file in files.items()}
 
 
 def _code(cells):
@@ -111,11 +123,10 @@ def _answers(source, cell):
 @cache
 def given():
     """Return the sources of the course's own code cells, each with the verdicts it shows."""
-    files = [json.loads(lesson.read_text(encoding="utf-8")) for lesson in lessons()]
     return {
         source: [verdict_in(output) for output in cell["outputs"]]
-        for file in files
-        for source, cell in _code(file["cells"])
+        for cells in _course().values()
+        for source, cell in cells
     }
 
 
@@ -153,8 +164,7 @@ def guess_in(output):
 @cache
 def questions():
     """Return {question: what the course asks}, in order."""
-    files = [json.loads(lesson.read_text(encoding="utf-8")) for lesson in lessons()]
-    outputs = [x for file in files for _, cell in _code(file["cells"]) for x in cell["outputs"]]
+    outputs = [x for cells in _course().values() for _, cell in cells for x in cell["outputs"]]
     asked = [x.get("metadata", {}).get(predict.SAVED) for x in outputs]
     return {one["question"]: one for one in asked if one}
 

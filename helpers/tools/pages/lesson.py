@@ -219,7 +219,7 @@ def texts_of(notebook):
 
 
 def _exporter():
-    """Return what fills the templates in templates/; nbconvert's HTMLExporter would read each page
+    """Return what fills the files in templates/; nbconvert's HTMLExporter would read each page
     again, which takes longer than to write it."""
     return TemplateExporter(
         template_name="templates",
