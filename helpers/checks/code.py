@@ -174,6 +174,7 @@ def functions_in(tree):
 
 
 def arguments_in(tree):
+    """Return the names of the arguments of all functions, except self, as one list."""
     return list(chain.from_iterable(names for _, names in functions_in(tree)))
 
 

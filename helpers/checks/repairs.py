@@ -33,6 +33,7 @@ GROW = "append", "extend", "insert"
 
 
 def quoted(node):
+    """Return code between backticks, of more lines only the first and …"""
     if isinstance(node, ast.stmt):  # unparse reads where a statement stands
         ast.fix_missing_locations(node)
     first, *more = written(node).splitlines()

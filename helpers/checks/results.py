@@ -86,6 +86,7 @@ class Result:
 
 
 def was_stopped(outcome):
+    """Was a call, of this guard.Outcome, ended by its time limit?"""
     # guard's own TimeoutError was never raised, so it has no traceback.
     return isinstance(outcome.error, TimeoutError) and outcome.error.__traceback__ is None
 
@@ -228,6 +229,7 @@ def _same_items(mine, other, alike):
 
 
 def same_fact(a, b):
+    """Are two values of an Observed equal, decimals as far as float32 can tell?"""
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-5) or (a != a and b != b)
     return a == b
@@ -266,6 +268,7 @@ def clean(text):
 
 
 def is_prefix(mine, right):
+    """Are these numbers, (m,), the first m of the right ones, (n,)?"""
     return mine.dim() == 1 and 0 < len(mine) <= len(right) and close(mine, right[: len(mine)])
 
 
@@ -274,6 +277,7 @@ def has_equal_rows(x):
 
 
 def is_one_row(mine, right):
+    """Is each row of mine, (n, d), the same one of the right rows, (n, d)?"""
     return (
         mine.shape == right.shape
         and has_equal_rows(mine)

@@ -41,6 +41,7 @@ class Submission:
     overwritten: bool = False
 
     def is_right(self, k, result):
+        """Does this Result agree with the right one on case k?"""
         if self.right[k].outcome.error is not None:
             return False  # ours failed: nothing to compare with
         if same(result, self.right[k]):
