@@ -192,23 +192,6 @@ def loops(tree):
         yield from ((body, k, x) for k, x in enumerate(body) if isinstance(x, ast.For))
 
 
-def grown(tree):
-    """Return the lists that this code makes longer, as text."""
-    longer = "append", "extend", "insert"
-    return {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in longer}
-
-
-def may_be_endless(tree):
-    """Can this code run for ever: is there a `while`, a loop over a list that it makes longer, or
-    a function that calls itself?"""
-    over = {ast.unparse(loop.iter) for loop in nodes(tree, ast.For)}
-    calls_itself = (
-        any(is_name(call.func, function.name) for call in nodes(function, ast.Call))
-        for function in nodes(tree, ast.FunctionDef)
-    )
-    return bool(nodes(tree, ast.While) or over & grown(tree) or any(calls_itself))
-
-
 def written_into(tree):
     """Return the names of variables whose parts are written into, as in x[0] = 1."""
     parts = [n for n in nodes(tree, ast.Subscript) if isinstance(n.ctx, ast.Store)]

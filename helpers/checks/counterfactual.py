@@ -15,15 +15,6 @@ class World(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-class NoEndlessLists(World):
-    """torch.tensor raises an error for a list that contains itself; it would end the kernel."""
-
-    def call(self, func, name, args, kwargs):
-        if name in ("tensor", "as_tensor") and "[...]" in repr(args):
-            raise ValueError("a list contains itself")
-        return func(*args, **kwargs)
-
-
 class NothingDropped(World):
     """Dropout drops nothing, not even in training."""
 
@@ -57,20 +48,4 @@ class NotesWhatMeets(World):
         self.met |= moved and stayed and name not in self.ALLOWED
         if torch.is_tensor(result) and (moved or stayed):
             (self.moved if moved else self.stayed).append(result)
-        return result
-
-
-class NotesWhatIsDrawn(World):
-    """Keeps the tensors of random numbers in drawn, in the order in which they were made."""
-
-    DRAWING = ("rand", "uniform", "normal_")
-
-    def __init__(self):
-        super().__init__()
-        self.drawn = []
-
-    def call(self, func, name, args, kwargs):
-        result = func(*args, **kwargs)
-        if torch.is_tensor(result) and any(word in name + "_" for word in self.DRAWING):
-            self.drawn.append(result)
         return result

@@ -1,11 +1,9 @@
 """Where to look when no cause is known: shapes, order, and which rows are right."""
 
-import ast
 import re
 
 import torch
 
-from .code import loops, nodes
 from .hints import only_arguments
 from .results import close
 from .texts import HINT, Fact
@@ -24,11 +22,6 @@ def of_shapes(submission, k):
                 for mine, right in pairs
             ):
                 advice = only_arguments(submission.answer) or "return all the parts, not only this."
-                tree = submission.tree or ast.Module([], [])
-                if any(nodes(loop, ast.Return) for _, _, loop in loops(tree)):
-                    advice += " Is `return` inside a loop?"
-                elif j % size == size - 1 and nodes(tree, ast.For):
-                    advice += " Does each pass of a loop replace the one before?"
                 part = f"(index {j % size} of dimension {dim})"
                 yield Fact(f"you returned only one part {part}.", advice)
 
