@@ -123,22 +123,14 @@ def test_what_a_notebook_replaced_in_torch_decides_no_verdict(place, name, monke
     assert vars(place)[name] is REPLACED[place, name]  # it is the notebook's again
 
 
-@pytest.mark.parametrize(
-    "line, advice",
-    [
-        ("time.sleep(0.9)", "let torch work on whole tensors"),
-        ("time.sleep(0.9); print('x' * 3000)", "print less"),
-        ("while time.sleep(0.9): pass", "look for a loop that never ends"),
-    ],
-)
-def test_an_answer_that_is_right_but_slow_is_told_just_that(line, advice, monkeypatch):
+def test_an_answer_that_is_right_but_slow_is_told_just_that(monkeypatch):
     monkeypatch.setattr("helpers.guard.SECONDS", 2)
     monkeypatch.setattr("helpers.guard.WAITS", 1)  # to sleep is to work
     above = "import time\nimport torch"
-    code = f"def my(scores):\n    {line}\n    return torch.softmax(scores, 0)"
+    code = "def my(scores):\n    time.sleep(0.9)\n    return torch.softmax(scores, 0)"
     said = check("softmax", Answer("softmax", None, "", (), above, code).run()).said
     assert said.head == "✘ softmax: it takes too long." and said.why[0] == "Right so far."
-    assert advice in said.advice.lower()
+    assert said.advice.startswith("Let torch work on whole tensors")
 
 
 # --- the verdict and the session ---

@@ -21,8 +21,8 @@ below 0, and places never filled.",
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
 SLOW = """\
-let torch work on whole tensors: what takes long is a loop over single numbers or one that never \
-ends, and much printing."""
+let torch work on whole tensors: loops over single numbers, loops that never end and much printing \
+take too long."""
 # Code that divides by a sum, or by a name that is one.
 DIVIDES = r"\bsoftmax\(|/=? [^\n]*\bsum\(|\b(\w+) (\+= |= [^\n]*\bsum\()(?s:.*)/=? \1\b"
 INSTEAD = {
