@@ -15,8 +15,8 @@ from .texts import HINT, Fact, contents
 
 NOT_FINITE = {
     "infinite": "look for exp of more than 88, log of 0, division by 0, and places never filled.",
-    "NaN": "look for 0 / 0, 0 * inf, inf / inf and inf - inf (exp of a large number is inf), log \
-of numbers below 0, and places never filled.",
+    "NaN": "look for 0 / 0 and inf / inf (exp of a large number is inf, of one far below 0 it is \
+0), for 0 * inf, inf - inf, and places never filled.",
 }
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."

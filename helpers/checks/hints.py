@@ -207,7 +207,7 @@ def after_error(error, submission):
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
         return f"check that index: {at_most}."
-    if re.search("shapes cannot be|must match the size|size mismatch", text):
+    if re.search("shapes cannot be|must match the|size mismatch", text):
         return "check the shapes in that line: the message names two sizes that do not fit."
     return HINT
 
