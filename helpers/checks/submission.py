@@ -11,6 +11,7 @@ from functools import cached_property
 import torch
 
 from .code import nodes, own_functions, reads, tree_of_all
+from .counterfactual import NoEndlessLists
 from .exercise import returned
 from .results import (
     Result,
@@ -126,7 +127,7 @@ class Submission:
     def is_right_with(self, tree, file):
         """Is the answer right with this tree instead of submission.tree, on further cases too?
         file: where its code pretends to be from."""
-        made = []
+        made, world = [], NoEndlessLists if "tensor(" in self.code else None
 
         def answer(*args):
             if not made:
@@ -137,7 +138,7 @@ class Submission:
             return made[0](*args)
 
         def is_right(k):
-            return self.is_right(k, attempt(answer, self.cases[k], self.call))
+            return self.is_right(k, attempt(answer, self.cases[k], self.call, world))
 
         if not all(map(is_right, self.wrong_first)):
             return False
