@@ -59,7 +59,6 @@ FACTS = [
     ("scores", last_is_0, "Entries 0 to 4 are right; entry 5 is wrong."),
     ("softmax", lambda s: torch.sofmax(s), "Perhaps `softmax`"),
     ("cache_mask", lambda cached, new: torch.ones(new, cached), "should be 7 (`cached + new`)"),
-    ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),
     ("scores", lambda x, i: x @ x[i] / torch.zeros(1), "infinite"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600, not 1"),
     ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "changing `s` has no effect."),

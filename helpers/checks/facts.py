@@ -9,7 +9,7 @@ from .direction import another_order, of_shapes, size_to_look_for, where
 from .hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice
 from .message import number
 from .repairs import REPAIRS
-from .results import close, factor, has_equal_rows, same_fact
+from .results import close, has_equal_rows, same_fact
 from .search import repaired
 from .texts import HINT, Fact, contents
 
@@ -99,11 +99,6 @@ def _numbers(submission, k):
             what = "NaN"
         advice = seen_advice(what, submission) or NOT_FINITE[what]
         yield Fact(f"{many} {verb} {what}.", advice)
-    if times := factor(submission.mine, submission.right):
-        yield Fact(
-            f"your answer is always {times:.4g} times the right one.",
-            "look for a division or a sum that is missing, or that you did once too often.",
-        )
 
 
 def _weights(submission, k):
