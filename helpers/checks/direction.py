@@ -40,7 +40,7 @@ def size_to_look_for(submission, k):
         made = f"a slice, keepdim or reshape? Remove that, or add .squeeze({left[0]})."
         return f"dimension {left[0]}, of size 1, should not be there. Find what makes it: {made}"
     if len(mine) != len(right):
-        step = "loses one, or where one is missing from the start"
+        step = "loses one, or that should make one"
         if len(mine) > len(right):
             is_all = mine.numel() == right.numel()
             step = "should merge two" if is_all else "should sum over a dimension or pick from it"

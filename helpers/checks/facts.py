@@ -141,7 +141,8 @@ def _arguments(submission, k):
         if reads(submission.answer, name):
             advice = f"print each step for two values of `{name}`: which steps do not change?"
             yield Fact(f"changing `{name}` has no effect.", advice)
-        yield Fact(f"it ignores `{name}`.", f"use `{name}`: the result must depend on it.", why)
+        advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
+        yield Fact(f"it ignores `{name}`.", advice, why)
 
 
 def _equal_rows(submission, k):

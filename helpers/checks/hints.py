@@ -128,7 +128,8 @@ def _unknown(name, error, submission):
     if near:
         return f"did you mean `{near[0]}`? `{name}` has no value."
     if is_class:
-        return f"give `{name}` a value here, or store it in __init__ as self.{name} and use that."
+        return f"give `{name}` a value: make it from the arguments, or store it in __init__ as \
+self.{name} and use that."
     return f"use the arguments, {submission.exercise.takes}, or what you make of them: there is no \
 `{name}` here."
 

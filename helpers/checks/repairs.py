@@ -273,12 +273,13 @@ def _parts(node, depth=2):
             yield from _parts(part, depth - 1)
 
 
+RETURN_IN_A_LOOP = (_return_in_a_loop,)
 NOT_KEPT = (_in_the_table("kept"), _not_kept)
 REPAIRS = (
     _no_return,
     _not_kept,
     _in_the_table("first"),
-    _return_in_a_loop,
+    *RETURN_IN_A_LOOP,
     _start_on_the_wrong_side_of_the_loop,
     _kept_between_calls,
     _names_from_above,
