@@ -59,7 +59,6 @@ FACTS = [
     ("scores", last_is_0, "Entries 0 to 4 are right; entry 5 is wrong."),
     ("softmax", lambda s: torch.sofmax(s), "Perhaps `softmax`"),
     ("cache_mask", lambda cached, new: torch.ones(new, cached), "should be 7 (`cached + new`)"),
-    ("scores", lambda x, i: 3 * (x @ x[i]), "3 times"),
     ("scores", lambda x, i: x @ x[i] / torch.zeros(1), "infinite"),
     ("softmax", lambda s: torch.softmax(s, 0) + 0.01, "sum to 1.0600, not 1"),
     ("softmax", lambda s: torch.full_like(s, 1 / len(s)), "changing `s` has no effect."),
@@ -123,22 +122,14 @@ def test_what_a_notebook_replaced_in_torch_decides_no_verdict(place, name, monke
     assert vars(place)[name] is REPLACED[place, name]  # it is the notebook's again
 
 
-@pytest.mark.parametrize(
-    "line, advice",
-    [
-        ("time.sleep(0.9)", "let torch work on whole tensors"),
-        ("time.sleep(0.9); print('x' * 3000)", "print less"),
-        ("while time.sleep(0.9): pass", "look for a loop that never ends"),
-    ],
-)
-def test_an_answer_that_is_right_but_slow_is_told_just_that(line, advice, monkeypatch):
+def test_an_answer_that_is_right_but_slow_is_told_just_that(monkeypatch):
     monkeypatch.setattr("helpers.guard.SECONDS", 2)
     monkeypatch.setattr("helpers.guard.WAITS", 1)  # to sleep is to work
     above = "import time\nimport torch"
-    code = f"def my(scores):\n    {line}\n    return torch.softmax(scores, 0)"
+    code = "def my(scores):\n    time.sleep(0.9)\n    return torch.softmax(scores, 0)"
     said = check("softmax", Answer("softmax", None, "", (), above, code).run()).said
     assert said.head == "✘ softmax: it takes too long." and said.why[0] == "Right so far."
-    assert advice in said.advice.lower()
+    assert said.advice.startswith("Let torch work on whole tensors")
 
 
 # --- the verdict and the session ---

@@ -17,7 +17,7 @@ submission what is known of a wrong answer; code reads the answer's code
 match      which mistakes, alone or two together, give exactly these results
 facts      what can be seen when no mistake is established: hints reads errors, search finds a
            small change that makes the answer right (repairs has the list), direction compares
-           numbers, trace finds the first NaN
+           numbers
 counterfactual  runs torch with one change; texts reads the text files
 message    what a verdict says; verdict shows it, and progress()
 """

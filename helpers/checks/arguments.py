@@ -20,10 +20,12 @@ def numbers(name, dtype=torch.float32):
 
 
 def mixed():
+    """Return 5 words with negative scores, (5, 4), in float64."""
     return numbers("mixed", torch.float64)
 
 
 def sentence():
+    """Return the vectors of the sentence, (6, 3)."""
     return load_journey()[1]
 
 

@@ -44,6 +44,8 @@ def created(*names, draw=torch.rand):
 
 
 class DrawnTransposed(attention.SelfAttention):
+    """Draws matrices (d_out, d_in), and multiplies by their transposes."""
+
     def __init__(self, d_in, d_out):
         super().__init__(d_out, d_in)
 
@@ -52,6 +54,8 @@ class DrawnTransposed(attention.SelfAttention):
 
 
 class DrawnOnce(attention.SelfAttention):
+    """Draws one matrix, and copies it for the other two."""
+
     def __init__(self, d_in, d_out):
         super().__init__(d_in, d_out)
         self.W_key.data = self.W_query.data.clone()
@@ -289,6 +293,7 @@ def cut(submission):
 
 
 def more_to_train(submission):
+    """Are there numbers to train besides the three matrices?"""
     return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
 
 

@@ -174,6 +174,7 @@ def functions_in(tree):
 
 
 def arguments_in(tree):
+    """Return the names of the arguments of all functions, except self, as one list."""
     return list(chain.from_iterable(names for _, names in functions_in(tree)))
 
 
@@ -189,23 +190,6 @@ def loops(tree):
     """Yield (list of statements, position, loop) for each `for` loop."""
     for body in blocks(tree):
         yield from ((body, k, x) for k, x in enumerate(body) if isinstance(x, ast.For))
-
-
-def grown(tree):
-    """Return the lists that this code makes longer, as text."""
-    longer = "append", "extend", "insert"
-    return {ast.unparse(x.value) for x in nodes(tree, ast.Attribute) if x.attr in longer}
-
-
-def may_be_endless(tree):
-    """Can this code run for ever: is there a `while`, a loop over a list that it makes longer, or
-    a function that calls itself?"""
-    over = {ast.unparse(loop.iter) for loop in nodes(tree, ast.For)}
-    calls_itself = (
-        any(is_name(call.func, function.name) for call in nodes(function, ast.Call))
-        for function in nodes(tree, ast.FunctionDef)
-    )
-    return bool(nodes(tree, ast.While) or over & grown(tree) or any(calls_itself))
 
 
 def written_into(tree):

@@ -58,19 +58,3 @@ class NotesWhatMeets(World):
         if torch.is_tensor(result) and (moved or stayed):
             (self.moved if moved else self.stayed).append(result)
         return result
-
-
-class NotesWhatIsDrawn(World):
-    """Keeps the tensors of random numbers in drawn, in the order in which they were made."""
-
-    DRAWING = ("rand", "uniform", "normal_")
-
-    def __init__(self):
-        super().__init__()
-        self.drawn = []
-
-    def call(self, func, name, args, kwargs):
-        result = func(*args, **kwargs)
-        if torch.is_tensor(result) and any(word in name + "_" for word in self.DRAWING):
-            self.drawn.append(result)
-        return result

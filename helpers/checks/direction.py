@@ -1,11 +1,9 @@
 """Where to look when no cause is known: shapes, order, and which rows are right."""
 
-import ast
 import re
 
 import torch
 
-from .code import loops, nodes
 from .hints import only_arguments
 from .results import close
 from .texts import HINT, Fact
@@ -24,11 +22,6 @@ def of_shapes(submission, k):
                 for mine, right in pairs
             ):
                 advice = only_arguments(submission.answer) or "return all the parts, not only this."
-                tree = submission.tree or ast.Module([], [])
-                if any(nodes(loop, ast.Return) for _, _, loop in loops(tree)):
-                    advice += " Is `return` inside a loop?"
-                elif j % size == size - 1 and nodes(tree, ast.For):
-                    advice += " Does each pass of a loop replace the one before?"
                 part = f"(index {j % size} of dimension {dim})"
                 yield Fact(f"you returned only one part {part}.", advice)
 
@@ -47,7 +40,7 @@ def size_to_look_for(submission, k):
         made = f"a slice, keepdim or reshape? Remove that, or add .squeeze({left[0]})."
         return f"dimension {left[0]}, of size 1, should not be there. Find what makes it: {made}"
     if len(mine) != len(right):
-        step = "loses one, or where one is missing from the start"
+        step = "loses one, or that should make one"
         if len(mine) > len(right):
             is_all = mine.numel() == right.numel()
             step = "should merge two" if is_all else "should sum over a dimension or pick from it"

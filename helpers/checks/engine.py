@@ -14,7 +14,7 @@ from .exercises import CHECKED
 from .facts import fact_of
 from .match import established
 from .misuse import is_left_to_do, is_stub, misuse
-from .repairs import NOT_KEPT
+from .repairs import NOT_KEPT, RETURN_IN_A_LOOP
 from .results import attempt, give_back, replace_by, same, was_stopped
 from .search import repaired
 from .submission import Submission
@@ -134,5 +134,7 @@ def _failed(submission):
         again = tuple(submission.ask(0) for _ in range(2))
         submission.again = () if again[1].stopped else again
         found = established(submission)
+    if found and repaired(submission, RETURN_IN_A_LOOP):
+        found = ()  # the first pass alone may give the numbers of a mistake that is not made
     fact = next(iter(repaired(submission, NOT_KEPT)), None) if found else fact_of(submission)
     return Verdict(False, message.failure(submission, found, fact), tuple(m.name for m in found))

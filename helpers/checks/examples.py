@@ -197,6 +197,7 @@ def far_below():
 
 
 def growing():
+    """Return a query (4,), keys (5, 4) and values (5, 3) with scores from -9000 to 9000."""
     return doubles(*scoring([-9000.0, -8999.5, 8999.0, 8998.5, 9000.0]))
 
 
@@ -233,6 +234,7 @@ TRUTHS = "made of True and False"
 
 
 def is_of_truths(mask, *sizes):
+    """Observe whether mask(*sizes) is made of True and False. Raises NotNumbers."""
     made = mask(*sizes)
     if isinstance(made, list) and torch.is_tensor(made[0]):
         raise NotNumbers(made, "a list of tensors")
@@ -240,6 +242,7 @@ def is_of_truths(mask, *sizes):
 
 
 def long_cache():
+    """Return the arguments of next_context for a cache of 40 words: d_k = 3, d_v = 5."""
     shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((40, 3), 7), ((40, 5), 5)
     return [exact(*shape, step=step, unit=4).double() for shape, step in shapes]
 
@@ -284,6 +287,7 @@ def texts_with_copies():
 
 
 def half(name):
+    """Return a function (sizes, step) that gives half of the size of this name, rounded down."""
     return lambda sizes, step: sizes[name] // 2
 
 

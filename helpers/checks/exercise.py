@@ -72,6 +72,7 @@ class Case:
         return replace(self, label=label, args=tuple(args), if_right=True)
 
     def again(self):
+        """Return the case called once more, after calls with other numbers."""
         later = returned_later if self.measure is returned else self.measure
         label = f"{self.label} after other calls"
         return replace(self, label=label, measure=later, if_right=True)

@@ -4,21 +4,25 @@ mistake is established."""
 import re
 from itertools import chain
 
-from .. import guard
-from .code import may_be_endless, reads
+from .code import reads
 from .direction import another_order, of_shapes, size_to_look_for, where
 from .hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice
 from .message import number
 from .repairs import REPAIRS
-from .results import close, factor, has_equal_rows, same_fact
+from .results import close, has_equal_rows, same_fact
 from .search import repaired
 from .texts import HINT, Fact, contents
-from .trace import first_nan
 
-NOT_FINITE = """\
-look for exp of more than 88, log of 0, division by 0, inf, and places that were never filled."""
+NOT_FINITE = {
+    "infinite": "look for exp of more than 88, log of 0, division by 0, and places never filled.",
+    "NaN": "look for 0 / 0 and inf / inf (exp of a large number is inf, of one far below 0 it is \
+0), for 0 * inf, inf - inf, and places never filled.",
+}
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
+SLOW = """\
+let torch work on whole tensors: loops over single numbers, loops that never end and much printing \
+take too long."""
 # Code that divides by a sum, or by a name that is one.
 DIVIDES = r"\bsoftmax\(|/=? [^\n]*\bsum\(|\b(\w+) (\+= |= [^\n]*\bsum\()(?s:.*)/=? \1\b"
 INSTEAD = {
@@ -44,7 +48,7 @@ def fact_of(submission):
 def _calls(submission, k):
     mine, asked = submission.mine[k], f"The exercise asks for {submission.exercise.signature}."
     if mine.stopped:
-        yield Fact("it takes too long.", _to_be_faster(submission))
+        yield Fact("it takes too long.", SLOW)
     if submission.overwritten:
         yield Fact("a later call changes an earlier result.", "make a new tensor in every call.")
     if submission.is_first_again(k):
@@ -77,18 +81,6 @@ def _calls(submission, k):
         yield Fact("wrong shape.", advice, asked)
 
 
-def _to_be_faster(submission):
-    """Return advice on an answer that was stopped: to look for an endless loop only if a loop can
-    be endless."""
-    if any(len(result.outcome.printed) >= guard.KEPT for result in submission.mine):
-        return "print less: printing takes more time than computing."
-    if submission.tree is None:
-        return "look for a step that is slow, or never ends."
-    if may_be_endless(submission.tree):
-        return "look for a loop that never ends."
-    return "let torch work on whole tensors: a loop over single numbers is slow."
-
-
 def _to_see(facts, right):
     """Return advice on the first fact that differs from the right one."""
     differs = (k for k in facts if k in right and not same_fact(facts[k], right[k]))
@@ -105,13 +97,8 @@ def _numbers(submission, k):
         many, what = f"{share} numbers" if got.dim() else "the result", "infinite"
         if got.isnan().any():
             what = "NaN"
-        advice = seen_advice(what, submission) or first_nan(submission, k) or NOT_FINITE
+        advice = seen_advice(what, submission) or NOT_FINITE[what]
         yield Fact(f"{many} {verb} {what}.", advice)
-    if times := factor(submission.mine, submission.right):
-        yield Fact(
-            f"your answer is always {times:.4g} times the right one.",
-            "look for a division or a sum that is missing, or that you did once too often.",
-        )
 
 
 def _weights(submission, k):
@@ -149,28 +136,13 @@ def _weights(submission, k):
 
 
 def _arguments(submission, k):
-    if (
-        submission.exercise.kind == "values"
-        and submission.mine[k].numbers.dim() > 1
-        and not submission.exercise.takes.startswith("(weights")
-        and submission.looks_ahead(k)
-    ):
-        yield Fact(
-            "the future is visible.",
-            seen_advice("future", submission)
-            or "find where later words get in: by the mask, a `dim`, a view or a reshape?",
-            f"On {submission.cases[k].label}: changing the last word changes the rows before it.",
-        )
     if not submission.exercise.is_class and (name := submission.ignored()):
         why = f"The result is the same whatever `{name}` is."
-        again = rf"\bfor [^:]*\b{name}\b[^:]* in |^ *{name} = (?!.*\b{name}\b)"
-        if re.search(again, submission.body, re.MULTILINE):
-            advice = f"use another name where your code gives `{name}` a new value."
-            yield Fact(f"it ignores `{name}`.", advice, why)
         if reads(submission.answer, name):
             advice = f"print each step for two values of `{name}`: which steps do not change?"
             yield Fact(f"changing `{name}` has no effect.", advice)
-        yield Fact(f"it ignores `{name}`.", f"use `{name}`: the result must depend on it.", why)
+        advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
+        yield Fact(f"it ignores `{name}`.", advice, why)
 
 
 def _equal_rows(submission, k):

@@ -16,8 +16,6 @@ import torch
 from .code import (
     all_codes,
     data_from_above,
-    functions_in,
-    is_name,
     nodes,
     own_functions,
     part_at,
@@ -110,8 +108,8 @@ def _unknown(name, error, submission):
     known = _locals(error, submission)
     own = getattr(unwrapped(submission.answer), "__name__", "")
     module = step.tb_frame.f_locals.get("self") if step else None
-    if is_class and (said := _without_self(name, module, submission)):
-        return said
+    if is_class and hasattr(module, name):
+        return f"write self.{name} instead of {name}: it belongs to the module."
     if re.fullmatch(own_work, name):
         return f"write the steps of {name} yourself, as the exercise asks."
     if name in sys.stdlib_module_names:
@@ -130,7 +128,8 @@ def _unknown(name, error, submission):
     if near:
         return f"did you mean `{near[0]}`? `{name}` has no value."
     if is_class:
-        return f"give `{name}` a value here, or store it in __init__ as self.{name} and use that."
+        return f"give `{name}` a value: make it from the arguments, or store it in __init__ as \
+self.{name} and use that."
     return f"use the arguments, {submission.exercise.takes}, or what you make of them: there is no \
 `{name}` here."
 
@@ -142,44 +141,13 @@ def _instead_of(name):
     return f"write torch.{name}" if hasattr(torch, name) else ""
 
 
-def _without_self(name, module, submission):
-    """Return advice on a name that a method does not know but the module or another method does,
-    or "". module: None if it is not known."""
-    made = _set_on_self(submission)
-    if name in made or hasattr(module, name):
-        return f"write self.{name} instead of {name}: it belongs to the module."
-    for method, args in functions_in(submission.tree) if submission.tree else ():
-        stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
-        if name in stored | set(args):
-            where = f"{'is an argument of' if name in args else 'exists only in'} {method.name}"
-            for kept, value in made.items():
-                if name not in args and any(is_name(n, name) for n in ast.walk(value)):
-                    return f"write self.{kept}, which is made of it: `{name}` {where}."
-            return f"store it in {method.name} as self.{name}, and use that here: `{name}` {where}."
-    return ""
-
-
-def _set_on_self(submission):
-    """Return {name: the statement or call that makes it} of what the class sets on self."""
-    made = {}
-    for line in nodes(submission.tree, ast.stmt) if submission.tree else ():
-        for n in nodes(line, ast.Attribute):
-            if is_name(n.value, "self") and isinstance(n.ctx, ast.Store):
-                made[n.attr] = line
-        for c in nodes(line, ast.Call):
-            registers = getattr(c.func, "attr", "").startswith("register_")
-            if registers and c.args and isinstance(c.args[0], ast.Constant):
-                made[c.args[0].value] = line
-    return made
-
-
 def _no_attribute(error, submission):
     """Return advice on an attribute that an object does not have."""
     name, x = error.name, error.obj
     if said := known_advice(error, submission):
         return said
     if isinstance(x, torch.nn.Module) and type(x).__name__ == submission.answer.__name__:
-        return _never_set(name, submission)
+        return _never_set(name, x)
     if isinstance(x, ModuleType):
         if x is not torch and name and hasattr(torch, name):
             return f"write torch.{name}: `{x.__name__}` has no `{name}`."
@@ -192,25 +160,18 @@ def _no_attribute(error, submission):
     return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
 
 
-def _never_set(name, submission):
-    """Return advice on self.name, which the student's class has not got."""
-    made = _set_on_self(submission)
-    for method, args in functions_in(submission.tree) if submission.tree else ():
-        stored = {n.id for n in nodes(method, ast.Name) if isinstance(n.ctx, ast.Store)}
-        if method.name == "__init__" and name in stored - set(args):
-            return f"write self.{name} = … in __init__: without self., it is lost at the end."
-        if method.name == "__init__" and name in args:
-            return f"write self.{name} = {name} in __init__: its arguments are gone when it ends."
+def _never_set(name, module):
+    """Return advice on self.name, which this module of the student's class has not got."""
+    own = vars(module)
+    kept = *(own.get(k, {}) for k in ("_parameters", "_modules", "_buffers")), own
+    made = [k for names in kept for k in names if k[0] != "_" and k != "training"]
     if near := _nearest(name, made):
         return f"did you mean self.{near[0]}? self.{name} was never set."
     if not made:
         return f"set self.{name} in __init__, or define a method {name}."
-    *most, last = (f"self.{k}" for k in made if k != name)
+    *most, last = (f"self.{k}" for k in made)
     listed = f"{', '.join(most)} and {last}" if most else last
-    lacks = f"set self.{name} in __init__"
-    if f"self.{name}(" in submission.body:
-        lacks += f", or define a method {name}"
-    return f"{lacks}, or use what is set: {listed}."
+    return f"set self.{name} in __init__, or define a method {name}, or use what is set: {listed}."
 
 
 def _pythons_own(error, submission):
@@ -247,10 +208,8 @@ def after_error(error, submission):
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
         return f"check that index: {at_most}."
-    if isinstance(error, RuntimeError | ValueError) and (found := _shapes(error, submission)):
-        above = [n for n in names if re.search(rf"\b{n}\b", found)]
-        found += f"; `{above[0]}` is from a cell above" if above else ""
-        return f"check the shapes in that line: {found}."
+    if re.search("shapes cannot be|must match the|size mismatch", text):
+        return "check the shapes in that line: the message names two sizes that do not fit."
     return HINT
 
 
@@ -285,40 +244,6 @@ def _step_of(error, submission):
             last = step
         step = step.tb_next
     return last
-
-
-VIEWS = "transpose permute unsqueeze squeeze flatten float bool t sum mean norm amax".split()
-
-
-def _shapes(error, submission):
-    """Return such as "a has shape (6, 3)": the tensors of the operation that raised."""
-    step = _step_of(error, submission)
-    if step is None:
-        return ""
-    found, todo = {}, [ast.parse(part_at(step.tb_frame.f_code, step.tb_lasti))]
-    while todo:
-        node = todo.pop(0)
-        value = _viewed(node, step.tb_frame) if isinstance(node, ast.expr) else None
-        if not torch.is_tensor(value):
-            todo += ast.iter_child_nodes(node)
-        elif value.dim():
-            found[ast.unparse(node)] = tuple(value.shape)
-    *most, last = (f"{name} has shape {shape}" for name, shape in found.items()) if found else ("",)
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _viewed(node, frame):
-    """Return the value of a name, an attribute or a view of it; None if more would be computed."""
-    for part in ast.walk(node):
-        name = getattr(getattr(part, "func", None), "attr", None)
-        if isinstance(part, ast.Call) and name not in VIEWS:
-            return None
-        if isinstance(part, ast.BinOp | ast.Lambda | ast.comprehension | ast.NamedExpr | ast.Await):
-            return None
-    with suppress(Exception):
-        code = compile(ast.Expression(node), "<view>", "eval")
-        return eval(code, frame.f_globals, frame.f_locals)
-    return None
 
 
 def _written(submission):

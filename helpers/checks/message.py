@@ -201,6 +201,7 @@ def _beside(got, want):
 
 
 def number(x, style=".4f"):
+    """Return x as text in this format, or with an exponent from a million up; never as -0."""
     x = float(x)
     text = format(x, style if abs(x) < 1e6 else ".3e")
     return text.removeprefix("-") if float(text) == 0 else text

@@ -14,7 +14,7 @@ from itertools import permutations, product
 import torch
 from torch import nn
 
-from .counterfactual import NotesWhatIsDrawn, NotesWhatMeets
+from .counterfactual import NotesWhatMeets
 from .results import Observed, close, numbers_of
 
 # --- building it ---
@@ -302,17 +302,6 @@ def learning(loss, given, *others):
         reached = gradient is not None and bool(gradient.any())
         return Observed({LEARNS: reached, FINITE: not reached or bool(gradient.isfinite().all())})
     return Observed({LEARNS: False, FINITE: True})
-
-
-def drawing(cls, inputs, sizes, matrices):
-    """Observe how many matrices are drawn while a module is called."""
-    module = build(cls, sizes)
-    # What is drawn until it raises counts too.
-    with NotesWhatIsDrawn() as world, suppress(Exception):
-        module(inputs)
-    return Observed(
-        {"matrices drawn in forward": len(blocks([("", x) for x in world.drawn], sizes))}
-    )
 
 
 # --- looking inside ---

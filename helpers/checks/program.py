@@ -33,6 +33,7 @@ def stable(scores, dim=-1):
 
 
 def naive(scores, dim=-1):
+    """Return exp of the scores as they are, which overflows above 88 in float32."""
     return scores.exp()
 
 
@@ -130,4 +131,5 @@ class Program:
         return Program(self.takes, {**self.steps, **{k: x for way in ways for k, x in way.items()}})
 
     def has(self, way):
+        """Has it all steps that this way, {name: expression}, changes?"""
         return way.keys() <= self.steps.keys()

@@ -8,7 +8,7 @@ to try but to write the new part instead of the old one, it leaves these words t
 import ast
 import copy
 import re
-from itertools import chain, combinations, product
+from itertools import chain, product
 
 import torch
 
@@ -19,7 +19,6 @@ from .code import (
     data_from_above,
     fits,
     functions_in,
-    grown,
     is_name,
     loops,
     nodes,
@@ -29,10 +28,9 @@ from .code import (
 from .exercise import returned
 from .texts import contents
 
-GROW = "append", "extend", "insert"
-
 
 def quoted(node):
+    """Return code between backticks, of more lines only the first and …"""
     if isinstance(node, ast.stmt):  # unparse reads where a statement stands
         ast.fix_missing_locations(node)
     first, *more = written(node).splitlines()
@@ -171,40 +169,6 @@ def _variables(tree):
     return dict.fromkeys([*arguments_in(tree), *stored])
 
 
-def _without_self(tree, submission):
-    selves = {n.attr for n in nodes(tree, ast.Attribute) if is_name(n.value, "self")}
-    methods = [f for f in functions_in(tree) if submission.exercise.is_class]
-    starts = [n for f, _ in methods if f.name == "__init__" for n in nodes(f, ast.Name)]
-    own = selves | {n.id for n in starts if isinstance(n.ctx, ast.Store)}
-    groups = []
-    for method, args in methods:
-        if names := [n for n in nodes(method, ast.Name) if n.id in own.difference(args)]:
-            pairs = [(n, ast.Attribute(_name("self"), n.id, n.ctx)) for n in names]
-            groups.append((method.name, list(dict.fromkeys(n.id for n in names)), pairs))
-    groups += [(a[0], a[1], a[2] + b[2]) for a, b in combinations(groups, 2)]
-    for method, missing, pairs in groups:
-        name = missing[0]
-        advice = f"write self.{name} instead of {name}: they are different variables."
-        if len(missing) > 1:
-            advice = f"write self. before each of these: {', '.join(missing)}."
-        yield f"self. is missing in {method}.", advice, pairs
-
-
-def _wrong_name(tree, submission):
-    methods = tree.body[0].body if submission.exercise.is_class else []
-    names = [method.name for method in methods]
-    for wanted, method in product({"__init__", "forward"}.difference(names), methods):
-        new = copy.copy(method)
-        new.name = wanted
-        advice = f"write def {wanted}(...) instead of def {method.name}(...)."
-        yield f"{wanted} is named {method.name}.", advice, [(method, new)]
-        for inner in (x for x in method.body if getattr(x, "name", "") == wanted):
-            rest = [x for x in method.body if x is not inner]
-            new = [*(changed(m, [(method.body, rest)]) for m in methods), inner]
-            advice = f"indent def {wanted} only as far as def {method.name}."
-            yield f"{wanted} is inside {method.name}.", advice, [(methods, new)]
-
-
 def _names_from_above(tree, submission):
     for (function, args), name in product(functions_in(tree), data_from_above(submission.answer)):
         for value in [*args, *(f"{a}[{b}]" for a in args for b in args if a != b)]:
@@ -251,7 +215,8 @@ def _another_index(tree, submission):
 
 
 def _another_name(tree, submission):
-    names, growing = _variables(tree), grown(tree)
+    names = _variables(tree)
+    # Over another list, a loop might make longer what it runs over.
     over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
     # In a loop over a list, a name for one part is hardly meant to be the whole list.
     parts_of = {
@@ -259,12 +224,12 @@ def _another_name(tree, submission):
         for loop in nodes(tree, ast.For)
         for n, whole in product(nodes(loop.target, ast.Name), nodes(loop.iter, ast.Name))
     }
-    for old in nodes(tree, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return):
+    kinds = ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return
+    for old in (x for x in nodes(tree, *kinds) if x not in over):
         parts = [x for x in ast.iter_child_nodes(old) if is_name(x, *names)]
         for part, name in product(parts, names):
-            endless = getattr(old, "attr", "") in GROW or (old in over and name in growing)
             twice = isinstance(old, ast.Call) and any(is_name(x, name) for x in parts)
-            if name != part.id and (part.id, name) not in parts_of and not endless and not twice:
+            if name != part.id and (part.id, name) not in parts_of and not twice:
                 what = f"`{part.id}` is the wrong variable here."
                 yield _instead(what, old, changed(old, [(part, _name(name))]))
 
@@ -308,14 +273,13 @@ def _parts(node, depth=2):
             yield from _parts(part, depth - 1)
 
 
+RETURN_IN_A_LOOP = (_return_in_a_loop,)
 NOT_KEPT = (_in_the_table("kept"), _not_kept)
 REPAIRS = (
-    _wrong_name,
-    _without_self,
     _no_return,
     _not_kept,
     _in_the_table("first"),
-    _return_in_a_loop,
+    *RETURN_IN_A_LOOP,
     _start_on_the_wrong_side_of_the_loop,
     _kept_between_calls,
     _names_from_above,

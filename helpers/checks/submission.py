@@ -41,6 +41,7 @@ class Submission:
     overwritten: bool = False
 
     def is_right(self, k, result):
+        """Does this Result agree with the right one on case k?"""
         if self.right[k].outcome.error is not None:
             return False  # ours failed: nothing to compare with
         if same(result, self.right[k]):
@@ -166,19 +167,14 @@ class Submission:
         """Return the Result of the answer on case k with these changes, in this world."""
         return attempt(self.answer, replace(self.cases[k], **changes), self.call, world)
 
-    def results_with(self, k, j, value):
-        """Return the student's numbers and the right ones on case k, each as (before, after)
-        argument j has this value; None if some are missing."""
+    def _stays(self, k, j, value):
+        """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on case
+        k with this value of argument j? None if either are missing."""
         case = self.cases[k].with_argument(j, value)
         mine = self.mine[k].numbers, attempt(self.answer, case, self.call).numbers
         right = self.right[k].numbers, self.ours(case).numbers
-        return None if any(x is None for x in (*mine, *right)) else (mine, right)
-
-    def _stays(self, k, j, value, part=lambda x: x):
-        """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on case
-        k with this value of argument j? None if either are missing.  part: what to compare."""
-        pairs = self.results_with(k, j, value)
-        return pairs and tuple(close(part(after), part(before)) for before, after in pairs)
+        missing = any(x is None for x in (*mine, *right))
+        return None if missing else (close(*reversed(mine)), close(*reversed(right)))
 
     @cached_property
     def arguments(self):
@@ -215,13 +211,6 @@ class Submission:
         stays = [self._stays(k, j, value) for value in changed]
         telling = [pair[0] for pair in stays if pair and not pair[1]]
         return bool(telling) and all(telling)
-
-    def looks_ahead(self, k):
-        """Does the last word change the rows before it on case k, although it must not?"""
-        changed = self.cases[k].args[0].clone()
-        last = (-1,) * (changed.dim() - 1)  # of one sentence, lest another one reads it
-        changed[last] = changed[last] * 1.25 + 0.5
-        return self._stays(k, 0, changed, lambda x: x[..., :-1, :]) == (False, True)
 
     # --- relations ---
 
