@@ -195,12 +195,3 @@ def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else(
         assert sum(bool(first.compute({"step": k})["reached"]) for k in range(20)) == 1
         found = [last.compute({"end": end})["reached"] for end in ends]
     assert found[:2] == ["", ""] and found[2].startswith("It barks, most likely")
-
-
-def test_a_damaged_file_says_how_to_restore_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(stories, "FILE", tmp_path / "stories.npz")
-    for content in (None, b"", b"no numbers"):
-        if content is not None:
-            stories.FILE.write_bytes(content)
-        with pytest.raises(InputError, match="git checkout data/stories.npz"):
-            load_stories()
