@@ -24,7 +24,7 @@ NUMBERS = 16  # rows or columns of a table with numbers; a larger one shows colo
 
 SCRIPTS = "base.js", "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
-HELP = "Point at a number, or go to it with Tab and the arrow keys, to see how it came about."
+HELP = "To see how a number came about, point at it, tap it, or use Tab and the arrow keys."
 
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
 
