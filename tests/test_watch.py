@@ -98,7 +98,7 @@ def test_names_are_hidden_wherever_they_stand_and_their_order_too(folder):
     class_ = Class(folder, hide_names=True)
     text = "\n".join(class_.look()[2:])
     assert not re.search("|".join(STUDENTS), text.replace(str(folder), ""))
-    assert "links, which are not followed: 1" in text and "damaged: it is not JSON): 1" in text
+    assert "links, which are not followed: 1" in text and "damaged, or not a notebook): 1" in text
     assert "? = wrong, without a name: softmax 1" in text and "Smith" not in text
     shown = [class_.hidden[name] for name in STUDENTS]
     assert shown != sorted(shown) and len({*shown}) == 5
@@ -118,7 +118,7 @@ def test_whatever_lies_there_is_counted_and_ends_nothing(folder):
     (folder / "other.txt").write_text("")
     lines = class_.look()
     assert lines[lines.index("Not shown") + 1 :] == [
-        "  notebooks (damaged: it is not JSON): 1",
+        "  notebooks (damaged, or not a notebook): 1",
         "  notebooks without an exercise of these lessons: 1",
         "",
     ]
