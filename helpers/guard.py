@@ -42,10 +42,7 @@ class Outcome:
 
     def complaint(self):
         """Return the error as a sentence, with the line of the reader's code that raised it."""
-        try:
-            text = str(self.error)[:KEPT].strip()
-        except Exception:  # an exception class that the reader wrote may fail even here
-            text = ""
+        text = str(self.error)[:KEPT].strip()
         if isinstance(self.error, TimeoutError) and self.error.__traceback__ is None:
             return text  # made by this file: it was never raised
         if not isinstance(self.error, InputError):
@@ -232,9 +229,7 @@ def _call(fn, seconds=None, after=None, worker=None):
             with torch.set_grad_enabled(with_grad):
                 outcome.value = fn()
         except BaseException as error:  # also SystemExit, which exit() raises
-            outcome.error = error
-            with suppress(BaseException):  # its message may be computed by the reader's code too
-                str(error), type(error).__name__
+            outcome.error = _with_words(error)
         finally:
             running.release()
 
@@ -269,6 +264,17 @@ def _call(fn, seconds=None, after=None, worker=None):
         return Outcome(error=late, printed=printed.getvalue(), seconds=seconds)
     outcome.printed, outcome.seconds = printed.getvalue(), spent
     return outcome
+
+
+def _with_words(error):
+    """Return the error; or a different one if its message, which the reader's code may compute,
+    raises an error."""
+    try:
+        str(error)
+        return error
+    except BaseException:
+        words = "an error whose own message raises an error"
+        return RuntimeError(words).with_traceback(error.__traceback__)
 
 
 def _stop(thread, running):

@@ -26,7 +26,7 @@ def untouched(named):
     named: pairs of a dict of global variables and names in it.
 
     Inside, random numbers and the default type are the same in every check, and torch.empty returns
-    NaN instead of old memory. Yields a call(fn, *args, seconds=None) that works like guard.call.
+    NaN instead of old memory. Yields a function that works like guard.call.
     """
     with ExitStack() as stack:  # undone in reverse order
         for space, names in named:
@@ -49,16 +49,7 @@ def untouched(named):
         warnings.simplefilter("ignore")
         during = _settings()
         stack.callback(_replaced())  # the first to be undone: the others use torch
-        yield partial(_call, partial(_set, during))
-
-
-def _call(after, fn, *args, seconds=None):
-    outcome = guard.call(fn, *args, seconds=seconds, after=after)
-    try:
-        str(outcome.error), type(outcome.error).__name__
-    except BaseException:
-        outcome.error = RuntimeError("an error whose own message raises an error")
-    return outcome
+        yield partial(guard.call, after=partial(_set, during))
 
 
 # Set whether torch.empty returns NaN.

@@ -12,6 +12,7 @@ runs; no test looks at the times.
 import csv
 import platform
 import sys
+import timeit
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -26,24 +27,50 @@ from helpers.models import cost
 LENGTHS = (128, 512, 1024, 2048, 4096)
 LONG = 2048  # words in the comparison of memory
 WRITTEN = (32, 64, 128, 256, 512)
-WIDTH = cost.HEADS * cost.HEAD_DIM
+HEADS, HEAD_DIM = 4, 32
+WIDTH = HEADS * HEAD_DIM
+
+
+def naive(queries, keys, values):
+    """Attend as in lesson 12, with a whole matrix of scores for each head."""
+    future = attention.causal_mask(queries.shape[-2])
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+    scores = scores.masked_fill(future, -torch.inf)  # the old scores are freed
+    return torch.softmax(scores, dim=-1) @ values
+
+
+def fused(queries, keys, values):
+    """Attend with PyTorch's function. With 4 dimensions it holds only blocks of the scores."""
+    return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+
+
+def heads_of(n):
+    """Return random queries, keys and values of n words, each (1, HEADS, n, HEAD_DIM)."""
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(1, HEADS, n, HEAD_DIM, generator=generator) for _ in "QKV"]
+
+
+def shortest(call, *args, repetitions):
+    """Return the time of the shortest of several calls, in ms, after one that does not count."""
+    call(*args)
+    return 1000 * min(timeit.repeat(lambda: call(*args), number=1, repeat=repetitions))
 
 
 def one_head(queries, keys, values):
     """Attend with the first head alone, with 2 dimensions, as the lessons write it."""
-    return cost.fused(*(x[0, 0] for x in (queries, keys, values)))
+    return fused(*(x[0, 0] for x in (queries, keys, values)))
 
 
 def dropping(queries, keys, values):
-    """Attend as cost.fused does, with dropout on the weights."""
+    """Attend as fused does, with dropout on the weights."""
     return F.scaled_dot_product_attention(queries, keys, values, is_causal=True, dropout_p=0.1)
 
 
 # Calls whose memory is measured: (heads, function).
 CALLS = {
-    "naive": (cost.HEADS, cost.naive),
-    "4 dims": (cost.HEADS, cost.fused),
-    "4 dims, dropout": (cost.HEADS, dropping),
+    "naive": (HEADS, naive),
+    "4 dims": (HEADS, fused),
+    "4 dims, dropout": (HEADS, dropping),
     "2 dims": (1, one_head),
 }
 
@@ -60,7 +87,7 @@ def peak_mib(attend, n):
         unit = 2**20 if sys.platform == "darwin" else 2**10
         return getrusage(RUSAGE_SELF).ru_maxrss / unit
 
-    qkv, small = cost.heads_of(n), cost.heads_of(16)
+    qkv, small = heads_of(n), heads_of(16)
     attend(*small)  # so that what the first call loads does not count
     # Memory taken earlier and given back would hide what the call takes: fill it first.
     highest, filled = peak(), []
@@ -80,7 +107,7 @@ def recompute(module, words):
     """Return the contexts of the words, each recomputed from all words so far."""
     contexts = []
     for t in range(1, words.shape[1] + 1):
-        merged = attention.merge_heads(cost.fused(*heads(module, words[:, :t])))
+        merged = attention.merge_heads(fused(*heads(module, words[:, :t])))
         contexts.append(module.out_proj(merged)[:, -1:])
     return torch.cat(contexts, dim=1)
 
@@ -100,21 +127,21 @@ def with_cache(module, words):
 @torch.no_grad()
 def measure():
     for n in LENGTHS:
-        qkv = cost.heads_of(n)
-        torch.testing.assert_close(cost.naive(*qkv), cost.fused(*qkv), atol=1e-5, rtol=1e-4)
-        for way, attend in cost.WAYS.items():
-            ms = cost.shortest(attend, *qkv, repetitions=10)
+        qkv = heads_of(n)
+        torch.testing.assert_close(naive(*qkv), fused(*qkv), atol=1e-5, rtol=1e-4)
+        for way, attend in (("naive", naive), ("fused", fused)):
+            ms = shortest(attend, *qkv, repetitions=10)
             with get_context("spawn").Pool(1) as alone:
                 mib = alone.apply(peak_mib, (attend, n))
             yield "attention", way, n, f"{ms:.3g}", mib
     for n in WRITTEN:
         torch.manual_seed(0)
-        module = attention.MultiHeadAttention(WIDTH, WIDTH, n, 0.0, cost.HEADS).eval()
+        module = attention.MultiHeadAttention(WIDTH, WIDTH, n, 0.0, HEADS).eval()
         words = torch.randn(1, n, WIDTH)
         for write_all in (recompute, with_cache):
             torch.testing.assert_close(write_all(module, words), module(words))
         for way, attend in (("everything again", recompute), ("with a cache", with_cache)):
-            ms = cost.shortest(attend, module, words, repetitions=3)
+            ms = shortest(attend, module, words, repetitions=3)
             yield "writing", way, n, f"{ms:.3g}", None
 
 
@@ -127,7 +154,7 @@ def measure_peaks():
 def write(path, about, rows):
     known = dict(version=torch.__version__.partition("+")[0], machine=platform.machine())
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(about.format(**known, heads=cost.HEADS, dim=cost.HEAD_DIM))
+        file.write(about.format(**known, heads=HEADS, dim=HEAD_DIM))
         csv.writer(file, lineterminator="\n").writerows(rows)
     print(path.read_text(encoding="utf-8"))
 

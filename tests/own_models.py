@@ -59,15 +59,13 @@ def saved(tmp_path_factory, hf, tokenizer):
     size = dict(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2)
     attention = dict(num_attention_heads=4, intermediate_size=16)
     gpt = hf.GPT2Config(vocab_size=len(tokenizer), n_embd=40, n_layer=2, n_head=20)
-    encoder = hf.BertConfig(**size, **attention, max_position_embeddings=40)
+    masked = hf.BertConfig(**size, **attention, max_position_embeddings=40)
     window = dict(num_key_value_heads=2, sliding_window=2, attn_implementation="sdpa")
     models = {
-        "encoder": lambda: hf.BertModel(encoder),
-        "masked": lambda: hf.BertForMaskedLM(encoder),
+        "masked": lambda: hf.BertForMaskedLM(masked),
         "decoder": lambda: hf.GPT2LMHeadModel(gpt),
         "grouped": lambda: hf.MistralForCausalLM(hf.MistralConfig(**size, **attention, **window)),
-        "both": lambda: hf.BartModel(hf.BartConfig(d_model=16, encoder_layers=1, decoder_layers=1)),
-        "without attention": lambda: hf.MambaModel(hf.MambaConfig(**size, state_size=4)),
+        "without attention": lambda: hf.MambaForCausalLM(hf.MambaConfig(**size, state_size=4)),
     }
     place = tmp_path_factory.mktemp("models")
 
@@ -93,7 +91,6 @@ def architectures(hf):
         "gpt2": hf.GPT2Config(vocab_size=80, n_embd=32, n_layer=2, n_head=4),
         "llama": hf.LlamaConfig(**size, **heads, num_key_value_heads=2),
         "gemma2": hf.Gemma2Config(**size, **heads, **WINDOW, **capped),
-        "deberta": hf.DebertaV2Config(**size, **heads, relative_attention=True),
         "granite_swa": hf.GraniteSWAConfig(**size, **heads, **WINDOW),
     }
 
@@ -106,8 +103,8 @@ def built(hf, tokenizer):
     def build(name):
         if name not in models:
             torch.manual_seed(0)
-            kind = hf.AutoModel if name == "deberta" else hf.AutoModelForCausalLM
-            model = kind.from_config(architectures(hf)[name], attn_implementation="eager")
+            config = architectures(hf)[name]
+            model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
             for p in model.parameters():  # with the usual range no change would matter
                 p.data.mul_(4 if p.ndim > 1 else 1)
             models[name] = own_model.HuggingFaceModel(name, model, copy.deepcopy(tokenizer))

@@ -14,12 +14,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import numpy as np
 import torch
 from replay import code_cells
 from torch.nn import functional as F
 
 from helpers.attention import merge_heads, split_heads
 from helpers.models.stories import (
+    FILE,
     HEADS,
     LAYERS,
     draw_passages,
@@ -28,7 +30,6 @@ from helpers.models.stories import (
     load_stories,
     own_text,
     recalled,
-    save_stories,
     swapped,
 )  # fmt: skip
 from helpers.models.tales import RECALLS, WORDS
@@ -125,7 +126,9 @@ if __name__ == "__main__":
     own = lesson_10()
     if sys.argv[1:] == ["record"]:
         untrained = own["new_model"](WORDS, KEPT)
-        save_stories(own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0])
+        model = own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0]
+        numbers = {name: p.detach().half().numpy() for name, p in model.named_parameters()}
+        np.savez_compressed(FILE, **numbers)
     else:
         print("the kept state")
         print_figures(load_stories())

@@ -1,7 +1,6 @@
 """What happens to a live picture: run again, cut off, doubled, saved, opened again."""
 
 import re
-import shutil
 import subprocess
 import sys
 
@@ -9,7 +8,7 @@ import nbformat
 import psutil
 import pytest
 from execute import WIDGET
-from lab import ROOT, in_kernel, open_notebook, run_all, scroll_to, wait_for_kernel, write
+from lab import in_kernel, open_notebook, run_all, scroll_to, wait_for_kernel, write
 from playwright.sync_api import expect
 
 from helpers import View
@@ -298,25 +297,6 @@ def test_a_page_forgets_the_views_of_a_cell_that_runs_again(page, browser):
     assert held == 3
     for one in (page.locator(".explore").first, page.locator(".explore").last):
         alive(one)
-
-
-def test_the_view_of_a_class_refreshes_itself_and_is_plain_text_when_saved(page, browser, tmp_path):
-    _, address, folder, errors = browser
-    student = tmp_path / "anna" / "a.ipynb"
-    student.parent.mkdir()
-    source = "from helpers.tools.classroom import watching\nwatching.EVERY = 0.3\n"
-    source += f"watching.watch({str(tmp_path)!r})"
-    write(folder / "teacher.ipynb", 'import sys\nsys.path.insert(0, ".")\n' + source)
-    open_notebook(page, address, "teacher.ipynb", reload=False)
-    run_all(page)
-    shown = page.locator(".jp-OutputArea-output pre").last
-    expect(shown).to_contain_text("0 students")
-    shutil.copy(next(ROOT.glob("notebooks/02_*.ipynb")), student)
-    expect(shown).to_contain_text("anna  >..")
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    page.wait_for_timeout(500)
-    (output,) = nbformat.read(folder / "teacher.ipynb", as_version=4).cells[0].outputs
-    assert "anna  >.." in output.data["text/plain"] and not errors
 
 
 # --- saved, and opened again ---

@@ -172,13 +172,11 @@ def test_a_rate_outside_0_to_1_is_refused(rate):
         refused(sentence, attention.dropout, inputs, rate, training)
 
 
-@pytest.mark.parametrize(
-    "d_out, num_heads, choices", [(7, 3, "6 or 9"), (2, 3, "3"), (768, 10, "760 or 770")]
-)
-def test_a_width_that_cannot_be_shared_is_refused(d_out, num_heads, choices):
+@pytest.mark.parametrize("d_out, num_heads", [(7, 3), (2, 3)])
+def test_a_width_that_cannot_be_shared_is_refused(d_out, num_heads):
     sentence = (
         f"d_out = {d_out} is not divisible by num_heads = {num_heads}, but every head needs "
-        f"d_out / num_heads numbers. Choose d_out = {choices}, or a different num_heads."
+        "d_out / num_heads numbers. Choose a different one of the two."
     )
     refused(sentence, attention.MultiHeadAttention, 4, d_out, 8, 0.0, num_heads)
     refused(sentence, attention.split_heads, torch.rand(5, d_out), num_heads)
@@ -200,12 +198,3 @@ def test_inputs_that_do_not_fit_are_refused(name):
     for shape, sentence in sentences.items():
         refused(sentence, module, torch.zeros(shape))
         refused(sentence, getattr(module, "weights", module), torch.zeros(shape))
-
-
-@pytest.mark.parametrize("shape", [(5,), (5, 4), (4, 5, 6)])
-def test_scores_that_are_not_square_are_refused(shape):
-    sentence = f"scores has the shape {shape}; (..., n, n) is expected. Pass the scores "
-    sentence += "of the same number of queries and keys."
-    refused(sentence, attention.causal_weights, torch.zeros(shape), 3)
-    if len(shape) == 2:
-        refused(sentence, attention.window_weights, torch.zeros(shape), 3, 2)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from asking import change, state
 
-from helpers import Blend, InputError, Tiles, View, explore, heatmap
+from helpers import Blend, InputError, Tiles, explore, heatmap
 from helpers.pictures.drawings.plane import Plane, hull, is_inside
 
 WORDS = "the man took it".split()
@@ -111,8 +111,6 @@ def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
         (lambda: Blend(LOOK, WORDS), "Blend needs values="),
         (lambda: Blend(LOOK, WORDS, values=VALUES[:3]), r"values has the shape \(3, 2\); \(4, 2\)"),
         (lambda: Blend(LOOK, WORDS, values=VALUES, context=LOOK), r"\(4,\); \(2,\) is expected"),
-        (lambda: Blend(LOOK, WORDS, values=VALUES, drags={"keys": "k"}), "with a window"),
-        (lambda: Tiles(NUMBERED, heads=GOOD[:, :, :2]), r"\(num_heads, 3, head_dim\) is expected"),
         (
             lambda: Tiles(NUMBERED, heads=0 * GOOD),
             "heads: each number of the words is expected once",
@@ -126,9 +124,3 @@ def test_a_tile_lies_where_the_function_put_its_number(heads, merged):
 def test_what_cannot_be_drawn_is_refused_with_what_is_expected(make, sentence):
     with pytest.raises(InputError, match=sentence):
         make()
-
-
-def test_a_control_that_only_a_drawing_can_move_needs_one():
-    widget = explore(lambda spot: View([[1]]), spot=torch.zeros(2, 2))
-    assert "spot is dragged in a drawing" in state(widget)["error"]
-    assert "drags={'values': 'spot'}" in state(widget)["error"]

@@ -92,13 +92,6 @@ def test_what_it_printed_is_shown_shortened():
     assert len(lines) == at + 4 and max(map(len, lines)) <= 100
 
 
-def test_damaged_data_is_a_sentence_too(monkeypatch, tmp_path):
-    monkeypatch.setattr("helpers.attention.data.JOURNEY", tmp_path / "journey.csv")  # missing
-    verdict = check("scores", attention.scores)
-    assert verdict.passed is False
-    assert "git checkout data/journey.csv" in " ".join(verdict.message.split())
-
-
 # --- what is replaced, how long it takes ---
 
 # Each of these makes wrong answers right, or right ones wrong, where the checks use it.

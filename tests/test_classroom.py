@@ -107,7 +107,7 @@ def test_what_is_left_out_is_counted_and_what_cannot_be_read_is_named(folder, ca
     assert rows["anna"][0] == "x"  # hidden copies do not count
     (folder / "emil" / "half.ipynb").write_text('{"cells": [')
     code, lines, _ = grade(capsys, folder)
-    assert code == 2 and "  emil/half.ipynb: damaged: it is not JSON" in lines
+    assert code == 2 and "  emil/half.ipynb: damaged, or not a notebook" in lines
 
 
 def test_lessons_can_be_chosen(folder, capsys):
@@ -178,20 +178,11 @@ def test_only_names_that_the_course_has_are_kept_of_what_is_saved():
         assert verdict_in({"data": data}) is None
 
 
-FILES = {
-    b"": "an empty file",
-    b"[" * 100_000: "damaged: it is not JSON",
-    b"\xff\xfe\x00": "damaged: it is not text in UTF-8",
-    b"[]": "not a notebook",
-    b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [3]}': "not a notebook",
-}
-
-
-def test_a_file_that_is_no_notebook_is_told_from_a_damaged_one(tmp_path):
+def test_a_file_that_is_damaged_or_no_notebook_is_said_to_be_one(tmp_path):
     path = tmp_path / "a.ipynb"
-    for content, reason in FILES.items():
+    for content in (b"", b"[" * 100_000, b"\xff\xfe\x00", b"[]", b'{"cells": [3]}'):
         path.write_bytes(content)
-        assert read(path).failed == reason
+        assert read(path).failed == "damaged, or not a notebook"
     path.write_bytes(b"\xef\xbb\xbf" + b'{"cells": []}')  # as some editors on Windows do
     assert not read(path).failed
     if hasattr(os, "mkfifo"):  # reading must not wait for a pipe

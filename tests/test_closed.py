@@ -14,17 +14,17 @@ from test_notebooks import each_notebook
 from helpers.checks.verdict import MIME
 from helpers.pictures.predict import SAVED
 from helpers.tools.classroom.read_notebook import questions
-from helpers.tools.pages.closed import FOLD, asks, closed, way
+from helpers.tools.pages.closed import FOLD, closed, way
 
 NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
 
 
 def answered(path):
-    """Yield (the cells that answer, the text below them) for each prediction or code to repair."""
+    """Yield (the cells that answer, the text below them) for each question or code to repair."""
     found, text = [], ""
     for cell, answers, why in closed(nbformat.read(path, as_version=4).cells):
         if cell.cell_type == "markdown" or why == "predict":
-            text += cell.source.replace("predict(", "**Predict:** ", 1) + "\n\n"
+            text += cell.source + "\n\n"
         if not found or FOLD.sub("", text).strip():  # without text in between, the answer goes on
             if found:
                 yield found, text
@@ -35,17 +35,15 @@ def answered(path):
 @each_notebook
 def test_nothing_answers_a_prediction_before_its_cell_has_run(path):
     cells = nbformat.read(path, as_version=4).cells
-    asked = sum(asks(x.source) if x.cell_type == "markdown" else way(x) == "predict" for x in cells)
+    asked = sum(x.cell_type == "code" and way(x) == "predict" for x in cells)
     found = list(answered(path))
     assert len(found) >= asked > 0
     for answers, text in found:
         for cell in answers:
             assert cell.metadata["jupyter"]["outputs_hidden"]
             assert cell.outputs[0].get("data") == {}, "its first line would stand there"
-        assert re.match(r"<details>|#|\*\*(Predict|Live)", text), f"in the open: {text}"
-        said, mark, _ = re.split(
-            r"(?m)(^#|\*\*Predict|\*\*Live|\Z)", FOLD.sub("", text), maxsplit=1
-        )
+        assert re.match(r"<details>|#|predict\(|\*\*Live", text), f"in the open: {text}"
+        said, mark, _ = re.split(r"(?m)(^#|^predict\(|\*\*Live|\Z)", FOLD.sub("", text), maxsplit=1)
         assert mark != "#" or not said.strip(), f"in the open: {said}"
         told = NUMBER.findall("\n".join(map(committed, answers)))
         code = "\n".join(cell.source for cell in answers)
@@ -64,18 +62,15 @@ def test_no_question_is_asked_twice_in_the_course():
 
 ANSWER = new_output("stream", text="0.5")
 WRONG, STUB = (new_output("display_data", {MIME: {"passed": x}}) for x in (False, None))
-PREDICT = "**Predict:** how much?"
 GUESS = new_output("stream", text="none yet")
 
 
 @pytest.mark.parametrize(
     "texts, answers",
     [
-        ((PREDICT, ANSWER, ANSWER), [0, 1, 1]),
-        ((PREDICT, "Now run it.", ANSWER), [0, 0, 0]),
-        ((PREDICT + "\n\nThe loop adds:", ANSWER), [0, 1]),
-        ((PREDICT, ANSWER, "<details>Half.</details>", ANSWER, "So:", ANSWER), [0, 1, 0, 1, 0, 0]),
-        ((PREDICT + "\n\n<details>Half.</details>\n\nNow:", ANSWER), [0, 0]),
+        ((GUESS, ANSWER, ANSWER), [0, 1, 1]),
+        ((GUESS, "Now run it.", ANSWER), [0, 0, 0]),
+        ((GUESS, ANSWER, "<details>Half.</details>", ANSWER, "So:", ANSWER), [0, 1, 0, 1, 0, 0]),
         (("Repair this:", WRONG), [0, 1]),
         ((GUESS, ANSWER, "<details>Half.</details>", GUESS, "Now:", ANSWER), [0, 1, 0, 0, 0, 0]),
         (("Write this:", STUB), [0, 0]),

@@ -62,14 +62,6 @@ def test_the_picture_of_memory_shows_a_bar_for_each_call():
     assert [peak.call for peak in peaks if cost.matrices(peak) < 1] == ["4 dims"]  # see its text
 
 
-def test_own_times_are_drawn_for_the_lengths_asked_for():
-    still = cost.own_times((8, 16, 32))
-    assert "on this computer" in still.alt and not re.search(r"\d", still.alt)
-    for line in still.figure.axes[0].lines:
-        assert line.get_xdata().tolist() == [8, 16, 32]
-        assert (line.get_ydata() > 0).all()
-
-
 # --- the lesson ---
 
 

@@ -268,7 +268,7 @@ class Silent(Exception):
         ("return View([[1]], [])", "tokens has 0 names"),
         ("raise InputError('Too long.')", "Too long. (line 3"),
         ("raise TimeoutError", "TimeoutError (line 3"),
-        ("raise Silent", "Silent (line 3"),
+        ("raise Silent", "RuntimeError: an error whose own message raises an error"),
         ("exit()", "SystemExit (line 3"),
         (f"raise ValueError('x' * 10**6, {'1, ' * 1000})", "ValueError: ('xxx"),
     ],

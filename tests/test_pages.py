@@ -14,7 +14,6 @@ import nbformat
 import pytest
 from execute import CI, THREE, in_browsers
 from lab import ROOT, chromium
-from PIL import Image
 from playwright.sync_api import expect
 from views import AXE
 
@@ -216,17 +215,10 @@ def test_a_wide_drawing_shows_the_word_that_looks_in_letters_of_12_pixels(page, 
     assert printed.evaluate("(box) => box.scrollWidth <= box.clientWidth"), "it wraps"
 
 
-def test_help_is_said_once_on_a_page_and_in_words_for_touch(page, pages):
-    session = page.context.new_cdp_session(page)
-    for touch, word in (True, "Tap a number"), (False, "arrow keys"):
-        phone = dict(width=390, height=844, deviceScaleFactor=1, mobile=touch)
-        session.send("Emulation.setDeviceMetricsOverride", phone)
-        session.send("Emulation.setTouchEmulationEnabled", {"enabled": touch})
-        for path in files(pages):
-            show(page, path, PHONE)
-            (said,) = page.locator(".explore .help:not(:empty)").all_inner_texts() or [word]
-            assert word in said, path.name
-    session.send("Emulation.clearDeviceMetricsOverride")
+def test_help_is_said_once_on_a_page(page, pages):
+    for path in files(pages):
+        show(page, path, PHONE)
+        assert page.locator(".explore .help:not(:empty)").count() <= 1, path.name
 
 
 # --- readers ---
@@ -328,8 +320,7 @@ def test_paper_shows_all_that_is_unfolded_and_nothing_is_cut_off(page, pages):
         fold = page.locator("main .text details:has(p)").first
         assert fold.locator("summary").is_visible() and not fold.locator("p").first.is_visible()
         page.emulate_media(media="screen")
-        page.locator(".contents summary").click()
-        page.get_by_role("button", name="Unfold all").click()
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
         page.emulate_media(media="print")
         assert fold.locator("p").first.is_visible()
         assert page.evaluate(CUT, False) == [], path.name
@@ -348,8 +339,7 @@ def test_forced_colours_leave_the_cells_theirs(page, pages):
 
 def test_every_link_leads_somewhere_and_one_to_a_page_has_words_and_a_picture(page, pages):
     has = {name: ".{20,}" for name in ("description", "og:title", "og:description")}
-    has |= {"og:image": "preview.png", "icon": "data:image/svg"}
-    assert Image.open(pages / "preview.png").size == (1200, 630)
+    has |= {"icon": "data:image/svg"}
     texts = {path.name: path.read_text(encoding="utf-8") for path in every(pages)}
     names = {name: re.findall(r'\bid="(.*?)"', text) for name, text in texts.items()}
     for name, text in texts.items():

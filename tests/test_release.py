@@ -80,15 +80,6 @@ def test_one_kind_alone_can_be_left_out(tmp_path, kind, starts):
     assert len([*(tmp_path / "notebooks").iterdir()]) == 2
 
 
-def test_a_teacher_opens_all_that_is_closed_with_one_command(tmp_path):
-    assert main(["release", str(tmp_path), "--open"]) == 0
-    for path in [*lessons(), *(ROOT / "notebooks").glob("your_own_model.ipynb")]:
-        copy, course = read(tmp_path / "notebooks" / path.name), read(path)
-        assert any("jupyter" in cell.metadata for cell in course.cells)
-        assert not any("jupyter" in cell.metadata for cell in copy.cells)
-        assert texts(copy) == texts(course).replace("<details>", "<details open>")
-
-
 def test_the_copy_works_alone(whole):
     """Its helpers find each other and their data; it lacks what only a teacher needs."""
     assert {path.name for path in whole.iterdir()} >= {"helpers", "data", "requirements.txt"}
@@ -160,21 +151,6 @@ def test_a_published_copy_is_updated_in_place(tmp_path):
     assert main([*command, "01"]) == 0
     assert texts(read(first)) == texts(read(lessons()[0])) and not gone.exists()
     assert mine.read_text() == readme.read_text() == "of the teacher"
-
-
-def test_the_links_are_those_that_nbgitpuller_and_binder_document(tmp_path, capsys):
-    main(["release", str(tmp_path), "--lessons", "01",
-          "--repository=https://github.com/OWNER/course.git"])  # fmt: skip
-    pull, binder = capsys.readouterr().out.splitlines()[1:]
-    assert pull == (
-        "nbgitpuller: https://HUB/hub/user-redirect/git-pull"
-        "?repo=https%3A%2F%2Fgithub.com%2FOWNER%2Fcourse.git&branch=main"
-        "&urlpath=lab%2Ftree%2Fcourse%2Fnotebooks%2F01_dot_products.ipynb"
-    )
-    assert binder == (
-        "Binder: https://mybinder.org/v2/gh/OWNER/course/main"
-        "?urlpath=lab%2Ftree%2Fnotebooks%2F01_dot_products.ipynb"
-    )
 
 
 # --- nbgrader ---

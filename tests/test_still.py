@@ -259,10 +259,6 @@ REFUSED = [
     (dict(weights=torch.zeros(2, 0, 0)), "there is nothing to show"),
     (dict(weights=torch.zeros(2, 3, 4, 4)), "a batch of 2"),
     (dict(weights=torch.zeros(500, 12, 12)), "too many for one picture"),
-    (
-        dict(weights={side: View([[1]], marked={side + k: [[0]] for k in "xy"}) for side in "ab"}),
-        "up to 3 words can mark cells; you gave ax, ay, bx, by.",
-    ),
     (dict(weights=View([[1]]), digits=3), "pass the options to View"),
 ]
 

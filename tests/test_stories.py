@@ -88,8 +88,7 @@ def test_a_seed_writes_the_same_text_and_leaves_other_draws_alone(kept):
 @pytest.mark.parametrize(
     "start, said",
     [
-        ("Anna has a kitten.", "'kitten' is not a word .* Did you mean 'kite'.* Known words: Anna"),
-        ("Zebulon", "'Zebulon' is not a word of the stories. Known words: Anna Nora"),
+        ("Anna has a kitten.", "'kitten' is not a known word. Known words: Anna Nora"),
         (" ", "the start has 0 words; 1 to 48 are expected"),
         ("a " * 49, "the start has 49 words"),
     ],
@@ -112,24 +111,14 @@ def test_a_text_of_your_own_keeps_its_most_frequent_words(tmp_path):
     assert passages.shape == (50, LENGTH) and len(starts) > 3
     model = Storyteller(known=known)
     assert write(model, "the , the", words=4).startswith("the, the")
-    with pytest.raises(InputError, match="'snow' is not a word of the text. Known words: "):
+    with pytest.raises(InputError, match="'snow' is not a known word"):
         write(model, "snow")
 
 
-@pytest.mark.parametrize(
-    "content, said",
-    [
-        (None, "nothing.txt' cannot be read: .* A text file in UTF-8 is expected"),
-        (b"\xff\xfe\x00", "nothing.txt' cannot be read: .* A text file in UTF-8 is expected"),
-        (b"one two three", "the text has 3 words; at least 192 are expected"),
-    ],
-)
-def test_a_file_that_is_no_text_to_learn_from_is_refused(tmp_path, monkeypatch, content, said):
-    monkeypatch.chdir(tmp_path)  # so that the sentence has a short path
-    if content:
-        (tmp_path / "nothing.txt").write_bytes(content)
-    with pytest.raises(InputError, match=said):
-        stories.own_text("nothing.txt")
+def test_a_text_that_is_too_short_to_learn_from_is_refused(tmp_path):
+    (tmp_path / "short.txt").write_text("one two three")
+    with pytest.raises(InputError, match="the text has 3 words; at least 192 are expected"):
+        stories.own_text(tmp_path / "short.txt")
 
 
 def test_the_model_of_lesson_10_is_the_one_that_is_kept(kept, lesson):
@@ -195,12 +184,3 @@ def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else(
         assert sum(bool(first.compute({"step": k})["reached"]) for k in range(20)) == 1
         found = [last.compute({"end": end})["reached"] for end in ends]
     assert found[:2] == ["", ""] and found[2].startswith("It barks, most likely")
-
-
-def test_a_damaged_file_says_how_to_restore_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(stories, "FILE", tmp_path / "stories.npz")
-    for content in (None, b"", b"no numbers"):
-        if content is not None:
-            stories.FILE.write_bytes(content)
-        with pytest.raises(InputError, match="git checkout data/stories.npz"):
-            load_stories()

@@ -23,11 +23,9 @@ def expect_head_dim(d_out, num_heads):
     """Return d_out / num_heads; raise InputError if that is no whole number."""
     expect_sizes(num_heads=num_heads)
     if d_out % num_heads:
-        near = d_out - d_out % num_heads
-        choices = " or ".join(str(d) for d in (near, near + num_heads) if d)
         raise InputError(
             f"d_out = {d_out} is not divisible by num_heads = {num_heads}, but every head needs "
-            f"d_out / num_heads numbers. Choose d_out = {choices}, or a different num_heads."
+            "d_out / num_heads numbers. Choose a different one of the two."
         )
     return d_out // num_heads
 

@@ -9,7 +9,6 @@ Source of the formulas: Vaswani et al. 2017, section 3.2.
 
 import torch
 
-from ..errors import InputError
 from .fits import expect_head_dim, expect_rate, expect_sizes
 
 
@@ -158,11 +157,6 @@ def causal_weights(scores, d_k):
     scores: (..., n, n), not scaled, finite.  d_k: size of a key, > 0.
     Returns (..., n, n): rows sum to 1, entries above the diagonal are exactly 0.
     """
-    if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2]:
-        raise InputError(
-            f"scores has the shape {tuple(scores.shape)}; (..., n, n) is expected. Pass the scores "
-            "of the same number of queries and keys."
-        )
     mask = causal_mask(scores.shape[-1]).to(scores.device)
     return attention_weights((scores / d_k**0.5).masked_fill(mask, -torch.inf))
 

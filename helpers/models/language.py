@@ -1,4 +1,4 @@
-"""Define the small language of lessons 13 to 15, draw its sentences, and read typed ones."""
+"""Define the small language of lessons 13 to 15, draw its sentences, and read one."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,6 @@ from ..errors import InputError
 
 FILE = DATA / "language.csv"
 PRONOUNS = ("him", "her", "it")
-MOST = 30  # words of a typed sentence
 # Positions of the two nouns of a sentence: the purple man took the blue hat and washed it.
 FIRST, SECOND, LENGTH = 1, 4, 8
 
@@ -93,60 +92,26 @@ class Language:
         return [f"{self.words[c]} {self.words[w]}".strip() for w, c in words.tolist()]
 
     def read(self, text):
-        """Return the words of a typed sentence, (n, 2): "the purple man took the hat and ...".
+        """Return the words of a sentence, (n, 2): "the purple man took the hat and washed it".
 
-        Raises InputError if a word is unknown, a colour has no noun after it, or the last
-        word is not a pronoun.
+        A colour belongs to the word after it. Raises InputError for an unknown word.
         """
-        typed = text.lower().replace(".", " ").replace(",", " ").split()
         words, colour = [], ""
-        for word in typed[:MOST]:
+        for word in text.split():
             if word not in self._number:
-                kinds = (self.people, self.things, self.colours, [*self.verbs, *self.acts])
-                raise InputError(
-                    f"{word[:30]!r} is not a word of the small language. Its words: the, and, him, "
-                    f"her, it; {'; '.join(map(', '.join, kinds))}."
-                )
-            if colour and word not in self._pronoun:
-                raise InputError(f"a noun is expected after the colour {colour!r}, not {word!r}.")
+                known = ", ".join(filter(None, self.words))
+                raise InputError(f"{word!r} is not a word of the small language: {known}.")
             if word in self.colours:
                 colour = word
             else:
                 words.append([self._number[word], self._number[colour]])
                 colour = ""
-        if colour or not typed or typed[-1] not in PRONOUNS or len(typed) > MOST:
-            raise InputError(
-                f"the last word asks the question: {', '.join(PRONOUNS)} is expected there, after "
-                f"at most {MOST - 1} words, as in: the purple man took the blue hat and washed it"
-            )
         return torch.tensor(words)
-
-    def sentence(self, text):
-        """Return the Sentences with one typed sentence: "the purple man took the blue hat and ...".
-
-        Raises InputError as read does, and if the sentence has a different form from those drawn.
-        """
-        words = self.read(text)
-        drawn = [self.words[w] for w in words[:, 0].tolist()]
-        nouns, pronoun = [drawn[at] for at in (FIRST, SECOND) if at < len(drawn)], drawn[-1]
-        fits = [self._pronoun.get(noun) == pronoun for noun in nouns]
-        one_each = sum(noun in self.people for noun in nouns) == 1 == sum(fits)
-        coloured = [at for at, (_, colour) in enumerate(words.tolist()) if self.words[colour]]
-        if len(words) != LENGTH or not one_each or coloured != [FIRST, SECOND]:
-            raise InputError(
-                "a person and a thing are expected, each with a colour, and a pronoun for one of "
-                "them, as in: the purple man took the blue hat and washed it"
-            )
-        own, other = (FIRST, SECOND) if fits[0] else (SECOND, FIRST)
-        own, other = torch.tensor([own]), torch.tensor([other])
-        return Sentences(words[None], words[own, 1], words[other, 1], own, other)
 
 
 def load_language():
     """Return the small language of data/language.csv."""
-    with rows_of(FILE, "a kind and a word in each line") as rows:
-        _, *rows = rows
-        kinds = {}
-        for kind, word in rows:
-            kinds.setdefault(kind, []).append(word)
-        return Language(kinds)
+    kinds = {}
+    for kind, word in rows_of(FILE):
+        kinds.setdefault(kind, []).append(word)
+    return Language(kinds)

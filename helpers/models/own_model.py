@@ -67,13 +67,12 @@ class Look:
     """What a model did with a text.
 
     pieces: n str.  weights: for each layer a tensor (heads, n, n).  answers: (known pieces,), the
-    probability of each to come next; None if the model predicts nothing.  note: what was cut off.
+    probability of each to come next.
     """
 
     pieces: list
     weights: list
-    answers: torch.Tensor | None
-    note: str = ""
+    answers: torch.Tensor
 
 
 class OwnModel:
@@ -87,23 +86,18 @@ class OwnModel:
         self.name, found = name, self.look(text)
         self.layers = [k + 1 for k in range(len(found.weights))]
         self.heads = [k + 1 for k in range(len(found.weights[0]))]
-        self._answers = found.answers is not None
 
     def __repr__(self):
-        says = "It predicts what comes next." if self._answers else "It predicts nothing here."
-        return f"{self.name}: {len(self.layers)} layers of {len(self.heads)} heads. {says}"
+        size = f"{len(self.layers)} layers of {len(self.heads)} heads"
+        return f"{self.name}: {size}. It predicts what comes next."
 
     def answers(self, text, change=None):
         """Return the probability of each known piece to come next, (known pieces,).
 
         change(layer, weights, values) -> weights, values: called in every layer while the model
             runs; layer counted from 0, weights (heads, n, n) after softmax, values (heads, n, d).
-        Raises InputError if the model predicts nothing, or if change returns anything else.
+        Raises InputError if change returns anything else.
         """
-        if not self._answers:
-            raise InputError(
-                f"{self.name} doesn't predict what comes next; choose a decoder such as distilgpt2."
-            )
 
         def checked(layer, weights, values):
             changed = change(layer, weights, values)
@@ -128,7 +122,7 @@ class OwnModel:
         return ", ".join(f"{n} {p:.2f}" for n, p in zip(names, best.values.tolist(), strict=True))
 
     def view(self, text, layer=1, head=1):
-        """Return a View of one head, with up to sixteen heads of its layer small next to it.
+        """Return a View of one head, with those of its layer small next to it if they are few.
 
         layer, head: counted from 1.
         """
@@ -168,7 +162,7 @@ class OwnModel:
             raise InputError("this text is too short for this question; type a longer one.")
         ends = sorted(float(number(even(layer))) for layer in look.weights)
         ends = " to ".join(dict.fromkeys(f"{x:.2f}" for x in (ends[0], ends[-1])))
-        return self._map(look, found, f"Even weights would give {ends}.")
+        return self._map(found, f"Even weights would give {ends}.")
 
     def effects(self, text):
         """Return a View of layers by heads: how much the answer changes when one head is made even.
@@ -184,29 +178,26 @@ class OwnModel:
             return float((self.answers(text, _put(at, head, flat)) - before).abs().sum() / 2)
 
         found = [[moved(k - 1, h - 1) for h in self.heads] for k in self.layers]
-        return self._map(look, found, "Each number: the share of the probability that moves.")
+        return self._map(found, "Each number: the share of the probability that moves.")
 
     def _view(self, look, layer, head):
         heads, pieces = look.weights[layer - 1], look.pieces
-        first = (head - 1) // MAX_HEADS * MAX_HEADS
-        small = heads[first : first + MAX_HEADS]
-        caption = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
-        if len(heads) > MAX_HEADS:
-            caption += f" (next to it heads {first + 1} to {first + len(small)})"
+        beside = dict(heads=heads, head=head - 1) if len(heads) <= MAX_HEADS else {}
+        where = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
         return View(
-            heads[head - 1], pieces, keys=pieces, heads=small, head=head - 1 - first,
+            heads[head - 1], pieces, keys=pieces, **beside,
             explain=lambda i, j: f"the weight from “{pieces[i]}” to “{pieces[j]}”",
-            caption=f"{caption}. Model: {self.name}. {look.note}".strip(),
+            caption=f"{where}. Model: {self.name}.",
         )  # fmt: skip
 
-    def _map(self, look, found, caption):
+    def _map(self, found, caption):
         """Return a View of a number for each head, the largest outlined.  found: by layer."""
         i, j = np.unravel_index(np.argmax(found), np.shape(found))
         caption = f"Largest: {found[i][j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"
         return View(
             found, [f"layer {k}" for k in self.layers], keys=[f"head {k}" for k in self.heads],
             axes=("Layer", "Head"), highlights=[(i, j)],
-            caption=f"{caption} Model: {self.name}. {look.note}".strip(),
+            caption=f"{caption} Model: {self.name}.",
         )  # fmt: skip
 
 
@@ -235,7 +226,7 @@ class StoryModel(OwnModel):
 
 
 class HuggingFaceModel(OwnModel):
-    """A model of transformers and its tokenizer.
+    """A decoder of transformers and its tokenizer.
 
     Raises InputError unless its numbers stay the same when our function computes the attention and
     the weights are replaced by equal ones.
@@ -246,7 +237,7 @@ class HuggingFaceModel(OwnModel):
         model.config.use_cache = False
         limits = getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length
         self.limit = int(min([MAX_SIDE, *(x for x in limits if x and x > 0)]))  # -1 is "any"
-        ids = self._ids(LONGER)[:, : self.limit]
+        ids = self._ids(LONGER)
         plain = self._run(ids)[0]
         model.set_attn_implementation(NAME)
         same, weights = self._run(ids, lambda layer, weights, values: (weights.clone(), values))
@@ -268,18 +259,18 @@ class HuggingFaceModel(OwnModel):
         return names
 
     def look(self, text, change=None):
-        """Return a Look at this text.  change: see answers().  InputError if it is empty."""
+        """Return a Look at this text.  change: see answers().
+
+        Raises InputError if the text is empty or too long.
+        """
         ids = self._ids(text)
-        output, weights = self._run(ids[:, : self.limit], change)
-        answers = output.logits[0, -1].softmax(-1) if hasattr(output, "logits") else None
-        note = f"Only the first {self.limit} of {ids.shape[1]} pieces are used."
-        pieces = self.known(ids[0, : self.limit].tolist())
-        return Look(pieces, weights, answers, note * (ids.shape[1] > self.limit))
+        output, weights = self._run(ids, change)
+        return Look(self.known(ids[0].tolist()), weights, output.logits[0, -1].softmax(-1))
 
     def _ids(self, text):
         ids = self.tokenizer(str(text), verbose=False)["input_ids"]
-        if not ids:
-            raise InputError("the text is empty; type at least one word.")
+        if not 0 < len(ids) <= self.limit:
+            raise InputError(f"the text has {len(ids)} pieces; 1 to {self.limit} are expected.")
         return torch.tensor([ids])
 
     def _run(self, ids, change=None):
@@ -313,21 +304,16 @@ def _load(transformers, place, only_here=True):
     """Return (model, tokenizer) from a folder or the hub.  only_here: without a download."""
     how = dict(local_files_only=only_here, trust_remote_code=False)
     config = transformers.AutoConfig.from_pretrained(place, **how)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(place, **how)
-    if len(tokenizer) < (getattr(config, "vocab_size", None) or 0) / 2:
-        raise InputError("its tokenizer is missing; copy its files, such as tokenizer.json.")
     names = config.architectures or ()
-    decodes = any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names)
-    auto = transformers.AutoModelForCausalLM if decodes else transformers.AutoModel
-    model, report = auto.from_pretrained(  # only "eager" keeps the weights of attention
-        place, config=config, attn_implementation="eager", dtype=torch.float32,
-        output_loading_info=True, **how,
+    if not any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
+        raise InputError("it is no decoder, which predicts what comes next, such as distilgpt2.")
+    model, report = transformers.AutoModelForCausalLM.from_pretrained(
+        place, config=config, dtype=torch.float32, output_loading_info=True, **how,
+        attn_implementation="eager",  # only this keeps the weights of attention
     )  # fmt: skip
-    # missing tensors would be filled with random numbers; a pooler is not used here
-    missing = [key for key in report["missing_keys"] if "pooler" not in key]
-    if missing:
+    if missing := report["missing_keys"]:  # they would be filled with random numbers
         raise InputError(f"its files lack tensors, such as {min(missing)}; copy them again.")
-    return model, tokenizer
+    return model, transformers.AutoTokenizer.from_pretrained(place, **how)
 
 
 def _attention(module, query, key, value, attention_mask, **kwargs):

@@ -164,15 +164,10 @@ class Snapshot:
 
 def load_training():
     """Return the recorded training of lesson 13: a list of Snapshot, first to last."""
-    with rows_of(FILE, "step, loss, parameter and numbers", ", or train instead.") as rows:
-        snapshots = {}
-        for step, loss, name, *numbers in rows:
-            if step == "step":
-                continue
-            one = snapshots.setdefault(step, Snapshot(int(step), float(loss), {}))
-            one.state.setdefault(name, []).append([float(x) for x in numbers])
-        for one in snapshots.values():
-            one.state = {name: torch.tensor(matrix) for name, matrix in one.state.items()}
-        if not snapshots:
-            raise ValueError("it has no steps")
+    snapshots = {}
+    for step, loss, name, *numbers in rows_of(FILE):
+        one = snapshots.setdefault(step, Snapshot(int(step), float(loss), {}))
+        one.state.setdefault(name, []).append([float(x) for x in numbers])
+    for one in snapshots.values():
+        one.state = {name: torch.tensor(matrix) for name, matrix in one.state.items()}
     return list(snapshots.values())

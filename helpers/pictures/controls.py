@@ -4,7 +4,6 @@ A control's value is what the page stores: an index for a choice, nested lists f
 An argument is what the reader's function receives for that value.
 """
 
-import copy
 import inspect
 import itertools
 import math
@@ -168,11 +167,7 @@ class Choice(Control):
         return max((k for k, over in enumerate(above) if not over), default=0)
 
     def argument(self, plain):
-        option = self.options[plain]
-        try:
-            return copy.deepcopy(option)  # fn may change its argument
-        except Exception:  # a computed tensor with its history, a generator and the like
-            return copied(option)
+        return copied(self.options[plain])  # fn may change its argument
 
     def start_at(self, default):
         labels = self.spec["labels"]

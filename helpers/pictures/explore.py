@@ -22,14 +22,9 @@ from .view import MAX_SIDE, NONE, View, palette, side_by_side
 
 NUMBERS = 16  # rows or columns of a table with numbers; a larger one shows colours only
 
-# Controls that can only be dragged, and a drawing that lets the reader drag each.
-GRIPS = {
-    "plane": "Blend(weights, words, values=values, drags={{'values': {0!r}}}, window=...)",
-    "amounts": "Arcs(weights, words, drags={0!r})",
-}
 SCRIPTS = "base.js", "controls.js", "pixels.js", "table.js", "sketch.js", "explore.js"
 
-HELP = "Point at a number, or go to it with Tab and the arrow keys, to see how it came about."
+HELP = "To see how a number came about, point at it, tap it, or use Tab and the arrow keys."
 
 _shown = {}  # notebook cell: (its execution, its widgets), so that running it again closes them
 
@@ -54,7 +49,6 @@ class Explore(Live):
 
     def __init__(self, fn, controls):
         self._fn, self._controls = fn, {c.name: c for c in controls}
-        self._dragged = [c for c in controls if c.kind in GRIPS]
         self._lock = threading.RLock()  # questions are answered one at a time
         # The desk answers the page: a slow function must not block the thread that receives the
         # messages of all widgets. The worker calls fn, so that the desk can stop it.
@@ -94,7 +88,7 @@ class Explore(Live):
                 plain = {name: self._controls[name].plain(x) for name, x in values.items()}
                 self._values = self._values | plain
                 arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
-                outcome = self._worker.call(lambda: _drawn(self._fn(**arguments), self._dragged))
+                outcome = self._worker.call(lambda: _drawn(self._fn(**arguments)))
                 printed = outcome.printed
                 if outcome.error is None:
                     self._views, self._panels = outcome.value
@@ -230,9 +224,6 @@ def explore(fn, /, **controls):
     """
     # before the widget is made: half a widget would complain when Python deletes it
     made = [control(name, short, fn) for name, short in controls.items()]
-    several = [c.name for c in made if c.kind == "cells"]
-    if len(several) > 1:
-        raise InputError(f"{' and '.join(several)} cannot both be the cells; keep one matrix.")
     return Explore(fn, made)
 
 
@@ -248,8 +239,8 @@ def _close_earlier(widget):
     _shown[cell] = run, [*widgets, widget]
 
 
-def _drawn(result, dragged):
-    """Return ([(title, View)], panels) for a result.  dragged: controls that only a drawing moves.
+def _drawn(result):
+    """Return ([(title, View)], panels) for a result.
 
     Runs inside the guarded call, because reading the result may fail or never end, too.
     """
@@ -264,15 +255,7 @@ def _drawn(result, dragged):
         )
     several = side_by_side(result if isinstance(result, dict) and result else {"": result})
     views = [(title, view.part(MAX_SIDE)) for title, view in several]
-    panels = _panels(views)
-    marks = [mark for panel in panels for part in panel.get("parts", ()) for mark in part["marks"]]
-    for one in dragged:
-        if not any(mark.get("drags", [None])[0] == one.name for mark in marks):
-            raise InputError(
-                f"{one.name} is dragged in a drawing, but the function returned no drawing with a "
-                f"mark for it; return {GRIPS[one.kind].format(one.name)}."
-            )
-    return views, panels
+    return views, _panels(views)
 
 
 def _is_whole(x):

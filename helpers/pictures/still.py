@@ -148,8 +148,6 @@ def draw(views, across=None, title=""):
     width = max(3.2, across * (len(columns) * size + 0.9 + letter * name))
     height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # long names are vertical
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
-    if len(words) > len(MARKS):
-        raise InputError(f"up to {len(MARKS)} words can mark cells; you gave {', '.join(words)}.")
     height = height * down + 0.35 * bool(title) + 0.3 * bool(words)
     if width * height > MAX_AREA:
         raise InputError(

@@ -17,7 +17,6 @@ MAX_WORDS = 16
 THICK = 14  # pixels of a tie of weight 1
 BAR = 104  # pixels of the bar of weight 1
 ROW = 24  # pixels of a line of text, for a finger
-DRAGGED = "keys", "values", "pull"
 
 
 @dataclass
@@ -86,12 +85,6 @@ class Blend(View):
         if self.pull is not None:
             (self.pull,) = self._points("pull", np.atleast_2d(as_array(self.pull)), 1, exactly=True)
         self.drags, self.window = dict(self.drags or {}), dict(self.window or {})
-        for what in self.drags:
-            if what not in DRAGGED or what != "pull" and what not in self.window:
-                raise InputError(
-                    f"drags has {what!r}; {', '.join(DRAGGED)} can be dragged, but keys and values "
-                    f"only with a window such as window={{{what!r}: 2}}."
-                )
         given = self.explain
         self.explain = lambda i, j: (
             self._made_of(i, j - n) if j >= n else (given or self._from)(i, j)

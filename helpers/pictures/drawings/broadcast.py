@@ -9,7 +9,6 @@ from ..given import as_array
 from ..sketch import Sketch
 from ..view import View
 
-MOST = 6  # rows, columns
 ROW, BOX = 26, 50  # pixels: a cell
 GAP = 34  # pixels between two tables, for a sign
 SOURCES = "first", "second", "third"  # the colours of the repeated numbers
@@ -22,8 +21,7 @@ class Broadcast(View):
     matrix: the quotients (n, m).  dividend: (n, m).
     divisor: (m,) or (1, m), a row, repeated downwards; (n, 1), a column, repeated across; or
         a table (n, m).
-    n and m are at most 6. The other arguments are those of View.
-    Raises InputError if the arguments do not fit together.
+    The other arguments are those of View. Raises InputError if the quotients are not these.
     """
 
     dividend: object = None
@@ -33,16 +31,7 @@ class Broadcast(View):
         super().__post_init__()
         self.dividend = as_array(self.dividend, "dividend")
         self.divisor = as_array(self.divisor, "divisor")
-        shape = self.matrix.shape
-        if self.dividend.shape != shape or max(shape) > MOST:
-            shapes = f"the quotients have the shape {shape}, the dividend {self.dividend.shape}"
-            raise InputError(f"{shapes}; the same shape is expected, up to ({MOST}, {MOST}).")
-        try:
-            self.repeated = np.broadcast_to(self.divisor, shape)
-        except ValueError:
-            n, m = shape
-            shapes = f"({m},), ({n}, 1) or ({n}, {m}) is expected"
-            raise InputError(f"divisor has the shape {self.divisor.shape}; {shapes}.") from None
+        self.repeated = np.broadcast_to(self.divisor, self.matrix.shape)
         with np.errstate(all="ignore"):
             right = np.allclose(self.dividend / self.repeated, self.matrix, 1e-4, equal_nan=True)
         if not right:

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import InputError
-from ..given import as_array, wide
+from ..given import wide
 from ..sketch import Sketch
 from ..view import View
 
-MAX_WORDS = 10
 ROW, BOX = 26, 56  # pixels: the height of a word, the width of its query, key or value
 GAP = 112  # between queries and keys, where the scores are
 
@@ -29,11 +27,7 @@ class Cache(View):
 
     def __post_init__(self):
         super().__post_init__()
-        n, m = self.matrix.shape
-        self.now = as_array(self.now, "now").astype(bool)
-        if n != m or n > MAX_WORDS or self.now.shape != (n, n):
-            shapes = f"the counts have the shape {n, m}, now has {self.now.shape}"
-            raise InputError(f"{shapes}; (n, n) is expected for both, n up to {MAX_WORDS}.")
+        self.now = self._cells("now", self.now)
 
     def _state(self, i, role):
         """Return "new", "kept" or "gone" for a vector; "" while its word is not written yet."""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ...errors import InputError
 from ..given import as_array, names, wide
 from ..sketch import Sketch
 from ..view import View
@@ -32,8 +31,6 @@ class Prefixes(View):
                 f"{' '.join(self.words[: i + 1])} → {self.words[i + 1]}" for i in range(n - 1)
             ]
         super().__post_init__()
-        if len(self.words) > 16:
-            raise InputError(f"there are {len(self.words)} words; at most 16 fit.")
 
     def sketch(self):
         room = [8 * max(wide(word), 4) + 26 for word in self.words]

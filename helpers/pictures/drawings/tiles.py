@@ -13,7 +13,6 @@ from ..view import View
 STEPS = ["words", "cut", "heads", "merged"]
 NO_GUESS = "no guess"
 COLOURS = "first", "second", "third"  # roles, used for the words in turn
-MAX_WORDS, MAX_NUMBERS = 6, 8
 SIZE, GAP = 30, 12  # pixels of a tile, and between the tiles of two heads
 ROW = SIZE + 6
 APART = 56  # pixels between the words and the heads
@@ -46,22 +45,13 @@ class Tiles(View):
 
     def __post_init__(self):
         self.start = start = _one("the words", self.matrix, 2)
-        n, d = start.shape
-        if n > MAX_WORDS or d > MAX_NUMBERS:
-            raise InputError(f"{n} words of {d} numbers; at most {MAX_WORDS} of {MAX_NUMBERS} fit.")
         self.split = _one("heads", self.heads, 3)
-        if self.split.shape[1] != n:
-            raise InputError(
-                f"heads has the shape {self.split.shape}; (num_heads, {n}, head_dim) is expected."
-            )
         if self.step not in STEPS or self.step == "merged" and self.merged is None:
             raise InputError(
                 f"step is {self.step!r}; one of {', '.join(STEPS)} is expected, and merged= for "
                 "the last."
             )
         self.back = start if self.merged is None else _one("merged", self.merged, 2)
-        if self.back.shape != start.shape:
-            raise InputError(f"merged has the shape {self.back.shape}; {start.shape} is expected.")
         for what, numbers in ("the words", start), ("heads", self.split), ("merged", self.back):
             if sorted(numbers.ravel()) != sorted(set(start.ravel())):
                 raise InputError(

@@ -95,14 +95,3 @@ def student_of(path):
     # Jupyter names a copy -Copy1, a browser (1), and Canvas -1.
     name = re.sub(r"(-Copy\d+| ?\(\d+\))$", "", path.stem)
     return clean(re.sub(f"^({stems})[ _-]+|[ _-]+({stems})(-\\d+)?$", "", name, flags=re.I))
-
-
-def refuse_full(folder, expected="an empty folder"):
-    """Raise InputError if the folder is not empty, so that nothing is overwritten."""
-    try:
-        full = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-    except OSError as error:
-        raise InputError(f"{clean(folder)} cannot be read: {error.strerror}.") from None
-    if full:
-        why = f"is not {expected}; nothing is overwritten: choose a different folder."
-        raise InputError(f"{clean(folder)} {why}")

@@ -4,7 +4,6 @@ import re
 import shutil
 from copy import deepcopy
 from pathlib import Path
-from urllib.parse import quote, urlencode, urlsplit
 
 import nbformat
 from nbformat import v4
@@ -12,7 +11,7 @@ from nbformat import v4
 from ...errors import InputError
 from ...pictures.predict import GUESS, NONE, SAVED
 from ..pages.closed import way
-from .folder import ROOT, chosen, clean, refuse_full
+from .folder import ROOT, chosen, clean
 from .read_notebook import CHECK
 
 FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
@@ -81,21 +80,11 @@ def add_options(parser):
         help="leave out solutions, hints or answers (answers to questions and predictions, and the "
         "saved outputs that show them); by default everything stays, folded",
     )
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--open",
-        action="store_true",
-        help="make a copy for yourself with everything unfolded: outputs that answer a "
-        "prediction, code that only loads or draws, answers, hints and solutions",
-    )
-    kind.add_argument(
+    parser.add_argument(
         "--nbgrader",
         action="store_true",
         help="FOLDER is an nbgrader course: write source/LESSON into it, without solutions "
         "in the text, with one point for each exercise",
-    )
-    parser.add_argument(
-        "--repository", help="the address where you will publish the copy: prints links to it"
     )
 
 
@@ -115,12 +104,7 @@ def main(options):
         shutil.copy(path, folder / "notebooks")
     if not options.nbgrader:
         write_readme(folder, without)
-    for path in (*paths, *optional) if options.open else ():
-        if path.suffix == ".ipynb":
-            open_all(folder / "notebooks" / path.name)
     print(f"Lessons in {clean(folder)}: {len(paths)} written. {_left_out(without)}")
-    if options.repository:
-        print("\n".join(links(options.repository, paths[0].name)))
     return 0
 
 
@@ -130,11 +114,14 @@ def _left_out(without):
 
 
 def _refuse(folder):
-    """Raise InputError unless the folder is new, empty or an earlier release."""
+    """Raise InputError unless the folder is new, empty or an earlier release: nothing is
+    overwritten."""
     if any(folder.resolve().is_relative_to(ROOT / name) for name in COPIED):
         raise InputError(f"{clean(folder)} is inside a copied folder; choose one elsewhere.")
-    if not (folder / MARK).is_file():
-        refuse_full(folder, "an empty folder or an earlier release")
+    is_full = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if is_full and not (folder / MARK).is_file():
+        why = "is not an empty folder or an earlier release; nothing is overwritten"
+        raise InputError(f"{clean(folder)} {why}: choose a different folder.")
 
 
 def write_course(folder, paths, without, for_nbgrader):
@@ -183,19 +170,6 @@ def readme_of(folder, without):
     )
 
 
-def links(repository, first):
-    """Return two lines: links to the copy for nbgitpuller and on Binder."""
-    address = urlsplit(repository.removesuffix("/").removesuffix(".git"))
-    path = f"lab/tree/notebooks/{first}"
-    pulled = path.replace("tree", f"tree/{address.path.rpartition('/')[2]}")
-    pull = urlencode({"repo": repository, "branch": "main", "urlpath": pulled})
-    at = f"gh{address.path}" if address.netloc == "github.com" else f"git/{quote(repository, '')}"
-    return [
-        f"nbgitpuller: https://HUB/hub/user-redirect/git-pull?{pull}",
-        f"Binder: https://mybinder.org/v2/{at}/main?{urlencode({'urlpath': path})}",
-    ]
-
-
 # --- what is folded ---
 
 
@@ -225,16 +199,6 @@ def without_folds(lesson, without):
             for kind in ("text/plain", "text/html"):
                 output.data[kind] = re.sub(f"{GUESS}.*", GUESS + NONE, output.data[kind])
     return copy
-
-
-def open_all(path):
-    """Unfold everything in the notebook at path."""
-    notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        cell.metadata.pop("jupyter", None)
-        if cell.cell_type == "markdown":
-            cell.source = cell.source.replace("<details>", "<details open>")
-    nbformat.write(notebook, path)
 
 
 # --- for nbgrader ---

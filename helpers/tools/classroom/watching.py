@@ -4,18 +4,14 @@ The notebooks below FOLDER are read as they are saved: no code is run, nothing i
 verdict can be forged, so this is not a grade. A student appears in the lesson saved last.
 """
 
-import html
 import random
 import shutil
 import sys
 import textwrap
-import threading
 import time
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
-
-from IPython.display import display
 
 from .folder import OTHERS, chosen, find
 from .read_notebook import OPEN, RIGHT, exercises_by_lesson, read
@@ -56,34 +52,6 @@ def _wrapped(lines):
     width = shutil.get_terminal_size().columns
     parts = (textwrap.wrap(line, width, subsequent_indent="    ") or [""] for line in lines)
     return [part for line in parts for part in line]
-
-
-_stop = threading.Event()
-
-
-def watch(folder, hide_names=False, lessons=None):
-    """Show the class in a notebook, and update the table every five seconds.
-
-    lessons: such as ["01", "02"]; by default all. Raises InputError for an unknown one. This ends
-    with the kernel, or when watch() is called again.
-    """
-    global _stop
-    _stop.set()
-    _stop = stop = threading.Event()
-    class_ = Class(folder, hide_names, lessons)
-    shown = display(_bundle(class_), raw=True, display_id=True)
-
-    def refresh():
-        while not stop.wait(EVERY):
-            shown.update(_bundle(class_), raw=True)
-
-    if shown:  # None if nothing can be displayed
-        threading.Thread(target=refresh, daemon=True).start()
-
-
-def _bundle(class_):
-    text = "\n".join(class_.look())
-    return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
 
 
 class Class:

@@ -25,14 +25,8 @@ def closed(cells):
             yield cell, answers, way(cell)
         else:
             # an answer continues while the text below it is entirely folded
-            asked = asks(cell.source) or asked and not FOLD.sub("", cell.source).strip()
+            asked = asked and not FOLD.sub("", cell.source).strip()
             yield cell, False, ""
-
-
-def asks(text):
-    """Return whether a text asks for a prediction that the cells below answer, and no fold does."""
-    _, question, after = text.rpartition("**Predict")
-    return bool(question) and "<details>" not in after
 
 
 def names_mistakes(cell):

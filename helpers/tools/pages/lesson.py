@@ -9,14 +9,12 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
-from matplotlib.figure import Figure
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert import TemplateExporter
 from nbconvert.filters import Highlight2HTML, html2text, strip_ansi
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import v4
-from PIL import Image
 
 from ...checks.verdict import MIME as VERDICT
 from ...pictures.explore import Explore
@@ -66,7 +64,7 @@ class Lesson:
     def __init__(self, path):
         self.path, self.name = path, path.stem
         self.notebook = nbformat.read(path, as_version=4)
-        self.pictures = {}  # the first of each cell: {id of the cell: (file, alt)}
+        self.picture = None  # the first one, (file, alt)
 
     @property
     def title(self):
@@ -92,11 +90,6 @@ class Lesson:
         text = "\n".join(cell.source for cell in self.notebook.cells)
         found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises?)?\.", text)
         return sum(int(part or 0) for part in found.groups()) if found else 0
-
-    @property
-    def picture(self):
-        """The first picture, (file, alt), or None."""
-        return next(iter(self.pictures.values()), None)
 
     def run(self):
         """Run all cells; views store their recordings in their outputs."""
@@ -173,7 +166,7 @@ class Lesson:
         (folder / file).write_bytes(png)
         about = output.metadata["image/png"]
         alt = html.escape(about["alt"])
-        self.pictures.setdefault(cell.id, (file, alt))
+        self.picture = self.picture or (file, alt)
         return f'<img alt="{alt}" width="{about["width"]}" src="{file}">'
 
 
@@ -248,19 +241,7 @@ def index(folder, lessons):
                 packed.write(path, Path("attention", path.relative_to(root)))
     cells = [cell for lesson in lessons for cell in lesson.notebook.cells if cell.id == COVER]
     cover = cells[0].outputs[-1].data["text/html"] if cells else ""
-    preview(folder, lessons)
     size = f"{course.stat().st_size / 1e6:.0f}"
     page = _exporter().environment.get_template("course.html.j2")
     body = page.render(title=TITLE, lessons=lessons, cover=cover, size=size)
     (folder / "index.html").write_text(body, encoding="utf-8")
-
-
-def preview(folder, lessons):
-    """Write preview.png, shown with a link to a page: the title above a picture of the pages."""
-    figure = Figure(figsize=(12, 6.3), dpi=100)  # 1200 by 630, the usual size of link previews
-    figure.text(0.5, 0.86, TITLE, size=40, weight="bold", ha="center")
-    if found := lessons[0].pictures.get(COVER) or lessons[0].picture:
-        axes = figure.add_axes((0.04, 0.05, 0.92, 0.75))
-        axes.axis("off")
-        axes.imshow(Image.open(folder / found[0]).convert("RGB"))
-    figure.savefig(folder / "preview.png")

@@ -30,6 +30,7 @@ const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const fromTo = (one, other) => sum([one].flat().map((x, n) => (x - [other].flat()[n]) ** 2));
 const rowsThatDiffer = (one, other) => one.map((_, i) => i).filter((i) => !isSame(one[i], other[i]));
 const MATRICES = ["cells", "plane", "amounts"];
+const BACK = "This combination is not recorded: all but the last change is back at the start.";
 
 // A state has, for each control, the index of its value among the recorded values.
 class Recording {
@@ -84,26 +85,14 @@ class Recording {
     const wanted = rows.length ? alone : x, far = full.map((value) => sum(value.map((point, i) => fromTo(point, wanted[i]))));
     return far.indexOf(Math.min(...far));
   }
-  // A sentence about what is shown instead of the wanted state; rows: the changed rows of each
-  // matrix.
+  // Says that not only what moved last differs from the wanted state; rows: the changed rows of each
+  // matrix. That a point moves in steps is said by the note.
   missing(wanted, rows) {
-    const other = this.controls.map((_, k) => k).filter((k) => !isSame(this.asked[k], wanted[k]));
-    const matrix = other.find((k) => rows[k].length);
-    if (!other.length) return "";
-    if (matrix !== undefined) {
-      const { kind } = this.controls[matrix], shown = this.asked[matrix];
-      const isBack = rowsThatDiffer(shown, wanted[matrix]).some((i) => !rows[matrix].includes(i));
-      if (isBack) return `On this page one ${{ cells: "row", plane: "point", amounts: "number" }[kind]} can be changed at a time: the others are back at their start.`;
-      if (kind !== "cells") return ""; // it moves in steps, as the note says
-    }
-    if (other.length > 3) return "On this page one control can be moved at a time: the others are back at their start.";
-    return `Not recorded. Shown instead: ${other.map((k) => this.spoken(k)).join(", ")}.`;
-  }
-  spoken(k) {
-    const { name, kind, labels, low, high, by } = this.controls[k], value = this.asked[k];
-    if (Array.isArray(value)) return `${spoken(name)} as at the start`;
-    if (kind === "switch") return `${spoken(name)} ${value ? "on" : "off"}`;
-    return `${spoken(name)} = ${labels?.[value] ?? value.toFixed(digitsOf(low, high, by))}`;
+    const isBack = this.controls.some(({ kind }, k) => {
+      const other = rowsThatDiffer([this.asked[k]].flat(), [wanted[k]].flat());
+      return other.some((i) => !["plane", "amounts"].includes(kind) || !rows[k].includes(i));
+    });
+    return isBack ? BACK : "";
   }
   shown(turn) {
     const values = Object.fromEntries(this.controls.map(({ name }, k) => [name, this.values[k]]));
@@ -114,8 +103,6 @@ class Recording {
     return { number: cells[place] ?? "", text: told[place] ?? "" };
   }
 }
-
-const TOUCH = "Tap a number to see how it is computed."; // for readers without mouse and keyboard
 
 // A drawing wider than its box is scrolled to the word that looks, whenever that is a new word.
 function showQuery(part) {
@@ -133,7 +120,6 @@ function showQuery(part) {
 
 async function playIn(box) {
   const recorded = await unpacked(box.querySelector("script").textContent);
-  if (recorded.help && matchMedia("(hover: none)").matches) recorded.help = TOUCH;
   const told = make("p", { className: "instead" });
   set(told, { role: "status" });
   const model = new Recording(recorded, (sentence) => setText(told, sentence));
@@ -152,9 +138,4 @@ async function playIn(box) {
   box.recording = model;
 }
 
-for (const box of document.querySelectorAll(".live")) {
-  playIn(box).catch(() => box.append(make("p", {
-    className: "note",
-    textContent: "This picture does not move here because your browser is too old. It needs a browser from 2023 or later.",
-  })));
-}
+document.querySelectorAll(".live").forEach(playIn);

@@ -1,4 +1,4 @@
-// Helps readers outside the views: boxes that scroll, all folds at once, puzzles, and questions.
+// Helps readers outside the views: boxes that scroll, puzzles, and questions.
 
 // A box that hides part of its content marks the side where there is more, and is a Tab stop
 // unless its cells are. Other boxes are neither.
@@ -22,16 +22,6 @@ function watchBox(box) {
   for (const node of [box, ...box.children]) resized.observe(node);
 }
 document.querySelectorAll("[data-box], .text .highlight").forEach(watchBox);
-
-// For readers who print the answers too, or search in them.
-for (const button of document.querySelectorAll(".unfold")) {
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    const folds = [...document.querySelectorAll("main details")], open = folds.some((fold) => !fold.open);
-    folds.forEach((fold) => { fold.open = open; });
-    setText(button, open ? "Fold all" : "Unfold all");
-  });
-}
 
 // A puzzle: choosing a name shows whether it is right. The right one unfolds the verdict; a wrong
 // one stays marked, and the reader tries again.
@@ -64,6 +54,6 @@ for (const box of document.querySelectorAll(".asked")) {
   renderQuestion({ el: box, model: { get: (name) => state[name], on: (_, listener) => { show = listener; }, send } });
   // not while a number is being typed
   for (const type of ["click", "change"]) box.addEventListener(type, () => {
-    if (state.shown.guess.length === state.asked.pick) openAnswer(box.closest("section"));
+    if (state.shown.guess.length) openAnswer(box.closest("section"));
   });
 }
