@@ -300,6 +300,7 @@ def _panel(title, view, **small):
     colours[:n, :m] = view.colours()
     if parts:
         small = {"parts": [vars(part) for part in parts], "alt": view.alt()}
+        small["narrow"] = [part and vars(part) for part in view.narrow()]
     return {
         "title": title,
         "rows": rows,

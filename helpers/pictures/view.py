@@ -250,6 +250,11 @@ class View:
         """Return the drawings [Sketch, ...] that replace the table; a plain View has none."""
         return []
 
+    def narrow(self):
+        """Return what a phone shows instead, for each drawing of sketch() a Sketch or None if that
+        is small enough; [] if all are."""
+        return []
+
     def text(self):
         """Return a text table of the numbers and of the heads, with the caption below; a large
         matrix shows its first 64 rows and columns."""

@@ -2,10 +2,11 @@
 // outside (show), stop it, or limit it to a highest value.
 
 const STEP = 900; // ms for each step of a play
+const KEYS = matchMedia("(hover: none)").matches ? "" : ", or use the arrow keys";
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
-  plane: "drag a point, or move it with the arrow keys",
-  amounts: "drag, or use the arrow keys (Enter: 0)",
+  plane: `drag a point${KEYS}`,
+  amounts: `drag in the picture${KEYS}`,
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));

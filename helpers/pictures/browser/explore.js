@@ -185,13 +185,14 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
   return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
 }
 
-function makeRoot(children) {
+function makeRoot(children, resized) {
   const root = make("div", { className: "explore" }, ...children);
   const leave = keepKeys(root);
   // room that was kept belongs to a different size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
     if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
+    if (width !== wide) resized();
     wide = width;
   }).observe(root);
   return { root, leave };
@@ -233,7 +234,7 @@ function makeView(model, picture) {
     },
     pick: head && pick,
     sets: { may: (word) => optionOf(word) !== null, isChosen: (word) => optionOf(word) === values[word[0]], choose: (word) => change(word[0], optionOf(word)) },
-    drags: { value: ([name, k]) => values[name][k], move: drag, step: stepBy, turn },
+    drags: { value: ([name, k]) => values[name][k], move: drag, step: stepBy },
   });
 
   function show(changes) {
@@ -277,12 +278,6 @@ function makeView(model, picture) {
     const far = Array.isArray(from) ? [right, up] : [right + up, right + up];
     drag(what, from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
   }
-  // Switches an amount off, and on again.
-  function turn([name, k]) {
-    if (Array.isArray(values[name][k])) return;
-    const { value: start, limit } = controls.find((one) => one.name === name);
-    change(name, values[name].map((old, n) => (n === k ? (old ? 0 : start[k] || limit) : old)));
-  }
   function stateOf(i, j) {
     const on = switches && values[switches.name][i]?.[j];
     return on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
@@ -307,7 +302,7 @@ function makeView(model, picture) {
     talk.ask(); // send the values that wait
   }
 
-  const { root, leave } = makeRoot([...(controls.length ? [form.fields] : []), board.box]);
+  const { root, leave } = makeRoot([...(controls.length ? [form.fields] : []), board.box], board.renew);
   const unwatch = watchKernel(model, { back: () => talk.send({ whole: 1 }), gone: talk.end });
   draw();
   return { root, draw, told: guide.told, end: () => { talk.stop(); unwatch(); leave(); } };

@@ -23,7 +23,7 @@ const isUsed = (mark) => Boolean(mark.drags || mark.sets || mark.cell);
 // One mark: an SVG element, which glides to its place in the next picture. A mark that can be used
 // has its own group, with a text for people who cannot see it.
 function makeMark() {
-  let shape = null, group = null, kind = "", spot = null, used = false, goal = [], from = [], at = [];
+  let shape = null, group = null, kind = "", side = "", spot = null, used = false, goal = [], from = [], at = [];
   function place() {
     if (kind === "text") set(shape, { x: at[0], y: at[1] });
     else set(shape, { d: PATHS[kind](at.map((z) => Math.round(z * 10) / 10)) });
@@ -32,7 +32,8 @@ function makeMark() {
       const [low, end] = reachOf(at, k), letters = kind === "text" && !k ? 8 * shape.textContent.length : 0;
       return [(low + end) / 2, Math.max(THUMB, end - low, letters)];
     });
-    set(spot, { x: x - wide / 2, y: y - high / 2, width: wide, height: high });
+    const left = x - wide * ({ left: 0, right: 1 }[side] ?? 0.5);
+    set(spot, { x: left, y: y - high / 2, width: wide, height: high });
   }
   function build(mark) {
     kind = mark.kind;
@@ -50,6 +51,7 @@ function makeMark() {
     const isNew = kind !== mark.kind || used !== isUsed(mark);
     used = isUsed(mark);
     if (isNew) build(mark);
+    side = mark.side;
     set(shape, { class: mark.kind, "data-role": mark.role, opacity: mark.opacity, "stroke-width": mark.width, style: mark.side && `text-anchor: ${{ left: "start", right: "end" }[mark.side]}` });
     if (kind === "text") setText(shape, mark.text);
     goal = mark.at;
@@ -94,7 +96,7 @@ function makePart({ look, sets, drags }) {
     if (!step && !isPress(event)) return;
     event.preventDefault();
     box.classList.remove("by-hand");
-    if (mark.drags) return step ? drags.step(mark.drags, [step[1], -step[0]]) : drags.turn(mark.drags);
+    if (mark.drags) return step && drags.step(mark.drags, [step[1], -step[0]]);
     if (!step) return mark.sets && !event.repeat && sets.choose(mark.sets);
     const all = reachable(), to = all.indexOf(k) + Math.sign(step[0] + step[1]);
     made[all[inside(to, 0, all.length - 1)]].group().focus();
@@ -155,12 +157,16 @@ function makePart({ look, sets, drags }) {
   return { box, draw, renew: () => made.forEach(nameOne) };
 }
 
-// All drawings of a panel, side by side if they fit.
+// All drawings of a panel, side by side if they fit; on a phone others, if there are any.
 function makeSketch(on) {
   const box = make("div", { className: "sketch" }), quiet = matchMedia("(prefers-reduced-motion: reduce)");
-  let made = [];
+  const phone = matchMedia("(max-width: 30rem)");
+  let made = [], panel = null, isNarrow = false;
   set(box, { role: "group" });
-  function draw({ parts, rows, columns }) {
+  function draw(now) {
+    if (isNarrow !== phone.matches) made = [];
+    [panel, isNarrow] = [now, phone.matches];
+    const { rows, columns, narrow } = panel, parts = panel.parts.map((part, k) => (isNarrow && narrow[k]) || part);
     const names = String([rows, columns]), isSame = names === box.dataset.names;
     box.dataset.names = names;
     while (made.length < parts.length) made.push(makePart(on));
@@ -168,5 +174,9 @@ function makeSketch(on) {
     fill(box, made.map((part) => part.box));
     made.forEach((part, k) => part.draw(parts[k], isSame && !quiet.matches));
   }
-  return { box, named: box, draw, renew: () => made.forEach((part) => part.renew()) };
+  function renew() {
+    if (isNarrow !== phone.matches) draw(panel);
+    made.forEach((part) => part.renew());
+  }
+  return { box, named: box, draw, renew };
 }

@@ -162,20 +162,17 @@ class Recorder:
 
     def note(self):
         """Return a sentence about what the page cannot do; "" if it can do everything."""
-        parts = ["one control can be moved at a time"] * self.alone
-        for spec, on_page in zip(self.widget.controls, self.controls, strict=True):
-            name = spec["name"].replace("_", " ")
-            if spec["kind"] == "cells":
-                parts.append("one row of cells can be switched at a time")
-            elif spec["kind"] == "plane":
-                several = f"one of the {name} can be moved at a time, in steps of"
-                moves = several if len(spec["value"]) > 1 else f"{name} moves in steps of"
-                parts.append(f"{moves} {on_page['by']:g}")
-            elif spec["kind"] == "amounts" and len(spec["value"]) > 1:
-                parts.append(f"one number of {name} can be changed at a time")
+        parts = ["you can change one thing at a time"] * self.alone
+        for spec in self.widget.controls:
+            one = {"cells": "row", "plane": "point", "amounts": "number"}.get(spec["kind"])
+            if one and len(spec["value"]) > 1 and not self.alone:
+                parts.append(f"you can change one {one} at a time")
+            if one == "point":
+                parts.append("points move in steps")
             elif spec["kind"] == "text":
-                parts.append(f"{name} is chosen from {len(on_page['labels'])}, not typed")
-        return f"On this page {'; '.join(parts)}. The notebook has no such limits." if parts else ""
+                parts.append("you choose a text from a list")
+        said = "; ".join(dict.fromkeys(parts))
+        return f"On this page, {said}. The notebook has no such limits." if said else ""
 
 
 def _on_page(spec, texts, widget):
