@@ -16,7 +16,7 @@ THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at th
 TIP = 0.5  # of this remains at the word that it looks at
 THIN = 0.005  # an arc of less is not drawn
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
-ROW, WORD, BAR = 22, 50, 120  # pixels of a line of text, of "answer", of bars for a share of 1
+ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 CLOSE = 16  # words; in a longer sentence they are closer together
 PHONE = 370  # pixels; a wider drawing is too wide for a phone
 
@@ -119,7 +119,7 @@ class Arcs(View):
         at = [start + end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
         long, deep = start + sum(room), under + LOW * has_below + 4
         lines, columns = min(DEEP, len(self.answers)), -(-len(self.answers) // DEEP)
-        bar = BAR // max(1, columns)
+        bar = (80 if down else BAR) // max(1, columns)
         # room for answers of seven letters, so that nothing moves when they change
         own = 8 * max(7, *map(wide, self.answers), 0) + bar + 50
         width, end = place(long, deep)
@@ -181,7 +181,7 @@ class Arcs(View):
 
     def _bars(self, sketch, left, top, own, bar):
         if self.answers:
-            sketch.text(left, top + ROW / 2, "answer", "rest", side="left")
+            sketch.text(left, top + ROW / 2, "model says", "rest", side="left")
         best = max(self.answers, key=self.answers.get, default="")
         for k, (word, share) in enumerate(self.answers.items()):
             x = left + WORD + own * (k // DEEP + 1) - bar - 50
