@@ -1,5 +1,5 @@
 // Part of explore.js: the controls. Each has its row, and functions that set its value from
-// outside (show), stop it, or limit it to a highest value.
+// outside (show) or stop it.
 
 const STEP = 900; // ms for each step of a play
 const KEYS = matchMedia("(hover: none)").matches ? "" : ", or use the arrow keys";
@@ -10,17 +10,6 @@ const HINTS = {
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
-
-// Page Up and Page Down move by ten steps, or to the end.
-function onPages(input, go) {
-  input.addEventListener("keydown", (event) => {
-    const ten = { PageUp: 10, PageDown: -10 }[event.key];
-    if (!ten) return;
-    event.preventDefault();
-    go(ten);
-    input.dispatchEvent(new Event("input"));
-  });
-}
 
 function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
@@ -37,7 +26,6 @@ function makeControl(control, changed, busy, hint) {
 function makeChoice({ labels }, id, changed) {
   const input = make("select", { id }, ...labels.map((text, i) => make("option", { value: i, textContent: text })));
   input.addEventListener("input", () => changed(Number(input.value)));
-  onPages(input, (ten) => { input.selectedIndex = inside(input.selectedIndex - ten, 0, labels.length - 1); });
   return { parts: [input], show: (value) => { input.value = value; } };
 }
 
@@ -69,12 +57,10 @@ function makeSlider(control, id, changed, busy) {
   };
   // the field keeps a value inside its limits
   const move = (value) => { input.value = value; changed(Number(Number(input.value).toFixed(digits))); };
-  const limit = (most = high) => { if (input.max !== String(most)) Object.assign(input, { max: most, disabled: most <= low }); };
   input.addEventListener("input", () => move(input.value));
-  onPages(input, (ten) => { input.value = Number(input.value) + ten * by; });
-  if (name !== "step") return { parts: [input, output], show, limit };
+  if (name !== "step") return { parts: [input, output], show };
   const { buttons, stop } = makeStepping(input, move, busy);
-  return { parts: [input, output, buttons], show, limit, stop };
+  return { parts: [input, output, buttons], show, stop };
 }
 
 function makeStepping(input, move, busy) {
@@ -110,7 +96,7 @@ function option({ labels, low, high, by }, word, k) {
 function makeForm(title, controls, { change, reset, busy, hint }) {
   const made = controls.map((one) => makeControl(one, (value) => change(one.name, value), busy, hint));
   const shows = Object.fromEntries(controls.map(({ name }, k) => [name, made[k].show]));
-  const rows = make("div", { className: controls.length > 6 ? "rows many" : "rows" }, ...made.map(({ row }) => row));
+  const rows = make("div", { className: "rows" }, ...made.map(({ row }) => row));
   const button = makeButton("reset", reset);
   button.className = "reset";
   const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), button);
@@ -120,14 +106,8 @@ function makeForm(title, controls, { change, reset, busy, hint }) {
     show(values) {
       for (const [name, value] of Object.entries(values)) shows[name]?.(value);
     },
-    limit(most) {
-      controls.forEach(({ name }, k) => made[k].limit?.(most[name]));
-    },
-    free() { // the start may be above a current limit
-      for (const { stop, limit } of made) {
-        stop?.();
-        limit?.();
-      }
+    stop() {
+      for (const { stop } of made) stop?.();
     },
   };
 }

@@ -109,8 +109,6 @@ function makeWords(help) {
   function tell(picture) {
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
-    // once something was printed, keep its room, or the page would jump between values
-    if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
     setText(text, picture.caption);
     setText(reached, picture.reached && `✔ ${picture.reached}`);
   }
@@ -124,8 +122,6 @@ function makeWords(help) {
 function makeLegend() {
   const legend = make("span", { className: "legend" });
   function show(words) {
-    if (String(words) === legend.dataset.words) return;
-    legend.dataset.words = words;
     legend.replaceChildren(...words.map((word, n) => {
       const sample = make("i");
       sample.dataset.kind = `mark${n}`;
@@ -176,8 +172,6 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     const figures = (isSmall) => made.filter(({ kind }) => (kind === "small") === isSmall).map(({ figure }) => figure);
     const large = figures(false), small = figures(true);
     box.classList.toggle("several", large.length > 1);
-    // once there were many heads, keep their room
-    if (heads.children.length !== small.length) heads.style.minHeight = `${heads.getBoundingClientRect().height}px`;
     fill(heads, small);
     fill(box, [...large, heads, after]);
     made.forEach((one, k) => one.draw(panels[k]));
@@ -191,7 +185,7 @@ function makeRoot(children, resized) {
   // room that was kept belongs to a different size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
-    if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
+    if (wide && width !== wide) root.querySelectorAll("th, .scroll").forEach((node) => node.removeAttribute("style"));
     if (width !== wide) resized();
     wide = width;
   }).observe(root);
@@ -252,7 +246,7 @@ function makeView(model, picture) {
     move({ [name]: value });
   }
   function reset() {
-    form.free();
+    form.stop();
     move(Object.fromEntries(controls.map(({ name, value }) => [name, value])));
   }
   // Switches a cell of the picture.
@@ -293,7 +287,6 @@ function makeView(model, picture) {
     const isSettled = talk.isSettled();
     if (isSettled) Object.assign(values, picture.values);
     form.fields.disabled = false;
-    form.limit(picture.most);
     words.tell(picture);
     board.draw(picture.panels, words.box);
     if (isSettled) show(values);

@@ -128,13 +128,18 @@ class Arcs(View):
         sketch = Sketch(width, end + ROW * lines + (LARGE + 12) * bool(self.result))
 
         def arc(i, j, weight, role, foot, high, faint=1, **more):
-            points = _arc(at[i], at[j], foot, high, long)
-            if weight < THIN:
-                # an invisible arc keeps its place among the marks, so that it can grow
-                points, width, opacity = points[:1] * 4, 0, 0
-            else:
-                width, opacity = 1.5 + THICK * float(weight), faint * (0.5 + 0.5 * float(weight))
-            points = [place(*point) for point in points]
+            # high: how far it may rise at most, below 0 if it hangs
+            begin, end = at[i], at[j]
+            if i == j:  # the word looks at itself; the whole arc stays in the picture
+                begin = min(max(begin - 10, THICK / 2 + 1), long - THICK / 2 - 21)
+                end = begin + 20
+            # a cubic curve reaches three quarters of the way to its inner points
+            most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * long
+            top = foot - (28 + 0.34 * abs(end - begin)) * min(1, most / widest) * np.sign(high)
+            points = place(begin, foot), place(begin, top), place(end, top), place(end, foot)
+            width, opacity = 1.5 + THICK * float(weight), faint * (0.5 + 0.5 * float(weight))
+            if weight < THIN:  # it keeps its place among the marks
+                width, opacity = 0, 0
             sketch.curve(points, role, round(width, 1), TIP, opacity=round(opacity, 2), **more)
 
         most = int(weights.argmax())
@@ -164,8 +169,8 @@ class Arcs(View):
             sketch.text(*earlier[:2], "earlier layer", "rest", side=earlier[2])
         for _, j in sorted(self.highlights):
             left, right = at[j] - room[j] / 2 + 3, at[j] + room[j] / 2 - 3
-            first, last = foot, under - 10
-            frame = [(left, first), (right, first), (right, last), (left, last), (left, first)]
+            last = under - 10
+            frame = [(left, foot), (right, foot), (right, last), (left, last), (left, foot)]
             sketch.line([place(*corner) for corner in frame], "ink", 1.5)
         middle, half = at[self.query], 4 * wide(self.keys[self.query])
         line = [(middle - half, foot + ROW), (middle + half, foot + ROW)]
@@ -173,9 +178,10 @@ class Arcs(View):
             line, middle = [(word_at, middle + 9), (word_at + 1.75 * half, middle + 9)], 0
         sketch.line(line, "query", 2.5)
         wide_as = WORD + own * columns
-        self._bars(sketch, _within(middle, wide_as, width) - wide_as / 2, end, own, bar)
+        left = np.clip(middle - wide_as / 2, 0, max(0, width - wide_as))
+        self._bars(sketch, left, end, own, bar)
         if self.result:
-            x = _within(middle, letters, width)
+            x = np.clip(middle, letters / 2, width - letters / 2)
             sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
         return sketch
 
@@ -212,20 +218,3 @@ class Arcs(View):
             said += f" The answer is {word} ({self.number(self.answers[word])})."
         said += f" {self.result}"
         return " ".join(f"{said} {self.caption}".split())
-
-
-def _within(middle, length, width):
-    """Return the middle of a thing that is centred there, or as near as it fits into the width."""
-    return max(length / 2, min(middle, width - length / 2))
-
-
-def _arc(start, end, foot, high, long):
-    """Return the points of an arc.  high: how far it may rise at most, below 0 if it hangs.
-    long: the length of the sentence."""
-    if start == end:  # the word looks at itself; the whole arc stays in the picture
-        start = min(max(start - 10, THICK / 2 + 1), long - THICK / 2 - 21)
-        end = start + 20
-    # a cubic curve reaches three quarters of the way to its inner points
-    most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * long
-    rise = (28 + 0.34 * abs(end - start)) * min(1, most / widest) * np.sign(high)
-    return [(start, foot), (start, foot - rise), (end, foot - rise), (end, foot)]

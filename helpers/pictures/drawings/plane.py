@@ -99,9 +99,8 @@ class Plane:
                 elif there < SIDE - 50 or not across:
                     self.sketch.text(LEFT + there, low + FOOT / 2, f"{tick:g}", "rest")
         if (self.low < 0).all() and (self.high > 0).all():
-            for k in (0, 1):
-                ends = np.zeros((2, 2))
-                ends[:, k] = self.low[k], self.high[k]
+            (left, foot), (right, top) = self.low, self.high
+            for ends in [(left, 0), (right, 0)], [(0, foot), (0, top)]:
                 self.sketch.line(self.at(ends), "rest", 1, opacity=0.5)
                 self.keep_free(*ends)
 
