@@ -245,8 +245,7 @@ class View:
         return []
 
     def narrow(self):
-        """Return what a phone shows instead, for each drawing of sketch() a Sketch or None if that
-        is small enough; [] if all are."""
+        """Return what a phone shows instead: for each drawing a Sketch or None; [] for none."""
         return []
 
     def text(self):

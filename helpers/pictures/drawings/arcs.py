@@ -98,22 +98,26 @@ class Arcs(View):
     def narrow(self):
         """Return the same for a phone if the sentence is too long for it: the words stand below
         each other, and their arcs to the left of them."""
-        return [self._drawn(down=True)] if self.sketch()[0].size[0] > PHONE else []
+        return [self._drawn(down=True)] if sum(self._room()) > PHONE else []
+
+    def _room(self):
+        """Return the pixels of each word on one line."""
+        gap = 14 if len(self.keys) <= CLOSE else 8
+        return [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
 
     def _drawn(self, down):
         """Return the drawing.  down: the words stand below each other."""
         weights, has_below = self._weights, self.below is not None
-        digits, gap = 8 * (2 + self.digits), 14 if len(self.keys) <= CLOSE else 8
         high = 1.5 * HIGH if down else HIGH
         foot = high + 2
         # Places are (along, away): along the words, and away from the top of the arcs.
-        room, start = [max(8 * wide(word), digits) + gap for word in self.keys], 0
+        room, start = self._room(), 0
         word_at, number_at, under = foot + ROW / 2, foot + 1.5 * ROW, foot + 2 * ROW + 10
         if down:
-            room, start = [12 + gap] * len(self.keys), ROW * has_below
+            room, start = [26 if len(room) <= CLOSE else 20] * len(room), ROW * has_below
             word_at = foot + 6
             number_at = word_at + 8 * max(map(wide, self.keys)) + 14
-            under = number_at + digits + 4
+            under = number_at + 8 * (2 + self.digits) + 4
         place = (lambda along, away: (away, along)) if down else (lambda *both: both)
         side = dict(side="left") if down else {}
         at = [start + end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
@@ -169,8 +173,8 @@ class Arcs(View):
             sketch.text(*earlier[:2], "earlier layer", "rest", side=earlier[2])
         for _, j in sorted(self.highlights):
             left, right = at[j] - room[j] / 2 + 3, at[j] + room[j] / 2 - 3
-            last = under - 10
-            frame = [(left, foot), (right, foot), (right, last), (left, last), (left, foot)]
+            low = under - 10
+            frame = [(left, foot), (right, foot), (right, low), (left, low), (left, foot)]
             sketch.line([place(*corner) for corner in frame], "ink", 1.5)
         middle, half = at[self.query], 4 * wide(self.keys[self.query])
         line = [(middle - half, foot + ROW), (middle + half, foot + ROW)]

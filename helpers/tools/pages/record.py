@@ -158,10 +158,7 @@ class Recorder:
             one = {"cells": "row", "plane": "point", "amounts": "number"}.get(spec["kind"])
             if one and len(spec["value"]) > 1 and not self.alone:
                 parts.append(f"you can change one {one} at a time")
-            if one == "point":
-                parts.append("points move in steps")
-            elif spec["kind"] == "text":
-                parts.append("you choose a text from a list")
+            parts += ["points move in steps"] * (one == "point")
         said = "; ".join(dict.fromkeys(parts))
         return f"On this page, {said}. The notebook has no such limits." if said else ""
 
