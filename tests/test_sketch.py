@@ -211,10 +211,12 @@ def test_an_argument_is_copied_and_compared_at_any_depth(change):
 @pytest.mark.parametrize("k", [0, 17])
 def test_an_arc_from_the_first_or_last_word_to_itself_is_not_cut_off(k):
     weights = [float(j == k) for j in range(18)]  # so many that they stand close together
-    (sentence,) = Arcs(weights, ["a"] * 18, query=k, digits=1).sketch()
-    (arc,) = (m for m in sentence.marks if m["kind"] == "curve" and m["width"] > 1)
-    across = arc["at"][::2]
-    assert 0 <= min(across) and max(across) <= sentence.size[0]
+    view = Arcs(weights, ["a"] * 18, query=k, digits=1)
+    for drawing in view.sketch() + view.narrow():
+        (arc,) = (m for m in drawing.marks if m["kind"] == "curve" and m["width"] > 1)
+        points = np.reshape(arc["at"], (-1, 2))
+        assert (points >= 0).all() and (points <= drawing.size).all()
+    assert drawing.size[0] < 350, "a phone has room for it"
 
 
 def test_an_arc_tapers_and_the_result_stands_large_below_the_word_that_looks():
