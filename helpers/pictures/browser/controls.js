@@ -6,7 +6,8 @@ const KEYS = matchMedia("(hover: none)").matches ? "" : ", or use the arrow keys
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
   plane: `drag a point${KEYS}`,
-  amounts: `drag in the picture${KEYS}`,
+  amounts: `drag it in the picture${KEYS}`,
+  several: `drag a number${KEYS}`,
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
@@ -14,7 +15,8 @@ const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split
 function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
   if (control.kind in HINTS) { // the control is in the picture
-    const words = make("span", { id: control.kind === "cells" ? hint : "", textContent: HINTS[control.kind] });
+    const how = control.kind === "amounts" && control.value.length > 1 ? "several" : control.kind;
+    const words = make("span", { id: how === "cells" ? hint : "", textContent: HINTS[how] });
     return { row: make("div", { className: `control ${control.kind}` }, make("span", { textContent: name }), words) };
   }
   const makeOne = { choice: makeChoice, text: makeText, switch: makeSwitch }[control.kind] ?? makeSlider;

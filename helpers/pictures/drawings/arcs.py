@@ -172,8 +172,8 @@ class Arcs(View):
             earlier = (width - 2, 9, "right") if down else (2, deep - 8, "left")
             sketch.text(*earlier[:2], "earlier layer", "rest", side=earlier[2])
         for _, j in sorted(self.highlights):
-            left, right = at[j] - room[j] / 2 + 3, at[j] + room[j] / 2 - 3
-            low = under - 10
+            half, low = room[j] / 2 - (0 if down else 3), under - 10
+            left, right = at[j] - half, at[j] + half
             frame = [(left, foot), (right, foot), (right, low), (left, low), (left, foot)]
             sketch.line([place(*corner) for corner in frame], "ink", 1.5)
         middle, half = at[self.query], 4 * wide(self.keys[self.query])
