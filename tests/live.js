@@ -20,7 +20,6 @@ live.values = (number, view = live.find(number)) => live.all(view, '.control').m
 live.shown = (view) => ({
     values: live.values(null, view),
     outputs: live.texts(view, 'output').map((text) => (isNaN(text) ? text : Number(text))),
-    most: live.all(view, '[type=range]').map((e) => Number(e.max)),
     error: view.querySelector('.error').textContent,
     printed: view.querySelector('pre').textContent,
     caption: view.querySelector('.caption').textContent,

@@ -78,24 +78,6 @@ def test_a_step_has_the_names_it_is_given():
 
 
 @pytest.mark.parametrize(
-    "short, wanted, most",
-    [
-        ((1, 12), 2, 2),
-        ((1, 12), 40, 12),
-        ((1, 12), 0, 1),
-        ((0, 9, 2), 5, 4),
-        ((0.0, 1.0), 0.35, 0.3),
-        ([1, 2, 4], 3, 1),
-        ([1, 2, 4], 0, 0),
-        ({"start": 0, "one": 1, "two": 2}, 1, 1),
-        (["a", "b", "c"], 0, 2),  # not numbers, so no limit
-    ],
-)
-def test_a_slider_can_be_limited(short, wanted, most):
-    assert control("x", short, lambda x: 0).at_most(wanted) == pytest.approx(most)
-
-
-@pytest.mark.parametrize(
     "default, short, value",
     [
         *((two, (0, 5), 2) for two in (2, 2.0, np.int64(2), torch.tensor(2))),

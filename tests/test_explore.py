@@ -242,22 +242,6 @@ def test_what_the_function_prints_is_in_the_picture_only(capsys):
 # --- what a control may do ---
 
 
-def test_no_slider_goes_beyond_what_has_a_meaning():
-    def heads(many, head, step):
-        limits = {"step": 2 * many, "of nothing": 5}
-        return View([[head]], heads=[[[0.0]]] * many, head=min(head, many) - 1, limits=limits)
-
-    widget = explore(heads, many=[1, 2, 4], head=(1, 12), step=(0, 9))
-    assert state(widget)["most"] == {"head": 1, "step": 2}
-    assert state(widget)["values"] == {"many": 0, "head": 1, "step": 0}
-    assert change(widget, many=2)["most"] == {"head": 4, "step": 8}
-    assert change(widget, head=4, step=7)["values"] == {"many": 2, "head": 4, "step": 7}
-    assert change(widget, many=1)["values"] == {"many": 1, "head": 2, "step": 4}
-    several = explore(lambda x: {"a": View([[1]], limits={"x": 3}), "b": View([[1]])}, x=(0, 9))
-    assert state(several)["most"] == {"x": 3}
-    assert state(explore(show, x=(0, 9)))["most"] == {}
-
-
 def test_marked_cells_travel():
     view = View(
         np.eye(2), row_sums=True, marked={"masked": [[0, 0], [1, 0]], "dropped": [[0, 1], [0, 0]]},

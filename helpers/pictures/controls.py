@@ -137,11 +137,6 @@ class Slider(Control):
     def own(self, value):
         return int(value) if self.whole else float(value)
 
-    def at_most(self, value):
-        """Return the highest value of the slider that is not above this one."""
-        steps = math.floor((value - self.low) / self.spec["by"] + 1e-9)
-        return self.own(min(self.high, self.low + max(0, steps) * self.spec["by"]))
-
 
 class Choice(Control):
     """x=["a", "b"]: one of several; three or more rising numbers make a slider with stops."""
@@ -160,11 +155,6 @@ class Choice(Control):
     def accepts(self, value):
         whole = isinstance(value, int) and not isinstance(value, bool)
         return whole and 0 <= value < len(self.options)
-
-    def at_most(self, value):
-        """Return the index of the last option that is not a number above this one."""
-        above = [_is_number(option) and bare(option) > value for option in self.options]
-        return max((k for k, over in enumerate(above) if not over), default=0)
 
     def argument(self, plain):
         return copied(self.options[plain])  # fn may change its argument

@@ -53,7 +53,7 @@ class Explore(Live):
         # The desk answers the page: a slow function must not block the thread that receives the
         # messages of all widgets. The worker calls fn, so that the desk can stop it.
         self._desk, self._worker = Worker(), Worker()
-        self._views, self._panels, self._most = [], [], {}
+        self._views, self._panels = [], []
         self._values = {c.name: c.spec["value"] for c in controls}
         self._sent = self.compute({}) | {"turn": ""}
         self._answered = [""]  # the last turns of all views: a question may come twice
@@ -77,10 +77,10 @@ class Explore(Live):
         """Return the picture for these values: {control name: value; for a choice its index}.
 
         Controls that are not named keep their values. Returns a dict: "error", "printed",
-        "values" of all controls, "most" (the current upper limits of sliders), "caption", "reached"
-        and "panels", each with "cells" (the numbers as text, row by row; none beyond 16 by 16) and
-        "colours" (bytes, indices into palette(); 255 for none). After an error, including a value
-        that a control does not accept, the panels are the last good ones and "error" is a sentence.
+        "values" of all controls, "caption", "reached" and "panels", each with "cells" (the numbers
+        as text, row by row; none beyond 16 by 16) and "colours" (bytes, indices into palette(); 255
+        for none). After an error, including a value that a control does not accept, the panels are
+        the last good ones and "error" is a sentence.
         """
         with self._lock:
             error = printed = ""
@@ -92,7 +92,6 @@ class Explore(Live):
                 printed = outcome.printed
                 if outcome.error is None:
                     self._views, self._panels = outcome.value
-                    self._limit()
                 else:
                     error = outcome.complaint()
             except InputError as refused:
@@ -101,7 +100,6 @@ class Explore(Live):
                 "error": sendable(error),
                 "printed": sendable(printed),
                 "values": dict(self._values),
-                "most": dict(self._most),
                 "caption": "\n".join(view.caption for _, view in self._views if view.caption),
                 "reached": "\n".join(view.reached for _, view in self._views if view.reached),
                 "panels": self._panels,
@@ -110,11 +108,11 @@ class Explore(Live):
     @contextmanager
     def recording(self):
         """Let the widget compute any values inside the with block; restore its state afterwards."""
-        held = self._values, self._views, self._panels, self._most
+        held = self._values, self._views, self._panels
         try:
             yield
         finally:
-            self._values, self._views, self._panels, self._most = held
+            self._values, self._views, self._panels = held
 
     def snapshot(self, values):
         """Return compute(values) with "told" in each panel: how each number is computed.
@@ -131,18 +129,6 @@ class Explore(Live):
         places = range(len(panel["cells"]) if panel["explains"] else 0)
         width = len(panel["columns"])
         return [self.explanation([k, *divmod(place, width)])[1] for place in places]
-
-    def _limit(self):
-        """Limit sliders to the values that the returned views support."""
-        sliders = {n: c for n, c in self._controls.items() if c.kind in ("slider", "stops")}
-        most = {}
-        for _, view in self._views:
-            if view.heads is not None and hasattr(sliders.get("head"), "low"):
-                most["head"] = sliders["head"].low + len(view.heads) - 1
-            most |= view.limits
-        self._most = {n: sliders[n].at_most(x) for n, x in most.items() if n in sliders}
-        for name, high in self._most.items():
-            self._values[name] = min(self._values[name], high)
 
     def _answer(self, content):
         with self._lock:
@@ -283,6 +269,7 @@ def _panel(title, view, **small):
     colours[:n, :m] = view.colours()
     if parts:
         small = {"parts": [vars(part) for part in parts], "alt": view.alt()}
+        small["narrow"] = [part and vars(part) for part in view.narrow()]
     return {
         "title": title,
         "rows": rows,

@@ -30,8 +30,8 @@ MOST = 2000  # marks in a drawing
 class Sketch:
     """Sketch(width, height): an empty drawing of this size, in pixels; x to the right, y down.
 
-    Each method adds a mark; in the next picture of a live view the k-th mark glides to its new
-    position from that of the old k-th mark, so keep their order.
+    Each method adds a mark; in the next picture of a live view the k-th mark is the same one, which
+    keeps the focus, so keep their order.
     role: a name in ROLES or "ink", with " strong" to make the mark stand out, or " large".
     The other arguments, all optional:
         opacity: 0 to 1.

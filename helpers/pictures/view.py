@@ -62,8 +62,6 @@ class View:
     heads: (heads, rows, columns), up to 16 heads, drawn small and without numbers next to
         the matrix, on the same scale, which by default covers them too; shown applies to them.
     head: the index of the head that the matrix is: outlined; None if it is none of them.
-    limits: {"step": 3}: current upper limits of sliders of the live view. A slider named
-        "head" gets the number of heads as its limit without this.
     reached: a sentence that explains why the target of the view is reached; "" before that.
     Raises InputError if the arguments do not fit together.
     """
@@ -84,7 +82,6 @@ class View:
     head: int | None = None
     marked: object = None
     clip: bool = False
-    limits: object = None
     reached: str = ""
 
     def __post_init__(self):
@@ -117,9 +114,6 @@ class View:
         }
         if len(self.marked) > MAX_KINDS:
             raise InputError(f"marked has {len(self.marked)} kinds; at most {MAX_KINDS} fit.")
-        self.limits = {name: float(x) for name, x in (self.limits or {}).items()}
-        if not np.isfinite([*self.limits.values()]).all():
-            raise InputError("limits has an infinity or nan; finite numbers are expected.")
         self._fit_heads()
         self.scale = self._ends(self.scale)
         self.caption, self.reached = as_text(self.caption), as_text(self.reached)
@@ -248,6 +242,10 @@ class View:
 
     def sketch(self):
         """Return the drawings [Sketch, ...] that replace the table; a plain View has none."""
+        return []
+
+    def narrow(self):
+        """Return what a phone shows instead: for each drawing a Sketch or None; [] for none."""
         return []
 
     def text(self):

@@ -1,30 +1,22 @@
 // Part of explore.js: the controls. Each has its row, and functions that set its value from
-// outside (show), stop it, or limit it to a highest value.
+// outside (show) or stop it.
 
 const STEP = 900; // ms for each step of a play
+const KEYS = matchMedia("(hover: none)").matches ? "" : ", or use the arrow keys";
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
-  plane: "drag a point, or move it with the arrow keys",
-  amounts: "drag, or use the arrow keys (Enter: 0)",
+  plane: `drag a point${KEYS}`,
+  amounts: `drag it in the picture${KEYS}`,
+  several: `drag a number${KEYS}`,
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
 
-// Page Up and Page Down move by ten steps, or to the end.
-function onPages(input, go) {
-  input.addEventListener("keydown", (event) => {
-    const ten = { PageUp: 10, PageDown: -10 }[event.key];
-    if (!ten) return;
-    event.preventDefault();
-    go(ten);
-    input.dispatchEvent(new Event("input"));
-  });
-}
-
 function makeControl(control, changed, busy, hint) {
   const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
   if (control.kind in HINTS) { // the control is in the picture
-    const words = make("span", { id: control.kind === "cells" ? hint : "", textContent: HINTS[control.kind] });
+    const how = control.kind === "amounts" && control.value.length > 1 ? "several" : control.kind;
+    const words = make("span", { id: how === "cells" ? hint : "", textContent: HINTS[how] });
     return { row: make("div", { className: `control ${control.kind}` }, make("span", { textContent: name }), words) };
   }
   const makeOne = { choice: makeChoice, text: makeText, switch: makeSwitch }[control.kind] ?? makeSlider;
@@ -36,7 +28,6 @@ function makeControl(control, changed, busy, hint) {
 function makeChoice({ labels }, id, changed) {
   const input = make("select", { id }, ...labels.map((text, i) => make("option", { value: i, textContent: text })));
   input.addEventListener("input", () => changed(Number(input.value)));
-  onPages(input, (ten) => { input.selectedIndex = inside(input.selectedIndex - ten, 0, labels.length - 1); });
   return { parts: [input], show: (value) => { input.value = value; } };
 }
 
@@ -68,12 +59,10 @@ function makeSlider(control, id, changed, busy) {
   };
   // the field keeps a value inside its limits
   const move = (value) => { input.value = value; changed(Number(Number(input.value).toFixed(digits))); };
-  const limit = (most = high) => { if (input.max !== String(most)) Object.assign(input, { max: most, disabled: most <= low }); };
   input.addEventListener("input", () => move(input.value));
-  onPages(input, (ten) => { input.value = Number(input.value) + ten * by; });
-  if (name !== "step") return { parts: [input, output], show, limit };
+  if (name !== "step") return { parts: [input, output], show };
   const { buttons, stop } = makeStepping(input, move, busy);
-  return { parts: [input, output, buttons], show, limit, stop };
+  return { parts: [input, output, buttons], show, stop };
 }
 
 function makeStepping(input, move, busy) {
@@ -109,7 +98,7 @@ function option({ labels, low, high, by }, word, k) {
 function makeForm(title, controls, { change, reset, busy, hint }) {
   const made = controls.map((one) => makeControl(one, (value) => change(one.name, value), busy, hint));
   const shows = Object.fromEntries(controls.map(({ name }, k) => [name, made[k].show]));
-  const rows = make("div", { className: controls.length > 6 ? "rows many" : "rows" }, ...made.map(({ row }) => row));
+  const rows = make("div", { className: "rows" }, ...made.map(({ row }) => row));
   const button = makeButton("reset", reset);
   button.className = "reset";
   const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), button);
@@ -119,14 +108,8 @@ function makeForm(title, controls, { change, reset, busy, hint }) {
     show(values) {
       for (const [name, value] of Object.entries(values)) shows[name]?.(value);
     },
-    limit(most) {
-      controls.forEach(({ name }, k) => made[k].limit?.(most[name]));
-    },
-    free() { // the start may be above a current limit
-      for (const { stop, limit } of made) {
-        stop?.();
-        limit?.();
-      }
+    stop() {
+      for (const { stop } of made) stop?.();
     },
   };
 }

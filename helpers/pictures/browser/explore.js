@@ -109,8 +109,6 @@ function makeWords(help) {
   function tell(picture) {
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
-    // once something was printed, keep its room, or the page would jump between values
-    if (picture.printed) printed.style.minHeight = `${printed.offsetHeight}px`;
     setText(text, picture.caption);
     setText(reached, picture.reached && `✔ ${picture.reached}`);
   }
@@ -124,8 +122,6 @@ function makeWords(help) {
 function makeLegend() {
   const legend = make("span", { className: "legend" });
   function show(words) {
-    if (String(words) === legend.dataset.words) return;
-    legend.dataset.words = words;
     legend.replaceChildren(...words.map((word, n) => {
       const sample = make("i");
       sample.dataset.kind = `mark${n}`;
@@ -176,8 +172,6 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
     const figures = (isSmall) => made.filter(({ kind }) => (kind === "small") === isSmall).map(({ figure }) => figure);
     const large = figures(false), small = figures(true);
     box.classList.toggle("several", large.length > 1);
-    // once there were many heads, keep their room
-    if (heads.children.length !== small.length) heads.style.minHeight = `${heads.getBoundingClientRect().height}px`;
     fill(heads, small);
     fill(box, [...large, heads, after]);
     made.forEach((one, k) => one.draw(panels[k]));
@@ -185,13 +179,14 @@ function makeBoard(title, palette, { look, pick, ...rest }) {
   return { box, draw, mark: (on, hint) => made.forEach((one) => one.mark?.(on, hint)), renew: () => made.forEach((one) => one.renew?.()) };
 }
 
-function makeRoot(children) {
+function makeRoot(children, resized) {
   const root = make("div", { className: "explore" }, ...children);
   const leave = keepKeys(root);
   // room that was kept belongs to a different size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
-    if (wide && width !== wide) root.querySelectorAll("th, .scroll, .heads").forEach((node) => node.removeAttribute("style"));
+    if (wide && width !== wide) root.querySelectorAll("th, .scroll").forEach((node) => node.removeAttribute("style"));
+    if (width !== wide) resized();
     wide = width;
   }).observe(root);
   return { root, leave };
@@ -233,7 +228,7 @@ function makeView(model, picture) {
     },
     pick: head && pick,
     sets: { may: (word) => optionOf(word) !== null, isChosen: (word) => optionOf(word) === values[word[0]], choose: (word) => change(word[0], optionOf(word)) },
-    drags: { value: ([name, k]) => values[name][k], move: drag, step: stepBy, turn },
+    drags: { value: ([name, k]) => values[name][k], move: drag, step: stepBy },
   });
 
   function show(changes) {
@@ -251,7 +246,7 @@ function makeView(model, picture) {
     move({ [name]: value });
   }
   function reset() {
-    form.free();
+    form.stop();
     move(Object.fromEntries(controls.map(({ name, value }) => [name, value])));
   }
   // Switches a cell of the picture.
@@ -277,12 +272,6 @@ function makeView(model, picture) {
     const far = Array.isArray(from) ? [right, up] : [right + up, right + up];
     drag(what, from, far.map((z, n) => z * by * (pixels[n] ?? 0)));
   }
-  // Switches an amount off, and on again.
-  function turn([name, k]) {
-    if (Array.isArray(values[name][k])) return;
-    const { value: start, limit } = controls.find((one) => one.name === name);
-    change(name, values[name].map((old, n) => (n === k ? (old ? 0 : start[k] || limit) : old)));
-  }
   function stateOf(i, j) {
     const on = switches && values[switches.name][i]?.[j];
     return on === undefined ? "" : `, ${spoken(switches.name)} ${on ? "on" : "off"}`;
@@ -298,7 +287,6 @@ function makeView(model, picture) {
     const isSettled = talk.isSettled();
     if (isSettled) Object.assign(values, picture.values);
     form.fields.disabled = false;
-    form.limit(picture.most);
     words.tell(picture);
     board.draw(picture.panels, words.box);
     if (isSettled) show(values);
@@ -307,7 +295,7 @@ function makeView(model, picture) {
     talk.ask(); // send the values that wait
   }
 
-  const { root, leave } = makeRoot([...(controls.length ? [form.fields] : []), board.box]);
+  const { root, leave } = makeRoot([...(controls.length ? [form.fields] : []), board.box], board.renew);
   const unwatch = watchKernel(model, { back: () => talk.send({ whole: 1 }), gone: talk.end });
   draw();
   return { root, draw, told: guide.told, end: () => { talk.stop(); unwatch(); leave(); } };

@@ -1,6 +1,5 @@
 // Part of explore.js: a drawing of marks, which Python has placed (sketch.py).
 
-const GLIDE = 160; // ms for a mark to reach its new place
 const THUMB = 24; // pixels of a mark that can be grabbed, at least
 
 const dot = ([x, y]) => `M${x} ${y}h0`;
@@ -20,11 +19,11 @@ function reachOf(at, k) {
 const isReached = ({ kind, cell, sets }) => Boolean(sets || cell) && kind !== "curve";
 const isUsed = (mark) => Boolean(mark.drags || mark.sets || mark.cell);
 
-// One mark: an SVG element, which glides to its place in the next picture. A mark that can be used
-// has its own group, with a text for people who cannot see it.
+// One mark: an SVG element. A mark that can be used has its own group, with a text for people who
+// cannot see it.
 function makeMark() {
-  let shape = null, group = null, kind = "", spot = null, used = false, goal = [], from = [], at = [];
-  function place() {
+  let shape = null, group = null, kind = "", spot = null, used = false;
+  function place({ at, side }) {
     if (kind === "text") set(shape, { x: at[0], y: at[1] });
     else set(shape, { d: PATHS[kind](at.map((z) => Math.round(z * 10) / 10)) });
     if (!spot) return;
@@ -32,7 +31,8 @@ function makeMark() {
       const [low, end] = reachOf(at, k), letters = kind === "text" && !k ? 8 * shape.textContent.length : 0;
       return [(low + end) / 2, Math.max(THUMB, end - low, letters)];
     });
-    set(spot, { x: x - wide / 2, y: y - high / 2, width: wide, height: high });
+    const left = x - wide * ({ left: 0, right: 1 }[side] ?? 0.5);
+    set(spot, { x: left, y: y - high / 2, width: wide, height: high });
   }
   function build(mark) {
     kind = mark.kind;
@@ -44,7 +44,6 @@ function makeMark() {
     spot = isUsed(mark) && kind !== "curve" ? makeShape("rect") : null;
     if (spot) set(spot, { class: "spot" });
     group.append(...[spot, shape].filter(Boolean));
-    at = [];
   }
   function draw(mark) {
     const isNew = kind !== mark.kind || used !== isUsed(mark);
@@ -52,23 +51,16 @@ function makeMark() {
     if (isNew) build(mark);
     set(shape, { class: mark.kind, "data-role": mark.role, opacity: mark.opacity, "stroke-width": mark.width, style: mark.side && `text-anchor: ${{ left: "start", right: "end" }[mark.side]}` });
     if (kind === "text") setText(shape, mark.text);
-    goal = mark.at;
-    from = at.length === goal.length ? at : goal;
+    place(mark);
   }
-  // part: the fraction of the way to its new place.
-  function glide(part) {
-    if (part === 1 && String(at) === String(goal)) return;
-    at = part === 1 ? goal : goal.map((z, k) => from[k] + (z - from[k]) * part);
-    place();
-  }
-  return { draw, glide, group: () => group };
+  return { draw, group: () => group };
 }
 
 // A drawing: all marks that can be used share one Tab stop, but each mark to drag has its own.
 function makePart({ look, sets, drags }) {
   const shape = makeShape("svg"), box = make("div", { className: "part" });
   box.append(shape);
-  let made = [], marks = [], held = 0, start = 0, taken = null; // taken: the mark being dragged, and from where
+  let made = [], marks = [], held = 0, taken = null; // taken: the mark being dragged, and from where
   const at = ({ target }) => made.findIndex((one) => one.group().contains(target));
   // one listener for all marks: in Chromium, a mark with its own "focus" listener is a Tab stop
   const listen = (type, react) => box.addEventListener(type, (event) => { if (at(event) >= 0) react(marks[at(event)], event, at(event)); });
@@ -94,7 +86,7 @@ function makePart({ look, sets, drags }) {
     if (!step && !isPress(event)) return;
     event.preventDefault();
     box.classList.remove("by-hand");
-    if (mark.drags) return step ? drags.step(mark.drags, [step[1], -step[0]]) : drags.turn(mark.drags);
+    if (mark.drags) return step && drags.step(mark.drags, [step[1], -step[0]]);
     if (!step) return mark.sets && !event.repeat && sets.choose(mark.sets);
     const all = reachable(), to = all.indexOf(k) + Math.sign(step[0] + step[1]);
     made[all[inside(to, 0, all.length - 1)]].group().focus();
@@ -124,7 +116,7 @@ function makePart({ look, sets, drags }) {
     });
   }
   let wide = 0, high = 0;
-  function draw({ size, marks: now }, mayGlide) {
+  function draw({ size, marks: now }) {
     // it never shrinks, or everything next to it would jump
     [wide, high] = [Math.max(wide, size[0]), Math.max(high, size[1])];
     set(shape, { viewBox: `0 0 ${wide} ${high}` });
@@ -140,33 +132,27 @@ function makePart({ look, sets, drags }) {
     const all = reachable();
     if (!all.includes(held)) held = all[0] ?? -1;
     made.forEach(nameOne);
-    glide(mayGlide && !taken);
-  }
-  function glide(mayGlide) {
-    const mine = start = performance.now();
-    const step = (now) => {
-      if (start !== mine) return; // a newer picture arrived
-      const part = mayGlide ? Math.min(1, (now - start + 16) / GLIDE) : 1;
-      made.forEach((one) => one.glide(part));
-      if (part < 1) requestAnimationFrame(step);
-    };
-    step(start);
   }
   return { box, draw, renew: () => made.forEach(nameOne) };
 }
 
-// All drawings of a panel, side by side if they fit.
+// All drawings of a panel, side by side if they fit; on a phone others, if there are any.
 function makeSketch(on) {
-  const box = make("div", { className: "sketch" }), quiet = matchMedia("(prefers-reduced-motion: reduce)");
-  let made = [];
+  const box = make("div", { className: "sketch" }), phone = matchMedia("(max-width: 30rem)");
+  let made = [], panel = null, isNarrow = false;
   set(box, { role: "group" });
-  function draw({ parts, rows, columns }) {
-    const names = String([rows, columns]), isSame = names === box.dataset.names;
-    box.dataset.names = names;
+  function draw(now) {
+    if (isNarrow !== phone.matches) made = [];
+    [panel, isNarrow] = [now, phone.matches];
+    const parts = panel.parts.map((part, k) => (isNarrow && panel.narrow[k]) || part);
     while (made.length < parts.length) made.push(makePart(on));
     made.length = parts.length;
     fill(box, made.map((part) => part.box));
-    made.forEach((part, k) => part.draw(parts[k], isSame && !quiet.matches));
+    made.forEach((part, k) => part.draw(parts[k]));
   }
-  return { box, named: box, draw, renew: () => made.forEach((part) => part.renew()) };
+  function renew() {
+    if (isNarrow !== phone.matches) draw(panel);
+    made.forEach((part) => part.renew());
+  }
+  return { box, named: box, draw, renew };
 }

@@ -13,11 +13,12 @@ from ..view import View
 MAX_WORDS = 64
 MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
 THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
-TIP = 0.4  # of this remains at the word that it looks at
+TIP = 0.5  # of this remains at the word that it looks at
 THIN = 0.005  # an arc of less is not drawn
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
-ROW, WORD, BAR = 22, 50, 120  # pixels of a line of text, of "answer", of bars for a share of 1
-CLOSE = 16  # words; in a longer sentence they are closer together, below lower arcs
+ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
+CLOSE = 16  # words; in a longer sentence they are closer together
+PHONE = 370  # pixels; a wider drawing is too wide for a phone
 
 
 @dataclass
@@ -92,60 +93,105 @@ class Arcs(View):
 
     def sketch(self):
         """Return the sentence with its arcs, and below the word that looks what comes of it."""
+        return [self._drawn(down=False)]
+
+    def narrow(self):
+        """Return the same for a phone if the sentence is too long for it: the words stand below
+        each other, and their arcs to the left of them."""
+        return [self._drawn(down=True)] if sum(self._room()) > PHONE else []
+
+    def _room(self):
+        """Return the pixels of each word on one line."""
         gap = 14 if len(self.keys) <= CLOSE else 8
-        room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
-        at = [end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
-        foot, weights = HIGH + 2, self._weights
-        under = foot + 2 * ROW + 10  # where the arcs of the layer below begin
-        low = 0 if self.below is None else LOW
+        return [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
+
+    def _drawn(self, down):
+        """Return the drawing.  down: the words stand below each other."""
+        weights, has_below = self._weights, self.below is not None
+        high = 1.5 * HIGH if down else HIGH
+        foot = high + 2
+        # Places are (along, away): along the words, and away from the top of the arcs.
+        room, start = self._room(), 0
+        word_at, number_at, under = foot + ROW / 2, foot + 1.5 * ROW, foot + 2 * ROW + 10
+        if down:
+            room, start = [26 if len(room) <= CLOSE else 20] * len(room), ROW * has_below
+            word_at = foot + 6
+            number_at = word_at + 8 * max(map(wide, self.keys)) + 14
+            under = number_at + 8 * (2 + self.digits) + 4
+        place = (lambda along, away: (away, along)) if down else (lambda *both: both)
+        side = dict(side="left") if down else {}
+        at = [start + end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
+        long, deep = start + sum(room), under + LOW * has_below + 4
         lines, columns = min(DEEP, len(self.answers)), -(-len(self.answers) // DEEP)
-        bar = BAR // max(1, columns)
+        bar = (80 if down else BAR) // max(1, columns)
         # room for answers of seven letters, so that nothing moves when they change
         own = 8 * max(7, *map(wide, self.answers), 0) + bar + 50
-        width = max(sum(room), (WORD + own * columns) * bool(self.answers))
-        end = under + low + 4
+        width, end = place(long, deep)
+        letters = 0.58 * LARGE * wide(self.result)
+        width = max(width, (WORD + own * columns) * bool(self.answers), letters)
         sketch = Sketch(width, end + ROW * lines + (LARGE + 12) * bool(self.result))
+
+        def arc(i, j, weight, role, foot, high, faint=1, **more):
+            # high: how far it may rise at most, below 0 if it hangs
+            begin, end = at[i], at[j]
+            if i == j:  # the word looks at itself; the whole arc stays in the picture
+                begin = min(max(begin - 10, THICK / 2 + 1), long - THICK / 2 - 21)
+                end = begin + 20
+            # a cubic curve reaches three quarters of the way to its inner points
+            most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * long
+            top = foot - (28 + 0.34 * abs(end - begin)) * min(1, most / widest) * np.sign(high)
+            points = place(begin, foot), place(begin, top), place(end, top), place(end, foot)
+            width, opacity = 1.5 + THICK * float(weight), faint * (0.5 + 0.5 * float(weight))
+            if weight < THIN:  # it keeps its place among the marks
+                width, opacity = 0, 0
+            sketch.curve(points, role, round(width, 1), TIP, opacity=round(opacity, 2), **more)
+
         most = int(weights.argmax())
         is_most = (weights == weights[most]).sum() == 1  # with even weights no word stands out
-        for i, row in enumerate(() if self.below is None else self.below):
+        for i, row in enumerate(self.below if has_below else ()):
             for j, weight in enumerate(row):
                 role, faint = ("key", 1) if i == most and is_most else ("rest", 0.4)
-                _arc(sketch, at[i], at[j], weight, role, under, -low, faint)
+                arc(i, j, weight, role, under, -LOW, faint)
         for j, weight in enumerate(weights):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
-            _arc(sketch, at[self.query], at[j], weight, "key", foot, HIGH, **cell)
+            arc(self.query, j, weight, "key", foot, high, **cell)
         for j, word in enumerate(self.keys):
             role = "query strong" if j == self.query else "ink"
             if j == most != self.query and is_most:
                 role = "key strong"
             sets = ("query", j, word)
-            sketch.text(at[j], foot + ROW / 2, word, role, sets=sets, label=word)
+            sketch.text(*place(at[j], word_at), word, role, sets=sets, label=word, **side)
             number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
             more = dict(cell=(0, j), label=f"{word}: {number}")
             if self.drags:
-                more["drags"] = (self.drags, j, None, HIGH)
-            sketch.text(at[j], foot + 1.5 * ROW, number, "ink", **more)
+                more["drags"] = (self.drags, j, *place(None, HIGH))
+            sketch.text(*place(at[j], number_at), number, "ink", **more, **side)
         # Colour should not be the only sign. Added last, since each mark keeps its place in order.
-        if self.below is not None:
+        if has_below:
             sketch.text(2, 9, "later layer", "rest", side="left")
-            sketch.text(2, under + low - 4, "earlier layer", "rest", side="left")
+            earlier = (width - 2, 9, "right") if down else (2, deep - 8, "left")
+            sketch.text(*earlier[:2], "earlier layer", "rest", side=earlier[2])
         for _, j in sorted(self.highlights):
-            left, right = at[j] - room[j] / 2 + 3, at[j] + room[j] / 2 - 3
-            low_end = foot + 2 * ROW
-            frame = [(left, foot), (right, foot), (right, low_end), (left, low_end), (left, foot)]
-            sketch.line(frame, "ink", 1.5)
-        half, middle = 4 * wide(self.keys[self.query]), at[self.query]
-        sketch.line([(middle - half, foot + ROW), (middle + half, foot + ROW)], "query", 2.5)
+            half, low = room[j] / 2 - (0 if down else 3), under - 10
+            left, right = at[j] - half, at[j] + half
+            frame = [(left, foot), (right, foot), (right, low), (left, low), (left, foot)]
+            sketch.line([place(*corner) for corner in frame], "ink", 1.5)
+        middle, half = at[self.query], 4 * wide(self.keys[self.query])
+        line = [(middle - half, foot + ROW), (middle + half, foot + ROW)]
+        if down:
+            line, middle = [(word_at, middle + 9), (word_at + 1.75 * half, middle + 9)], 0
+        sketch.line(line, "query", 2.5)
         wide_as = WORD + own * columns
-        self._bars(sketch, _within(middle, wide_as, width) - wide_as / 2, end, own, bar)
+        left = np.clip(middle - wide_as / 2, 0, max(0, width - wide_as))
+        self._bars(sketch, left, end, own, bar)
         if self.result:
-            x = _within(middle, 0.58 * LARGE * wide(self.result), width)
+            x = np.clip(middle, letters / 2, width - letters / 2)
             sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
-        return [sketch]
+        return sketch
 
     def _bars(self, sketch, left, top, own, bar):
         if self.answers:
-            sketch.text(left, top + ROW / 2, "answer", "rest", side="left")
+            sketch.text(left, top + ROW / 2, "model says", "rest", side="left")
         best = max(self.answers, key=self.answers.get, default="")
         for k, (word, share) in enumerate(self.answers.items()):
             x = left + WORD + own * (k // DEEP + 1) - bar - 50
@@ -176,24 +222,3 @@ class Arcs(View):
             said += f" The answer is {word} ({self.number(self.answers[word])})."
         said += f" {self.result}"
         return " ".join(f"{said} {self.caption}".split())
-
-
-def _within(middle, length, width):
-    """Return the middle of a thing that is centred there, or as near as it fits into the width."""
-    return max(length / 2, min(middle, width - length / 2))
-
-
-def _arc(sketch, start, end, weight, role, foot, high, faint=1, **more):
-    """Add an arc.  high: the pixels it may rise at most, below 0 if it hangs."""
-    if weight < THIN:
-        # an invisible arc keeps its place among the marks, so that it can grow
-        return sketch.curve([(start, foot)] * 4, role, 0, opacity=0, **more)
-    if start == end:  # the word looks at itself; the whole arc stays in the picture
-        start = min(max(start - 10, THICK / 2 + 1), sketch.size[0] - THICK / 2 - 21)
-        end = start + 20
-    # a cubic curve reaches three quarters of the way to its inner points
-    most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * sketch.size[0]
-    rise = (28 + 0.34 * abs(end - start)) * min(1, most / widest) * np.sign(high)
-    points = [(start, foot), (start, foot - rise), (end, foot - rise), (end, foot)]
-    width, opacity = 1 + THICK * float(weight), faint * (0.35 + 0.65 * min(1, float(weight)))
-    sketch.curve(points, role, round(width, 1), TIP, opacity=round(opacity, 2), **more)

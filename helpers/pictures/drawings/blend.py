@@ -15,7 +15,7 @@ from .plane import SIDE, Plane, hull, is_inside
 
 MAX_WORDS = 16
 THICK = 14  # pixels of a tie of weight 1
-BAR = 104  # pixels of the bar of weight 1
+BAR, SHORT = 104, 30  # pixels of the bar of weight 1, and on a phone
 ROW = 24  # pixels of a line of text, for a finger
 
 
@@ -167,7 +167,11 @@ class Blend(View):
     def sketch(self):
         """Return the queries and keys, if given, the weights, and the values with their blend."""
         asking = [] if self.beside is None else [self._asking()]
-        return [*asking, self._bars(), self._blend()]
+        return [*asking, self._bars(BAR), self._blend()]
+
+    def narrow(self):
+        """Return shorter bars for a phone, which stand next to a plane there."""
+        return [None] * (self.beside is not None) + [self._bars(SHORT), None]
 
     def _asking(self):
         queries, keys = self.beside
@@ -176,6 +180,7 @@ class Blend(View):
         for i, point in enumerate(queries):
             chosen = i == self.asking
             thick, opacity = (3, 1) if chosen else (1.5, 0.6)
+            plane.keep_free((0, 0), point)
             plane.sketch.arrow(*plane.at([(0, 0), point]), "query", thick, opacity=opacity)
             if chosen:
                 plane.name(point, "query", "query strong")
@@ -196,15 +201,15 @@ class Blend(View):
             plane.dot(point, role, 10)
             plane.name(point, word, role)
 
-    def _bars(self):
+    def _bars(self, bar):
         beside = 8 * max(map(wide, self.words)) + 6
         sketch = Sketch(
-            max(beside + BAR + 38, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64
+            max(beside + bar + 38, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64
         )
         sketch.text(beside, 9, "weights", "rest", side="left")
         for j, (word, weight) in enumerate(zip(self.words, self._weights, strict=True)):
             y = ROW * (j + 0.5) + 18
-            long = BAR * _part(weight)
+            long = bar * _part(weight)
             sets = dict(sets=("query", j, word), label=word)
             role = "query strong" if j == self.query else "ink"
             sketch.text(beside - 6, y, word, role, side="right", **sets)
@@ -233,6 +238,7 @@ class Blend(View):
         sketch.area(plane.at(hull(values)), "value", opacity=0.25)
         for j, (end, weight) in enumerate(zip(plane.at(values), self._weights, strict=True)):
             width = THICK * _part(weight)
+            plane.keep_free(contexts[self.row], values[j])
             cell = dict(cell=(self.row, j), label=f"tie to {self.words[j]}")
             sketch.curve([dot, dot, end, end], "value", round(width, 1), opacity=0.6, **cell)
         for other in contexts:

@@ -34,7 +34,7 @@ class Plane:
             low, high = window if np.iterable(window) else (-window, window)
         self.low, self.high = (np.broadcast_to(np.array(end, float), 2) for end in (low, high))
         self.unit = SIDE / (self.high - self.low)  # pixels for a distance of 1
-        self.names, self.spots = [], []
+        self.names, self.spots, self.lines = [], [], []
         self.sketch = Sketch(LEFT + SIDE + 8, TOP + SIDE + FOOT)
         self._frame(title, *axes)
 
@@ -54,6 +54,12 @@ class Plane:
         self.spots.append(spot)
         self.sketch.line([spot], role, size, **more)
 
+    def keep_free(self, start, end):
+        """Add a line that no name should cross, if there is room elsewhere."""
+        start, end = self.at([start, end])
+        steps = max(2, int(np.linalg.norm(end - start) / 6))
+        self.lines += [*np.linspace(start, end, steps)]
+
     def name(self, point, text, role, **more):
         """Add a point's name, which place_names() will place."""
         self.names.append((self.at(point)[0], text, role, more))
@@ -62,6 +68,7 @@ class Plane:
         """Put each name, in order, where it covers the fewest names and points."""
         # boxes that should not be covered: corner, size and cost; the points come first
         taken = [[*(spot - 6), 12, 12, 2] for spot in self.spots]
+        taken += [[*(spot - 3), 6, 6, 0.5] for spot in self.lines]
         low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE + 8, TOP + SIDE])
         for spot, text, role, more in self.names:
             own = np.array([(LETTER + ("strong" in role)) * wide(text), HIGH])
@@ -92,9 +99,10 @@ class Plane:
                 elif there < SIDE - 50 or not across:
                     self.sketch.text(LEFT + there, low + FOOT / 2, f"{tick:g}", "rest")
         if (self.low < 0).all() and (self.high > 0).all():
-            ((x, y),) = self.at((0, 0))
-            self.sketch.line([(LEFT, y), (right, y)], "rest", 1, opacity=0.5)
-            self.sketch.line([(x, TOP), (x, low)], "rest", 1, opacity=0.5)
+            (left, foot), (right, top) = self.low, self.high
+            for ends in [(left, 0), (right, 0)], [(0, foot), (0, top)]:
+                self.sketch.line(self.at(ends), "rest", 1, opacity=0.5)
+                self.keep_free(*ends)
 
 
 @cache

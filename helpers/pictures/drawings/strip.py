@@ -131,8 +131,9 @@ class Strip(View):
             sketch.box(x, 3, 10, 10, role)
             sketch.text(x + 15, ROW / 2, text, role, side="left")
         sketch.line([(EDGE, zero), (EDGE + WIDE, zero)], "rest", 1)
-        for i, role, aside in (0, "rest", -0.25), (1, "key", 0.25):
-            for j, x in enumerate(middles + aside * column):
+        apart = min(column / 4, 21)  # of a bar from the middle of its word
+        for i, role, aside in (0, "rest", -apart), (1, "key", apart):
+            for j, x in enumerate(middles + aside):
                 value = self.matrix[i, j]
                 end = _bar(sketch, x, zero, value, role)
                 # where there is no room for two numbers side by side, an exp has its number below

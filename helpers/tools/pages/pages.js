@@ -63,7 +63,7 @@ class Recording {
     const shown = this.recorded.pictures[this.states.get(String(state))];
     // after an error the last picture stays
     this.picture = shown.error ? { ...this.picture, error: shown.error, printed: shown.printed } : shown;
-    this.values = this.controls.map(({ name }, k) => (shown.error ? undefined : shown.limited[name]) ?? this.asked[k]);
+    this.values = this.asked;
   }
   // Goes to the wanted state or the nearest one: the other controls keep their values, or, if only
   // one can be moved at a time, go back to their start.
