@@ -228,7 +228,6 @@ REFUSED = [
     (dict(weights=None), "real numbers are expected"),
     (dict(weights=torch.zeros(2, 0, 0)), "there is nothing to show"),
     (dict(weights=torch.zeros(2, 3, 4, 4)), "the shape is (3, 4, 4)"),
-    (dict(weights=torch.zeros(500, 12, 12)), "too many for one picture"),
     (dict(weights=View([[1]]), digits=3), "pass the options to View"),
 ]
 

@@ -18,7 +18,6 @@ STRIPES = ("#ffffff", "///", "#d8d8d8")
 MARKS = (("#d0d0d0", None, None), ("#ffffff", "xx", "#b0b0b0"), ("#ffffff", "..", "#a0a0a0"))
 LETTERS = 11  # points: about as large as on the page
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
-MAX_AREA = 3400  # square inches of a picture: PIL's limit
 MAX_LABEL = 24  # letters; a longer name is cut
 MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
@@ -92,7 +91,7 @@ def heatmap(weights, tokens=None, *, title="", **options):
 def draw(views, title=""):
     """Draw views of one shape side by side: draw([("before", view), ("after", view)]) is a Still.
 
-    Raises InputError if the views are too many or too large for one picture.
+    Raises InputError if only some of them are drawings.
     """
     if any(view.sketch() for _, view in views):
         return _draw_sketches(views, title)
@@ -112,11 +111,6 @@ def draw(views, title=""):
     height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # long names are vertical
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
     height += 0.35 * bool(title) + 0.3 * bool(words)
-    if width * height > MAX_AREA:
-        raise InputError(
-            f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
-            "draw a part, for instance weights[..., :64, :64]."
-        )
     figure = place = Figure(layout="constrained")
     if small := first.small():
         in_a_row = min(len(small), 4)
