@@ -18,7 +18,7 @@ from .controls import control, sendable
 from .live import Live, page_text, running_cell
 from .sketch import roles_css
 from .still import draw
-from .view import MAX_SIDE, NONE, View, palette, side_by_side
+from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns of a table with numbers; a larger one shows colours only
 
@@ -233,21 +233,11 @@ def _drawn(result):
         raise InputError(
             "the function returned None; a matrix or a View is expected: is `return` missing?"
         )
-    if isinstance(result, tuple) and len(result) > 1 and any(map(_is_whole, result)):
-        raise InputError(
-            f"the function returned {len(result)} things; return one matrix, for instance the "
-            "second."
-        )
     views = side_by_side(result if isinstance(result, dict) and result else {"": result})
     shape = views[0][1].matrix.shape
     if max(shape) > MAX_SIDE:
         raise InputError(f"the shape is {shape}; at most {MAX_SIDE} rows and columns fit.")
     return views, _panels(views)
-
-
-def _is_whole(x):
-    """Return whether x is a picture by itself, and not a row of one."""
-    return isinstance(x, View) or getattr(x, "ndim", 0) > 1
 
 
 def _panels(views):
