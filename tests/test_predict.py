@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from execute import CI
 from lab import open_notebook, run_all, scroll_to, wait_for_kernel, write
 from nbval.plugin import IPyNbFile
 from playwright.sync_api import expect
@@ -60,10 +59,9 @@ def says(question, guess):
     expect(question.get_by_role("status")).to_have_text(f"Your guess: {guess}")
 
 
-@pytest.mark.parametrize("app", ["lab/tree", *["notebooks"] * CI])
-def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
+def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser):
     page, address, folder, errors = browser
-    path = folder / f"asked in {app[:3]}.ipynb"
+    path = folder / "asked.ipynb"
     write(path, SOURCE)
     ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
 
@@ -86,7 +84,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
         scroll_to(page, cell)
         page.evaluate("void window.jupyterapp.commands.execute('notebook:run-cell')")
 
-    open_notebook(page, address, path.name, app=app)
+    open_notebook(page, address, path.name)
     run_all(page)
     found = questions([["none yet"]] * 4, closed=False)  # Run All passes over it
     assert saved() == [[]] * 4
@@ -114,11 +112,11 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
     assert saved() == guesses
 
     # opened again while its kernel lives: its outputs no longer belong to this page
-    open_notebook(page, address, path.name, app=app)
+    open_notebook(page, address, path.name)
     questions(guesses, closed=True)
     # opened again after the kernel was restarted, and run
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
-    open_notebook(page, address, path.name, app=app)
+    open_notebook(page, address, path.name)
     still = scroll_to(page, QUESTIONS[3]).locator(".predict-still")
     expect(still).to_contain_text("is 3?journey | <b> | with & one Your guess: journey")
     expect(page.locator(".predict")).to_have_count(0)
@@ -141,7 +139,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
 def test_strict_comparison_passes_a_notebook_with_guesses(browser, request):
     """It is nbval's own, of what was saved before and after all questions were answered."""
     _, _, folder, _ = browser
-    paths = folder / "before.ipynb", folder / "asked in lab.ipynb"
+    paths = folder / "before.ipynb", folder / "asked.ipynb"
     files = [IPyNbFile.from_parent(request.session, path=path) for path in paths]
     files[0].setup_sanitize_files()
     before, after = ([*file.collect()] for file in files)
