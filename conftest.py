@@ -54,9 +54,6 @@ class Scheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         test, _, parameters = nodeid.partition("[")
-        if "test_live.py" in test:  # in CI a browser for half of the lessons, elsewhere one for all
-            number = parameters[:2]
-            return f"live {CI and (number < '08' if number.isdigit() else 'extra')}"
         if parameters and test.split("::")[0].endswith(BY_PARAMETER):
             # one worker gets all tests of a lesson or an exercise, since it remembers what it ran
             words = parameters.rstrip("]").split("-")
@@ -125,6 +122,22 @@ def pages(tmp_path_factory, worker_id):
         if not where.exists():
             where.write_text(str(make(tmp_path_factory.mktemp("pages"))), encoding="utf-8")
     return Path(where.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, pages):
+    """Yield a page of a browser, for the course's pages. It may fetch only their files, and no
+    script may fail."""
+    with chromium(tmp_path_factory.mktemp("browser")) as page:
+        needed(page)
+        page.errors = []
+        inside = (pages.parent.as_uri() + "/", "data:", "blob:")
+        page.on("request", lambda r: r.url.startswith(inside) or page.errors.append(r.url))
+        page.on("requestfailed", lambda r: page.errors.append(f"not there: {r.url}"))
+        page.on("pageerror", lambda e: page.errors.append(str(e)))
+        page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
+        yield page
+        assert page.errors == []
 
 
 def outside(url):

@@ -196,6 +196,18 @@ def scroll_to(page, number):
     return cell
 
 
+def run_by_hand(page, first, last):
+    """Run the cells from one to another as a reader does: a click, then Shift + Enter.
+
+    A click gives the notebook the focus, which no opened one is sure to have; and a key pressed
+    before the next cell is selected would run the same cell once more."""
+    scroll_to(page, first).locator(".jp-InputPrompt").click()
+    for number in range(first, last + 1):
+        selected = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+        page.wait_for_function(f"{selected} === {number}")
+        page.keyboard.press("Shift+Enter")
+
+
 def in_kernel(page, expression, code=""):
     """Return the value of an expression in the notebook's kernel, after running some code.
 

@@ -114,6 +114,11 @@ live.select = async (number) => {
     await live.frame();
     content.activeCell.node.focus();
 };
+// does what has the focus show it?
+live.ring = () => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+    return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
+};
 // what a key would change that the notebook heard
 live.notebook = () => {
     const { content } = window.jupyterapp.shell.currentWidget;

@@ -41,7 +41,7 @@ EVIL = [
 ]
 ENDS = "([e, text]) => e.textContent.endsWith(text)"
 # The tests that leave the kernel as it is share a notebook: a cell for each, from 1 on.
-NETWORK, WIDGET_OF_TWO, AGAIN, HOSTILE = range(1, 5)
+NETWORK, WIDGET_OF_TWO, AGAIN, HOSTILE, TWO_VIEWS = range(1, 6)
 SHARED = (
     GROW
     + f"""
@@ -65,6 +65,8 @@ def hostile(**values):
 hostile.__name__ = evil[1]
 names = {{name: [name, *evil] for name in evil}}
 explore(hostile, number=(0, 8), stop=False, **names, **{{"<i>text</i>": evil[1]}})
+---
+for _ in range(2): display(explore(grow, n=(1, 50), word='x'))
 """
 )
 # lets a test cut off the network and lose a question; every page runs it first
@@ -224,45 +226,12 @@ def test_words_of_the_reader_are_text_and_stay_inside_the_page(page, shared):
     assert page.evaluate("window.broken") is None and view.evaluate(wider) <= 1
 
 
-# --- a kernel that goes away ---
-
-
-def test_a_kernel_lost_in_a_drag_is_said_and_the_cell_run_again_is_live(page, browser):
-    view = opened(page, browser, "restart.ipynb", SETUP + SLOWLY)
-    slider, error = slider_of(view), view.locator(".error")
-    alive(view)
-    left, top, width, height = slider.bounding_box().values()
-    for event, script in {
-        "restarted": f"void (window.done = {SESSION}.kernel.restart())",
-        "killed": None,
-    }.items():
-        process = psutil.Process(in_kernel(page, "__import__('os').getpid()"))
-        page.mouse.move(left + width * 0.2, top + height / 2)
-        page.mouse.down()
-        for k in range(16):
-            page.mouse.move(left + width * (0.2 + 0.04 * k), top + height / 2)
-            page.wait_for_timeout(25)  # as slowly as a hand
-            if k == 8:
-                page.evaluate(script) if script else process.kill()
-        page.mouse.up()
-        expect(error, event).to_contain_text(NOT_LIVE)  # at the latest when an answer is overdue
-        page.evaluate("window.done")  # after a restart JupyterLab connects once more
-        expect(slider, event).to_be_disabled()
-        page.wait_for_function(f"{SESSION}?.kernel?.status === 'idle'")
-        assert NOT_LIVE in error.text_content(), "a new kernel does not know this view"
-        assert view.locator("td").count() == 36, "the last picture stays"
-        if event != "killed":  # JupyterLab 4.6 goes on sending to a thread of the dead kernel
-            page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
-            expect(error, event).to_have_text("", timeout=60_000)
-            alive(view, f"run again after the kernel was {event}")
-
-
 # --- run again and again ---
 
-RUN_AGAIN = """async (times) => {
+RUN_AGAIN = """async ([times, cells]) => {
     const { shell, commands } = window.jupyterapp;
-    for (let k = 0; k < 2 * times; k++) {
-        shell.currentWidget.content.activeCellIndex = 1 + k % 2;
+    for (let k = 0; k < times * cells.length; k++) {
+        shell.currentWidget.content.activeCellIndex = cells[k % cells.length];
         await commands.execute('notebook:run-cell');
     }
 }"""
@@ -284,18 +253,17 @@ def views_in_memory(page):
     return views
 
 
-def test_a_page_forgets_the_views_of_a_cell_that_runs_again(page, browser):
+def test_a_page_forgets_the_views_of_a_cell_that_runs_again(page, shared):
     """What its kernel forgets is tested in test_explore_page.py."""
-    two = "explore(lambda n: View([[n / 50] * 2] * 2, caption=f'{n} x'), n=(1, 50))"
-    source = SETUP + two + f"\n---\nfor _ in range(2): display({two})"
-    opened(page, browser, "again.ipynb", source, reload=True)  # the test before killed the kernel
-    page.evaluate(RUN_AGAIN, 4)
+    before = views_in_memory(page)
+    page.evaluate(RUN_AGAIN, [4, [NETWORK, TWO_VIEWS]])
     for _ in range(20):  # JupyterLab's own pauses must end first
+        page.wait_for_timeout(1000)
         held = views_in_memory(page)
-        if held == 3:
+        if held == before:
             break
-    assert held == 3
-    for one in (page.locator(".explore").first, page.locator(".explore").last):
+    assert held == before
+    for one in (shared(NETWORK), shared(TWO_VIEWS).last):
         alive(one)
 
 
@@ -338,7 +306,7 @@ def test_a_notebook_opened_again_is_live_with_its_values_while_its_kernel_is(pag
     # closed, while its kernel keeps running
     page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
     expect(page.locator(".jp-Notebook")).to_have_count(0)
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:open', {path: 'saved.ipynb'})")
+    page.evaluate("void jupyterapp.commands.execute('docmanager:open', {path: 'saved.ipynb'})")
     expect(caption_of(view)).to_have_text("50 x")
     expect(page.locator(".explore-still img")).to_be_hidden()
     alive(view)
@@ -350,8 +318,6 @@ def test_a_notebook_opened_again_is_live_with_its_values_while_its_kernel_is(pag
     foreign.cells.append(nbformat.v4.new_markdown_cell("from somebody else"))
     nbformat.write(foreign, saved.with_name("foreign.ipynb"))
     open_notebook(page, address, "foreign.ipynb", "JupyterLab Dark", reload=False)
-    shows_the_still(page)
-    page.goto(f"{address}/notebooks/saved.ipynb?token=course")
     shows_the_still(page)
 
 
@@ -368,3 +334,36 @@ def test_html_made_of_a_saved_notebook_shows_the_picture_without_a_network(brows
     pixels = picture.evaluate("e => e.naturalWidth")
     assert pixels > 300 and f"/Width {pixels}".encode() in page.pdf(), "and when it is printed"
     page.close()
+
+
+# --- a kernel that goes away (last, for the page goes on sending to it) ---
+
+
+def test_a_kernel_lost_in_a_drag_is_said_and_the_cell_run_again_is_live(page, browser):
+    view = opened(page, browser, "restart.ipynb", SETUP + SLOWLY)
+    slider, error = slider_of(view), view.locator(".error")
+    alive(view)
+    left, top, width, height = slider.bounding_box().values()
+    for event, script in {
+        "restarted": f"void (window.done = {SESSION}.kernel.restart())",
+        "killed": None,
+    }.items():
+        process = psutil.Process(in_kernel(page, "__import__('os').getpid()"))
+        page.mouse.move(left + width * 0.2, top + height / 2)
+        page.mouse.down()
+        for k in range(16):
+            page.mouse.move(left + width * (0.2 + 0.04 * k), top + height / 2)
+            page.wait_for_timeout(25)  # as slowly as a hand
+            if k == 8:
+                page.evaluate(script) if script else process.kill()
+        page.mouse.up()
+        expect(error, event).to_contain_text(NOT_LIVE)  # at the latest when an answer is overdue
+        page.evaluate("window.done")  # after a restart JupyterLab connects once more
+        expect(slider, event).to_be_disabled()
+        page.wait_for_function(f"{SESSION}?.kernel?.status === 'idle'")
+        assert NOT_LIVE in error.text_content(), "a new kernel does not know this view"
+        assert view.locator("td").count() == 36, "the last picture stays"
+        if event != "killed":  # JupyterLab 4.6 goes on sending to a thread of the dead kernel
+            page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+            expect(error, event).to_have_text("", timeout=60_000)
+            alive(view, f"run again after the kernel was {event}")

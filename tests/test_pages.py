@@ -13,11 +13,10 @@ from contextlib import contextmanager
 import nbformat
 import pytest
 from execute import CI, THREE, in_browsers
-from lab import ROOT, chromium
+from lab import ROOT
 from playwright.sync_api import expect
 from views import AXE
 
-from conftest import needed
 from helpers.tools.pages.closed import closed
 
 PHONE, DESKTOP, PAPER = (390, 844), (1280, 800), (700, 990)  # in CSS pixels; A4 within its margins
@@ -49,6 +48,7 @@ BOXES = """() => [...document.querySelectorAll('[data-box], .text .highlight, .e
         stop: box.tabIndex === 0, spoken: box.ariaLabel, more: box.dataset.more ?? null,
         cells: box.matches('.scroll'), bar: box.offsetHeight - box.clientHeight,
     }))"""
+UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
 SMALL = """() => [...document.querySelectorAll(
     'a[href], button, summary, input, select, td[tabindex]')]
     .filter((node) => node.checkVisibility() && !node.closest('p a, .skip'))
@@ -82,21 +82,6 @@ FOCUSED = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, pages):
-    """Yield a page of a browser. It may fetch only files of the folder, and no script may
-    fail."""
-    with chromium(tmp_path_factory.mktemp("browser")) as page:
-        needed(page)
-        page.errors = []
-        inside = (pages.parent.as_uri() + "/", "data:", "blob:")
-        page.on("request", lambda r: r.url.startswith(inside) or page.errors.append(r.url))
-        page.on("requestfailed", lambda r: page.errors.append(f"not there: {r.url}"))
-        page.on("pageerror", lambda e: page.errors.append(str(e)))
-        page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
-        yield page
-
-
 @pytest.fixture(autouse=True)
 def quiet(page):
     page.errors.clear()
@@ -125,7 +110,7 @@ def show(page, path, size=DESKTOP, unfold=True):
     page.goto(path.as_uri())
     page.wait_for_function("document.querySelectorAll('.live:not(.plays)').length === 0")
     if unfold:
-        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        page.evaluate(UNFOLD)
     settle(page)
 
 
@@ -292,7 +277,7 @@ def test_no_answer_is_in_sight_before_its_fold_is_open(page, pages):
         show(page, pages / f"{path.stem}.html", unfold=False)
         assert not page.locator("main details[open]").count()
         assert page.evaluate(SHOWN, answers) == []
-        show(page, pages / f"{path.stem}.html")
+        page.evaluate(UNFOLD)
         assert page.evaluate(SHOWN, answers) == answers and answers, path.name
 
 

@@ -4,22 +4,24 @@ This process runs the cells of each lesson too, without any recording, and asks 
 a sample of their states; the page has to show the same.
 """
 
+import contextlib
 import itertools
 import json
 import random
+import threading
+from unittest.mock import patch
 
 import nbformat
 import numpy as np
 import pytest
 import torch
-from execute import CI, METADATA, THREE, in_browsers
-from lab import chromium
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from execute import CI, METADATA, NOTEBOOKS, THREE, in_browsers
+from jupyter_client.manager import start_new_kernel
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import expect
-from replay import as_in_a_new_kernel, code_cells, quick, run, shown_by
-from views import LIVE, expected
+from replay import as_in_a_new_kernel, code_cells, quick, shown_by
+from views import LIVE, expected, touch_drag
 
-from conftest import needed
 from helpers import explore
 from helpers.tools.pages import __main__ as command
 from helpers.tools.pages import lesson as lesson_of
@@ -82,6 +84,45 @@ def notebook_of(text, path):
     return path
 
 
+# A notebook finds of an earlier one what is imported, and nothing else that it could notice.
+LIKE_NEW = """
+%reset -f
+import sys
+sys.path.insert(0, "..")
+import torch
+from helpers.checks.verdict import forget
+torch.set_printoptions(profile="default")
+forget()
+"""
+
+
+@contextlib.contextmanager
+def one_kernel(folder):
+    """Run notebooks one after the other in one kernel: each new one takes four seconds of a
+    processor. That a lesson runs in a kernel of its own, nbval shows."""
+    manager, client = start_new_kernel(cwd=str(folder), extra_arguments=["--log-level=ERROR"])
+    turn = threading.Lock()  # the command runs two lessons at a time
+
+    class InOneKernel(lesson_of.NotebookClient):
+        def __init__(self, notebook, **more):
+            super().__init__(notebook, km=manager, **more)
+            self.kc = client
+
+        def execute(self):
+            with turn:
+                super().execute()
+
+    try:
+        with (
+            patch.object(lesson_of, "NotebookClient", InOneKernel),
+            patch.object(lesson_of, "SET_UP", LIKE_NEW + lesson_of.SET_UP),
+        ):
+            yield
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
 def make(folder):
     """Make the pages of the lessons and return their folder; folders next to it have the notebooks
     that they are made of and, in "odd", the page of odd views."""
@@ -98,7 +139,8 @@ def make(folder):
     cells.cells[2].metadata["tags"] = ["record: more", 'record: </script> "a"', 'record: "quoted"']
     nbformat.write(cells, odd)
     assert command.main([str(folder / "odd"), str(odd)]) == 0
-    assert command.main([str(folder / "pages"), *map(str, paths)]) == 0
+    with one_kernel(notebooks):
+        assert command.main([str(folder / "pages"), *map(str, paths)]) == 0
     return folder / "pages"
 
 
@@ -137,20 +179,8 @@ def truth(recorder, state):
     return values, picture, why
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """Yield a page of a browser without a network, which can load only files."""
-    with chromium(tmp_path_factory.mktemp("browser"), height=2000) as page:
-        needed(page)
-        page.context.set_offline(True)
-        errors = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda x: errors.append(x.url) if not x.url.startswith("file:") else 0)
-        yield page
-        assert errors == []
-
-
 def open_page(page, path):
+    page.set_viewport_size({"width": 1280, "height": 2000})
     page.goto(path.as_uri())
     page.wait_for_function(
         "() => [...document.querySelectorAll('.live')].every((box) => box.recording)"
@@ -216,7 +246,7 @@ def shown_in(box):
 
 
 def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
-    hidden, heads, entries, plane, _ = open_odd(pages, page)
+    hidden, heads, entries, plane, story = open_odd(pages, page)
     # the page shows an error of the function, and the last picture stays
     size = in_box(hidden, "size")
     size.focus()
@@ -253,6 +283,17 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
     page.keyboard.press("ArrowRight")
     assert point.get_attribute("aria-label") != label
     assert shown_in(plane)[1] == ""
+    # a point follows a finger, and what is clicked is chosen
+    point.scroll_into_view_if_needed()
+    before, box = point.get_attribute("data-value"), point.bounding_box()
+    touch_drag(page, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 14, -30)
+    assert point.get_attribute("data-value") != before
+    for chosen, state in (
+        (heads.locator("button.head").nth(3), "aria-current"),
+        (story.locator("svg .sets").nth(3), "aria-pressed"),
+    ):
+        chosen.click()
+        expect(chosen).to_have_attribute(state, "true")
     # nothing of this disturbed the first view
     assert shown_in(hidden)[0].startswith('"quoted"')
 
@@ -280,24 +321,12 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
     # if only one of two controls can be moved at a time, the page says so
     first = page.locator(".live").first
     assert first.get_by_text("you can change one thing at a time").count() == 1
-    open_page(page, pages / "06_causal_attention.html")
-    cells = page.locator(".explore td")
-    for j in range(1, 6):  # in the row of step, which has a sum
-        cells.nth(5 * 7 + j).click()
-    assert cells.nth(5 * 7).text_content() == "1.00"
-    cells.nth(5 * 7).click()
-    assert cells.nth(5 * 7).text_content() == "nan"
-    assert page.locator(".instead").text_content() == ""
-    open_page(page, pages / "01_dot_products.html")
-    box = page.locator(".live").nth(2)
-    tip, reached = box.locator("svg .drags"), box.locator(".reached")
-    tip.focus()
-    for key in ["ArrowRight", "ArrowUp"] * 6:
-        page.keyboard.press(key)
-    assert reached.text_content() == ""
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowUp")
-    assert "by length alone" in reached.text_content()
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    with one_kernel(NOTEBOOKS):
+        yield
 
 
 CANNOT = {
@@ -309,9 +338,8 @@ CANNOT = {
 
 
 @pytest.mark.parametrize("code", CANNOT)
-def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, kernel, tmp_path, capsys):
     """The pages that exist stay as they are."""
-    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
     path = notebook_of(
         f"import numpy as np\nfrom helpers import explore\n---\n{code}", tmp_path / "1.ipynb"
     )
@@ -335,27 +363,3 @@ def test_a_recorded_widget_and_what_draws_numbers_are_as_they_were():
     record._put(held)
     assert dice() == drawn and repr(widget) == before
     assert widget.compute({})["values"] == {"n": 2}
-
-
-class InProcess:
-    """Replaces a kernel, which would take four seconds to start."""
-
-    def __init__(self, notebook, **_):
-        self.notebook = notebook
-
-    def execute(self):
-        namespace = {}
-        for cell in self.notebook.cells:
-            if cell.cell_type != "code" or "record import start" in cell.source:
-                continue
-            try:
-                value = run(cell.source, namespace)
-            except Exception as error:
-                raise lesson_of.CellExecutionError("\x1b[31m", type(error).__name__, "") from None
-            if hasattr(value, "compute"):
-                try:
-                    recorded = record.record(value)
-                except record.CannotRecord as why:
-                    recorded = {"cannot": str(why)}
-                data = {"text/html": "<pre></pre>", record.MIME: recorded}
-                cell.outputs = [new_output("display_data", data)]
