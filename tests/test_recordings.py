@@ -352,6 +352,22 @@ def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, kernel, tmp_
     assert [(one.name, one.read_text()) for one in pages.iterdir()] == [("index.html", "as it was")]
 
 
+def test_a_page_made_alone_leaves_the_others_and_links_to_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
+    paths = [notebook_of("import math", tmp_path / f"{k}.ipynb") for k in range(1, 4)]
+    pages = tmp_path / "pages"
+    assert command.main([str(pages), *map(str, paths)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == [f"{k} of 3: 99. Odd" for k in range(1, 4)]
+    before = {path.name: path.read_bytes() for path in pages.iterdir() if path.is_file()}
+    notebook_of("import cmath", paths[1])
+    assert command.main([str(pages), str(paths[1])]) == 0
+    now = {path.name: path.read_bytes() for path in pages.iterdir() if path.is_file()}
+    assert [name for name in now if now[name] != before[name]] == ["2.html"]
+    text = now["2.html"].decode()
+    assert text.count('rel="prev" href="1.html"') == text.count('rel="next" href="3.html"') == 2
+
+
 def test_a_recorded_widget_and_what_draws_numbers_are_as_they_were():
     def dice():
         return torch.rand(1).item(), random.random(), np.random.rand()

@@ -15,7 +15,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         prog="python -m helpers.tools.pages",
         description="Make a folder of static pages from the lessons, with every live view "
-        "recorded. Double-click index.html to open it; it needs no server and no network.",
+        "recorded. Double-click index.html to open it; it needs no server and no network. To "
+        "renew only some pages, name their notebooks; the others stay as they are.",
     )
     parser.add_argument("folder", type=Path, help="created if it does not exist")
     parser.add_argument("lessons", nargs="*", type=Path, help="notebooks; by default all lessons")
@@ -28,16 +29,24 @@ def main(arguments=None):
                 print(f"{k} of {len(lessons)}: {lessons[k - 1].title}", flush=True)
         # only now that all have run: until then the existing pages stay as they are
         options.folder.mkdir(parents=True, exist_ok=True)
-        beside = [None, *lessons, None]
-        for k, lesson in enumerate(lessons):
-            lesson.write(options.folder, beside[k], beside[k + 2])
+        for lesson in lessons:
+            lesson.write(options.folder, *_beside(lesson, paths, options.folder))
         write_common(options.folder)
-        index(options.folder, lessons)
+        if not options.lessons or not (options.folder / "index.html").exists():
+            index(options.folder, lessons)
     except CannotMake as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{len(lessons)} lessons: open {options.folder / 'index.html'}")
     return 0
+
+
+def _beside(lesson, made, folder):
+    """Return the lessons before and after one, or None, of those with a page in the folder."""
+    paths = sorted(lesson.path.parent.glob("*.ipynb"))
+    there = [path for path in paths if path in made or (folder / f"{path.stem}.html").exists()]
+    k, around = there.index(lesson.path), [None, *there, None]
+    return [path and Lesson(path) for path in (around[k], around[k + 2])]
 
 
 if __name__ == "__main__":
