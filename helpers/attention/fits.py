@@ -14,7 +14,7 @@ def expect_rate(p):
 
 def expect_head_dim(d_out, num_heads):
     """Return d_out / num_heads; raise InputError if that is no whole number."""
-    if d_out % num_heads:
+    if num_heads < 1 or d_out % num_heads:
         raise InputError(
             f"d_out = {d_out} is not divisible by num_heads = {num_heads}, but every head needs "
             "d_out / num_heads numbers. Choose a different one of the two."
