@@ -8,15 +8,13 @@ import contextlib
 import itertools
 import json
 import random
-import threading
 from unittest.mock import patch
 
 import nbformat
 import numpy as np
 import pytest
 import torch
-from execute import CI, METADATA, NOTEBOOKS, THREE, in_browsers
-from jupyter_client.manager import start_new_kernel
+from execute import CI, METADATA, THREE, in_browsers
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import expect
 from replay import as_in_a_new_kernel, code_cells, quick, shown_by
@@ -84,45 +82,6 @@ def notebook_of(text, path):
     return path
 
 
-# A notebook finds of an earlier one what is imported, and nothing else that it could notice.
-LIKE_NEW = """
-%reset -f
-import sys
-sys.path.insert(0, "..")
-import torch
-from helpers.checks.verdict import forget
-torch.set_printoptions(profile="default")
-forget()
-"""
-
-
-@contextlib.contextmanager
-def one_kernel(folder):
-    """Run notebooks one after the other in one kernel: each new one takes four seconds of a
-    processor. That a lesson runs in a kernel of its own, nbval shows."""
-    manager, client = start_new_kernel(cwd=str(folder), extra_arguments=["--log-level=ERROR"])
-    turn = threading.Lock()  # the command runs two lessons at a time
-
-    class InOneKernel(lesson_of.NotebookClient):
-        def __init__(self, notebook, **more):
-            super().__init__(notebook, km=manager, **more)
-            self.kc = client
-
-        def execute(self):
-            with turn:
-                super().execute()
-
-    try:
-        with (
-            patch.object(lesson_of, "NotebookClient", InOneKernel),
-            patch.object(lesson_of, "SET_UP", LIKE_NEW + lesson_of.SET_UP),
-        ):
-            yield
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-
-
 def make(folder):
     """Make the pages of the lessons and return their folder; folders next to it have the notebooks
     that they are made of and, in "odd", the page of odd views."""
@@ -139,8 +98,7 @@ def make(folder):
     cells.cells[2].metadata["tags"] = ["record: more", 'record: </script> "a"', 'record: "quoted"']
     nbformat.write(cells, odd)
     assert command.main([str(folder / "odd"), str(odd)]) == 0
-    with one_kernel(notebooks):
-        assert command.main([str(folder / "pages"), *map(str, paths)]) == 0
+    assert command.main([str(folder / "pages"), *map(str, paths)]) == 0
     return folder / "pages"
 
 
@@ -325,8 +283,9 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
 
 @pytest.fixture(scope="module")
 def kernel():
-    with one_kernel(NOTEBOOKS):
-        yield
+    with lesson_of.one_kernel() as one:
+        with patch.object(command, "one_kernel", lambda: contextlib.nullcontext(one)):
+            yield
 
 
 CANNOT = {
@@ -352,8 +311,7 @@ def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, kernel, tmp_
     assert [(one.name, one.read_text()) for one in pages.iterdir()] == [("index.html", "as it was")]
 
 
-def test_a_page_made_alone_leaves_the_others_and_links_to_them(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
+def test_a_page_made_alone_leaves_the_others_and_links_to_them(tmp_path, kernel, capsys):
     paths = [notebook_of("import math", tmp_path / f"{k}.ipynb") for k in range(1, 4)]
     pages = tmp_path / "pages"
     assert command.main([str(pages), *map(str, paths)]) == 0

@@ -2,10 +2,9 @@
 
 import argparse
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .lesson import CannotMake, Lesson, index, write_common
+from .lesson import CannotMake, Lesson, index, one_kernel, write_common
 
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
@@ -24,9 +23,10 @@ def main(arguments=None):
     paths = options.lessons or sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
     try:
         lessons = [Lesson(path) for path in paths]
-        with ThreadPoolExecutor(2) as pool:  # two kernels, each its own process
-            for k, _ in enumerate(pool.map(Lesson.run, lessons), start=1):
-                print(f"{k} of {len(lessons)}: {lessons[k - 1].title}", flush=True)
+        with one_kernel() as kernel:
+            for k, lesson in enumerate(lessons, start=1):
+                lesson.run(kernel)
+                print(f"{k} of {len(lessons)}: {lesson.title}", flush=True)
         # only now that all have run: until then the existing pages stay as they are
         options.folder.mkdir(parents=True, exist_ok=True)
         for lesson in lessons:

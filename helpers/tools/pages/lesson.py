@@ -5,10 +5,12 @@ import html
 import json
 import re
 import zlib
+from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
+from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert import TemplateExporter
@@ -34,10 +36,17 @@ COURSE = (  # in course.zip
 SECONDS = 600  # that a cell may take, even on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a cell's tag: one more text for its text box
+# A notebook finds of an earlier one what is imported, and nothing else that it could notice.
 SET_UP = """
-import sys
-sys.path.insert(0, "..")
+%reset -f
+import os, sys
+os.chdir({folder!r})
+sys.path.insert(0, {course!r})
+import torch
+from helpers.checks.verdict import forget
 from helpers.tools.pages.record import start
+torch.set_printoptions(profile="default")
+forget()
 start({texts!r})
 """
 # The label on folded code, by the reason why it is folded.
@@ -56,6 +65,18 @@ CHECK = re.compile(r'^check\("(\w+)"', re.M)
 
 class CannotMake(Exception):
     """Why a page cannot be made, and what to do."""
+
+
+@contextmanager
+def one_kernel():
+    """Yield a kernel for all lessons: to start one takes four seconds of a processor. That each
+    lesson runs in a kernel of its own, too, the tests show."""
+    manager, client = start_new_kernel(extra_arguments=["--log-level=ERROR"])
+    try:
+        yield manager, client
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
 
 
 class Lesson:
@@ -85,15 +106,20 @@ class Lesson:
         found = re.search(r"(?m)^\*(\d+) minutes(?:, and (\d+) for the exercises?)?\.", text)
         return sum(int(part or 0) for part in found.groups()) if found else 0
 
-    def run(self):
-        """Run all cells; views store their recordings in their outputs."""
-        set_up = SET_UP.format(texts=texts_of(self.notebook))
+    def run(self, kernel):
+        """Run all cells in a kernel of one_kernel(); views store their recordings in their
+        outputs."""
+        set_up = SET_UP.format(
+            folder=str(self.path.parent.resolve()),
+            course=str(HERE.parents[2]),
+            texts=texts_of(self.notebook),
+        )
         self.notebook.cells.insert(0, v4.new_code_cell(set_up))
-        kernel = dict(kernel_name="python3", timeout=SECONDS, coalesce_streams=True)
-        kernel["extra_arguments"] = ["--log-level=ERROR"]
-        where = {"metadata": {"path": str(self.path.parent)}}
+        manager, channels = kernel
+        client = NotebookClient(self.notebook, manager, timeout=SECONDS, coalesce_streams=True)
+        client.kc = channels
         try:
-            NotebookClient(self.notebook, resources=where, **kernel).execute()
+            client.execute()
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             why = strip_ansi(str(error))
             raise CannotMake(f"{self.name} does not run to its end.\n{why}") from None
