@@ -214,6 +214,24 @@ def test_a_loop_at_the_first_or_last_word_has_one_width_and_is_not_cut_off(k):
     assert drawing.size[0] < 350, "a phone has room for it"
 
 
+@pytest.mark.parametrize("word", ["she", "it", "flies"])
+def test_the_underline_of_the_word_that_looks_is_as_long_as_the_word(word):
+    (axes,) = heatmap(Arcs([0.5, 0.5], [word, "a"], query=0)).figure.axes
+    (text,) = (text for text in axes.texts if text.get_text() == word)
+    (line,) = axes.lines
+    left, right = axes.transData.transform(line.get_xydata())[:, 0]
+    shown = text.get_window_extent()
+    assert (left, right) == pytest.approx((shown.x0, shown.x1), abs=0.1)
+
+
+def test_on_a_phone_a_framed_word_has_room_below_the_underline_above_it():
+    words = ["word"] * 18
+    (drawing,) = Arcs([1 / 18] * 18, words, query=3, highlights=[(0, 4)], digits=1).narrow()
+    (above,) = (m["at"][1] for m in drawing.marks if m["role"] == "query strong under")
+    (frame,) = (m["at"][1::2] for m in drawing.marks if m["kind"] == "line")
+    assert min(frame) - above >= 14, "the underline ends 10 pixels below the middle of its word"
+
+
 def test_an_arc_tapers_and_the_result_stands_large_below_the_word_that_looks():
     view = Arcs([1, 0, 0], ["kite", "has", "she"], result="she flies")
     (sentence,) = view.sketch()
