@@ -20,9 +20,10 @@ WIDE = 1280
 # Cells that together have every kind of control and of picture.
 VIEWS = Path(__file__).with_name("extra_views.txt").read_text(encoding="utf-8")
 
-# The controls of these lessons are those of the others, too, whose pictures test_pages.py looks at.
-THREE_LESSONS = {path.stem: path for path in in_browsers() if path.name[:2] in THREE}
-RUN = ["views", *THREE_LESSONS]
+LESSONS = {path.stem: path for path in in_browsers()}
+# Only these are run: their controls are those of the other lessons, too, whose pictures
+# test_pages.py looks at.
+RUN = ["views", *(name for name in LESSONS if name[:2] in THREE)]
 every_notebook = pytest.mark.parametrize("notebook", RUN, indirect=True)
 # name: width and height of the window, whether the file browser is open
 SIZES = {
@@ -42,7 +43,7 @@ def notebook(browser, request):
     if request.param == "views":
         write(path, VIEWS)
     else:
-        lesson = THREE_LESSONS[request.param].read_text(encoding="utf-8")
+        lesson = LESSONS[request.param].read_text(encoding="utf-8")
         path.write_text(quick(lesson), encoding="utf-8")
     page.set_viewport_size({"width": WIDE, "height": HIGH})
     open_notebook(page, address, f"notebooks/{path.name}", reload=False)
@@ -72,10 +73,9 @@ def numbered_code(path):
 # --- before a cell runs ---
 
 
-@pytest.mark.parametrize("notebook", RUN[1:], indirect=True)
+@pytest.mark.parametrize("notebook", LESSONS, indirect=True)
 def test_opening_and_saving_changes_only_what_is_said_of_the_kernel_s_language(notebook, browser):
-    """JupyterLab writes the version of Python there, so it marks each notebook as unsaved. All
-    other lessons are written by the same rule, see test_notebooks.py."""
+    """JupyterLab writes the version of Python there, so it marks each notebook as unsaved."""
     page, (_, _, folder, _) = notebook[0], browser
     path = folder / "notebooks" / notebook[1].name
     before = nbformat.read(path, as_version=4)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
+from execute import CI
 from lab import open_notebook, run_all, scroll_to, wait_for_kernel, write
 from nbval.plugin import IPyNbFile
 from playwright.sync_api import expect
@@ -16,17 +17,17 @@ from helpers import InputError, predict
 from helpers.pictures.predict import SAVED, saved_guess, valid
 
 WORDS = ["journey", "<b>", "with & one"]
-# choices, and what is guessed with the mouse, with the keyboard, by touch
+# choices, pick, and what is guessed with the mouse, with the keyboard, by touch
 KINDS = [
-    ([1, -2, 0.5], ["-2"], ["0.5"], ["1"]),
-    (float, ["0.5"], ["-2"], ["1000"]),
-    (str, ["journey"], ["dd a b"], ["<b>"]),
-    (WORDS, ["<b>"], ["with & one"], ["journey"]),
+    ([1, -2, 0.5], 1, ["-2"], ["0.5"], ["1"]),
+    (float, 1, ["0.5"], ["-2"], ["1000"]),
+    (str, 1, ["journey"], ["dd a b"], ["<b>"]),
+    (WORDS, 2, ["<b>", "journey"], ["journey", "with & one"], ["with & one", "<b>"]),
 ]
 SOURCE = "from helpers import predict\n"
-for n, (choices, *_) in enumerate(KINDS):
+for n, (choices, pick, *_) in enumerate(KINDS):
     name = choices.__name__ if isinstance(choices, type) else choices
-    SOURCE += f"---\npredict('Which of <these> is {n}?', {name})\n---\nprint('so')\n"
+    SOURCE += f"---\npredict('Which of <these> is {n}?', {name}, pick={pick})\n---\nprint('so')\n"
 QUESTIONS = [1, 3, 5, 7]  # the cells
 
 
@@ -47,21 +48,24 @@ def enter(question, how, texts):
         keyboard.press("ControlOrMeta+a")
         keyboard.type(texts[0])
     else:
-        button = question.get_by_role("button", name=texts[0], exact=True)
-        press(button)
-        if how == "keys":
-            keyboard.type("dda")  # would delete the cell and add one
-        expect(button).to_have_attribute("aria-pressed", "true")
-    says(question, texts[0])
+        before = question.locator("[aria-pressed=true]").all_text_contents()
+        for text in [text for text in texts if text not in before]:
+            button = question.get_by_role("button", name=text, exact=True)
+            press(button)
+            if how == "keys":
+                keyboard.type("dda")  # would delete the cell and add one
+            expect(button).to_have_attribute("aria-pressed", "true")
+    says(question, " and ".join(texts))
 
 
 def says(question, guess):
     expect(question.get_by_role("status")).to_have_text(f"Your guess: {guess}")
 
 
-def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser):
+@pytest.mark.parametrize("app", ["lab/tree", *["notebooks"] * CI])
+def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser, app):
     page, address, folder, errors = browser
-    path = folder / "asked.ipynb"
+    path = folder / f"asked in {app[:3]}.ipynb"
     write(path, SOURCE)
     ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
 
@@ -70,7 +74,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser):
         found = [scroll_to(page, cell).locator(".predict") for cell in QUESTIONS]
         for question, texts in zip(found, guesses, strict=True):
             more = ". To change this, run the question's cell again." * closed
-            says(question, texts[0] + more)
+            says(question, " and ".join(texts) + more)
         return found
 
     def saved():
@@ -84,7 +88,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser):
         scroll_to(page, cell)
         page.evaluate("void window.jupyterapp.commands.execute('notebook:run-cell')")
 
-    open_notebook(page, address, path.name)
+    open_notebook(page, address, path.name, app=app)
     run_all(page)
     found = questions([["none yet"]] * 4, closed=False)  # Run All passes over it
     assert saved() == [[]] * 4
@@ -93,7 +97,7 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser):
     for typed, guess in (("0,9", "0.9"), ("1/2", "none yet")):
         found[1].locator("input").fill(typed)
         says(found[1], guess)
-    for k, how in enumerate(["mouse", "keys", "touch"], start=1):
+    for k, how in enumerate(["mouse", "keys", "touch"], start=2):
         box = found[0].bounding_box()
         for question, kind in zip(found, KINDS, strict=True):
             enter(question, how, kind[k])
@@ -112,13 +116,13 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser):
     assert saved() == guesses
 
     # opened again while its kernel lives: its outputs no longer belong to this page
-    open_notebook(page, address, path.name)
+    open_notebook(page, address, path.name, app=app)
     questions(guesses, closed=True)
     # opened again after the kernel was restarted, and run
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
-    open_notebook(page, address, path.name)
+    open_notebook(page, address, path.name, app=app)
     still = scroll_to(page, QUESTIONS[3]).locator(".predict-still")
-    expect(still).to_contain_text("is 3?journey | <b> | with & one Your guess: journey")
+    expect(still).to_contain_text("is 3?journey | <b> | with & one Your guess: with & one and <b>")
     expect(page.locator(".predict")).to_have_count(0)
     run_all(page)
     questions(guesses, closed=True)
@@ -139,11 +143,11 @@ def test_a_guess_of_each_kind_is_entered_saved_and_found_again(browser):
 def test_strict_comparison_passes_a_notebook_with_guesses(browser, request):
     """It is nbval's own, of what was saved before and after all questions were answered."""
     _, _, folder, _ = browser
-    paths = folder / "before.ipynb", folder / "asked.ipynb"
+    paths = folder / "before.ipynb", folder / "asked in lab.ipynb"
     files = [IPyNbFile.from_parent(request.session, path=path) for path in paths]
     files[0].setup_sanitize_files()
     before, after = ([*file.collect()] for file in files)
-    assert "Your guess: journey" in str([cell.cell.outputs for cell in after])
+    assert "Your guess: <b>" in str([cell.cell.outputs for cell in after])
     for cell, guessed in zip(before, after, strict=True):
         assert cell.compare_outputs(guessed.cell.outputs, cell.cell.outputs), cell.cell.source
 
@@ -155,6 +159,8 @@ def test_what_cannot_be_asked_is_refused_in_one_sentence():
         (("Which?", ["a", "a"]), "choices is ['a', 'a']; a list"),
         (("Which?", "ab"), "choices is 'ab'; a list"),
         (("Which?", int), "choices is <class 'int'>; a list"),
+        (("Which?", [1, 2], 2), "pick is 2; at least 1 and fewer than the choices is expected."),
+        (("Which?", float, 2), "pick is 2; at least 1"),
     ):
         with pytest.raises(InputError, match=re.escape(sentence)):
             predict(*arguments)

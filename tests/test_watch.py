@@ -131,8 +131,9 @@ def test_whatever_lies_there_is_counted_and_ends_nothing(folder):
 def test_a_class_of_thirty_sees_how_it_voted_and_no_text_of_its_own(tmp_path, monkeypatch):
     lesson = read(lessons()[1], as_version=4)
     lesson.cells.append(v4.new_code_cell("predict(...)"))
-    asked = [predict("Which?", ["a", "b", "c"]), predict("How much?", float)]
-    asked = [one.asked for one in [*asked, predict("Which word?", str)]]
+    asked = [predict("Which one?", ["a", "b", "c"]), predict("Which two?", ["x", "y", "z"], 2)]
+    asked += [predict("How much?", float), predict("Which word?", str)]
+    asked = [one.asked for one in asked]
     for one in asked:
         monkeypatch.setitem(questions(), one["question"], one)  # as a lesson's
 
@@ -143,22 +144,24 @@ def test_a_class_of_thirty_sees_how_it_voted_and_no_text_of_its_own(tmp_path, mo
         write(lesson, tmp_path / name / "2.ipynb")
 
     for k in range(12):
-        vote(f"first {k}", ["b"], ["0.50"], ["Smith"])
+        vote(f"first {k}", ["b"], ["x", "z"], ["0.50"], ["Smith"])
     for k in range(7):
-        vote(f"second {k}", ["a"], ["-2"])
+        vote(f"second {k}", ["a"], ["y", "z"], ["-2"])
     for k in range(4):
-        vote(f"none {k}", [], [])
+        vote(f"none {k}", [], ["x"], [])  # one of two is not yet a guess
     for k, odd in enumerate((3, [["b"]], ["a", "b"], {"b": 1}, None, ["Mr Smith"])):
-        vote(f"odd {k}", odd, odd, odd)
+        vote(f"odd {k}", odd, odd, odd, odd)
     (tmp_path / "odd 0" / "2.ipynb").write_text("{")
     asked.append(asked[0] | {"question": "Is it Mr Smith?", "choices": ["Mr Smith"]})
-    vote("asked", ["c"], ["nan"], ["Smith"], ["Mr Smith"])
+    vote("asked", ["c"], ["x", "y"], ["nan"], ["Smith"], ["Mr Smith"])
     lines = Class(tmp_path, hide_names=True).look()
     assert lines[1].endswith("29 students") and "Smith" not in "\n".join(lines)
-    assert lines[lines.index("Guesses") :][:6] == [
+    assert lines[lines.index("Guesses") :][:8] == [
         "Guesses",
-        "  Which? (20 of 29)",
+        "  Which one? (20 of 29)",
         "    a: 7 | b: 12 | c: 1",
+        "  Which two? (20 of 29)",
+        "    x: 13 | y: 8 | z: 19",
         "  How much? (19 of 29)",
         "    -2: 7 | 0.5: 12",
         "",

@@ -1,7 +1,7 @@
 """Ask the reader for a guess before the cell that answers.
 
-The page (predict.js) sends {"guess": [text]}, or [] for none; it shows what Python has kept. The
-guess is saved with the output: as text, and in its metadata, which strict comparison leaves out.
+The page (predict.js) sends {"guess": [texts]}, and shows only what Python has kept. The guess is
+saved with the output: as text, and in its metadata, which strict comparison leaves out.
 """
 
 import html
@@ -33,7 +33,7 @@ class Prediction(Live):
     _esm = page_text("base.js") + page_text("predict.js")
     _esm += "export default { render: renderQuestion };"
     _css = page_text("predict.css")
-    asked = traitlets.Dict().tag(sync=True)  # question, choices, kind of choice
+    asked = traitlets.Dict().tag(sync=True)  # question, choices, kind of choice, how many to pick
     shown = traitlets.Dict().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)  # the first that showed the question
 
@@ -52,7 +52,7 @@ class Prediction(Live):
 
     def __repr__(self):
         choices = " | ".join(self.asked["choices"]) or f"a {self.asked['kind']}"
-        guess = "".join(self.shown["guess"]) or NONE
+        guess = " and ".join(self.shown["guess"]) or NONE
         return f"{self.asked['question']}\n{choices}\n{GUESS}{guess}"
 
     def _repr_mimebundle_(self, **kwargs):
@@ -63,12 +63,13 @@ class Prediction(Live):
         return {"text/plain": repr(self), "text/html": f"<p>{markup}</p>"}, metadata
 
 
-def predict(question, choices):
+def predict(question, choices, pick=1):
     """Ask for a guess, to be made before the next cell is run. It knows no answer.
 
     question: one sentence.
     choices: a list of at least two different numbers or words, which become buttons; or float for a
         field for a number, str for a field for a word.
+    pick: how many of the list the question asks for.
 
     The guess is saved with the notebook. It can be changed until another cell has run, and again
     when this cell is run again. In JupyterLab, Notebook and VS Code, a new kernel finds it as last
@@ -84,7 +85,9 @@ def predict(question, choices):
     if kind == "choice" and len({*texts} - {""}) < max(2, len(texts)):
         expected = "a list of at least two different choices, float or str is expected."
         raise InputError(f"choices is {choices!r}; {expected}")
-    asked = {"question": one_line(question), "choices": texts, "kind": kind}
+    if pick not in range(1, max(2, len(texts))):
+        raise InputError(f"pick is {pick!r}; at least 1 and fewer than the choices is expected.")
+    asked = {"question": one_line(question), "choices": texts, "kind": kind, "pick": pick}
     cell, _ = running_cell()
     if before := _asked.get((cell, question)):
         before.close()  # it is no longer shown
@@ -96,16 +99,16 @@ def predict(question, choices):
 
 
 def valid(asked, guess):
-    """Return a guess as a list with its text; [] if it is not one.
+    """Return a guess as a list of texts, the oldest click first; [] if it is not one.
 
     asked: as a Prediction has it.  guess: anything, as it comes from a page or a file.
     """
     texts = [*map(str, guess)] if isinstance(guess, list) else []
-    found = [x for x in texts if x in asked["choices"] or asked["kind"] == "word"]
+    found = [x for x in dict.fromkeys(texts) if x in asked["choices"] or asked["kind"] == "word"]
     if asked["kind"] == "number":
         with suppress(ValueError):
             found = [f"{float(x):z.6g}" for x in texts if math.isfinite(float(x))]
-    return found if len(found) == 1 else []
+    return found
 
 
 def saved_guess(question):
@@ -127,5 +130,5 @@ def _cell_has_run(result):
         return  # an extension asked the kernel, not the reader
     now, _ = running_cell()
     for (cell, _), one in _asked.items():
-        if cell != now and one.shown["guess"]:
+        if cell != now and len(one.shown["guess"]) == one.asked["pick"]:
             one.shown = one.shown | {"closed": True}

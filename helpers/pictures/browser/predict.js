@@ -7,7 +7,7 @@ const NUMBER = /^-?(\d+\.?\d*|\.\d+)$/;
 const thisPage = String(performance.timeOrigin);
 
 function renderQuestion({ model, el }) {
-  const { question, choices, kind } = model.get("asked");
+  const { question, choices, kind, pick } = model.get("asked");
   const said = make("p", { className: "said" });
   let late;
   const send = (guess) => {
@@ -15,7 +15,11 @@ function renderQuestion({ model, el }) {
     late = setTimeout(() => setText(said, GONE_HERE), LATE);
     model.send({ guess });
   };
-  const buttons = choices.map((text) => makeButton(text, () => send([text])));
+  const buttons = choices.map((text) => makeButton(text, () => {
+    // one too many takes the place of the oldest
+    const others = model.get("shown").guess.filter((one) => one !== text);
+    send([...others, text].slice(-pick));
+  }));
   // also for a number: the browser's own field for numbers makes 9 of 0,9, and 12 of 1/2
   const input = make("input", { type: "text", maxLength: 40, autocomplete: "off" });
   // with every key, so that a save or a run has what is typed; a number may have a decimal comma
@@ -29,13 +33,14 @@ function renderQuestion({ model, el }) {
   set(root, { "data-jp-suppress-context-menu": "" }); // a finger on the field would open JupyterLab's
   const show = () => {
     clearTimeout(late);
-    const { guess, closed } = model.get("shown");
+    const { guess, closed } = model.get("shown"), left = pick - guess.length;
     // a page that was opened later cannot save a guess: its outputs no longer belong to this run
     root.disabled = closed || model.get("page") !== thisPage;
     buttons.forEach((button) => set(button, { "aria-pressed": guess.includes(button.textContent) }));
     if (document.activeElement !== input) input.value = guess[0] ?? "";
+    const missing = guess.length && left ? `; ${left === 1 ? "one" : left} more` : "";
     const more = root.disabled ? ". To change this, run the question's cell again." : "";
-    setText(said, `Your guess: ${guess[0] ?? "none yet"}${more}`);
+    setText(said, `Your guess: ${guess.join(" and ") || "none yet"}${missing}${more}`);
   };
   if (!model.get("page")) {
     model.set("page", thisPage);

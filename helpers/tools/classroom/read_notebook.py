@@ -34,7 +34,7 @@ class Notebook:
     """The content of a notebook's file.
 
     answers: exercise -> the best Answer, the last of equal ones, in the order of the cells.
-    guesses: question -> what was guessed.
+    guesses: question -> what was guessed, a list of texts.
     failed: why it cannot be read, or "".  saved: when, in seconds.
     """
 
@@ -151,8 +151,8 @@ def guess_in(output):
     match output:
         case {"metadata": {predict.SAVED: {"question": str(q), "guess": guess}}} if q in known:
             guess = predict.valid(known[q], guess)
-            if guess and known[q]["kind"] != "word":
-                return q, guess[0]
+            if len(guess) == known[q]["pick"] and known[q]["kind"] != "word":
+                return q, guess
 
 
 @cache

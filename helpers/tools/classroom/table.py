@@ -44,11 +44,11 @@ def table(answers, exercises, places=None):
 
 
 def tally(guesses):
-    """Return lines: how many guessed what.  guesses: of each student, question -> text."""
+    """Return lines: how many guessed what.  guesses: of each student, question -> texts."""
     lines = []
     for question, asked in questions().items():
         given = [own[question] for own in guesses if question in own]
-        counted = Counter(given)
+        counted = Counter(text for guess in given for text in guess)
         order = asked["choices"] or sorted(counted, key=float)
         row = " | ".join(f"{text}: {counted[text]}" for text in order)
         lines += [f"{question} ({len(given)} of {len(guesses)})", f"  {row}"] * bool(given)

@@ -54,6 +54,6 @@ for (const box of document.querySelectorAll(".asked")) {
   renderQuestion({ el: box, model: { get: (name) => state[name], on: (_, listener) => { show = listener; }, send } });
   // not while a number is being typed
   for (const type of ["click", "change"]) box.addEventListener(type, () => {
-    if (state.shown.guess.length) openAnswer(box.closest("section"));
+    if (state.shown.guess.length === state.asked.pick) openAnswer(box.closest("section"));
   });
 }
