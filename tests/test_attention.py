@@ -133,35 +133,6 @@ def refused(sentence, make, *args, **kwargs):
     assert str(error.value) == sentence
 
 
-THREE = {"dropout": 0.0}, "d_in", "d_out", "context_length"
-BLOCKS = {"query": OTHER[0], "keys": OTHER, "values": OTHER}
-SIZES = {  # of a function or class: its other arguments, and the names of its sizes
-    "SelfAttention": ({}, "d_in", "d_out"),
-    "SelfAttentionLinear": ({}, "d_in", "d_out"),
-    "CausalAttention": THREE,
-    "MultiHeadAttentionWrapper": (*THREE, "num_heads"),
-    "MultiHeadAttention": (*THREE, "num_heads"),
-    "split_heads": ({"x": torch.rand(4, 5, 6)}, "num_heads"),
-    "head_parameters": ({"qkv_bias": True}, "d_in", "d_out", "num_heads"),
-    "without_head": ({"W_out": torch.rand(6, 6), "head": 0}, "num_heads"),
-    "window_weights": ({"scores": torch.zeros(5, 5), "d_k": 3}, "window"),
-    "uniform_causal": ({}, "n"),
-    "attend_in_blocks": (BLOCKS, "block_size"),
-    "cache_bytes": ({}, *"n layers num_kv_heads head_dim bytes_per_number batch".split()),
-}
-
-
-@pytest.mark.parametrize("size", [0, -6, 6.0, True, "6", None])
-@pytest.mark.parametrize("name", SIZES)
-def test_a_size_that_is_none_is_refused(name, size):
-    make, (others, *names) = getattr(attention, name), SIZES[name]
-    good = others | dict.fromkeys(names, 2)
-    make(**good)
-    for name in names:
-        sentence = f"{name} is {size!r}; a whole number of at least 1 is expected."
-        refused(sentence, make, **good | {name: size})
-
-
 @pytest.mark.parametrize("rate", [1.0, 1, -0.1, math.nan, math.inf, "0.1", None, True])
 def test_a_rate_outside_0_to_1_is_refused(rate):
     sentence = f"dropout is {rate!r}; a number from 0 to below 1 is expected. 0.1 drops a "

@@ -12,13 +12,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from asking import arrive, as_json, ask, cells, change, listen, state, wait_for
 from ipywidgets.widgets import widget as registry
 
 from helpers import View, explore
 from helpers.pictures import live as module
-from helpers.pictures import still
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -176,15 +174,6 @@ def test_the_still_picture_is_an_output_of_its_own_in_jupyter_only(displayed, mo
     assert '<img alt="Heatmap: Query by Key' in bundle["text/html"]
     assert bundle["image/png"] in bundle["text/html"] and "<b>" not in bundle["text/html"]
     assert metadata["image/png"]["alt"].startswith("Heatmap: Query by Key")
-
-
-def test_too_many_for_one_picture_are_shown_as_text_at_least(monkeypatch):
-    monkeypatch.setattr(still, "MAX_AREA", 30)
-    widget = explore(lambda: {k: torch.full((100, 100), k) for k in range(5)})
-    assert len(state(widget)["panels"]) == 5
-    bundle = widget._repr_mimebundle_()[0]
-    assert bundle["text/plain"].count("Rows 0 to 63 and columns 0 to 63 of (100, 100).") == 5
-    assert "image/png" not in bundle
 
 
 # --- closing ---

@@ -352,7 +352,8 @@ def test_what_cannot_be_recorded_ends_the_command_and_is_said(code, kernel, tmp_
     assert [(one.name, one.read_text()) for one in pages.iterdir()] == [("index.html", "as it was")]
 
 
-def test_a_page_made_alone_leaves_the_others_and_links_to_them(kernel, tmp_path, capsys):
+def test_a_page_made_alone_leaves_the_others_and_links_to_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lesson_of, "NotebookClient", InProcess)
     paths = [notebook_of("import math", tmp_path / f"{k}.ipynb") for k in range(1, 4)]
     pages = tmp_path / "pages"
     assert command.main([str(pages), *map(str, paths)]) == 0

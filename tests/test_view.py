@@ -75,7 +75,6 @@ def test_marked_cells_have_their_word_no_colour_and_no_part_in_the_scale():
     assert [view.mark(*at) for at in np.ndindex(2, 2)] == ["", "masked", "dropped", ""]
     assert view.text() == View([[1, 9], [3, 2]], row_sums=True).text()
     assert view.alt().endswith("; masked: 1; dropped: 1.")
-    assert view.part(1).marked["masked"].tolist() == [[False]]
     hidden[0, 1] = 0
     assert view.mark(0, 1) == "masked", "its own"
 
@@ -164,43 +163,15 @@ def test_rows_and_columns_have_names():
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (65, 3), (1, 600)])
-def test_the_text_has_64_rows_and_columns_at_most_and_says_so(shape):
-    rows, columns = (min(n, 64) for n in shape)
+def test_the_text_has_the_numbers_of_at_most_64_rows_and_columns(shape):
     matrix = torch.rand(shape)
-    lines = View(matrix, caption="Caption.").text().splitlines()
-    names, *table = (line.split() for line in lines[: rows + 1])
-    assert names == [str(j) for j in range(columns)]
-    assert table == [
-        [str(i), *(f"{x:.2f}" for x in row[:columns])] for i, row in enumerate(matrix[:rows])
-    ]
-    part = f"Rows 0 to {rows - 1} and columns 0 to {columns - 1} of {shape}. "
-    assert lines[rows + 1 :] == [part * (max(shape) > 64) + "Caption."]
-
-
-def test_a_part_is_the_first_rows_and_columns_and_says_so():
-    heads = torch.arange(2 * 5 * 4).view(2, 5, 4)
-    view = View(
-        heads[1], list("abcde"), keys=list("wxyz"), caption="Caption.", heads=heads, head=1,
-        highlights=[(1, None), (4, 0), (0, 3)], shown=torch.ones(5, 4).tril(), digits=1,
-        axes=("Row", "Column"), explain=lambda i, j: f"{i} {j}",
-    )  # fmt: skip
-    part = view.part(3)
-    assert part.matrix.tolist() == heads[1, :3, :3].tolist()
-    assert part.heads.tolist() == heads[:, :3, :3].tolist()
-    assert part.shown.tolist() == (torch.ones(3, 3).tril() == 1).tolist()
-    assert (part.tokens, part.keys) == (list("abc"), list("wxy"))
-    assert part.highlights == {(1, 0), (1, 1), (1, 2)}
-    assert part.caption == "Rows 0 to 2 and columns 0 to 2 of (5, 4). Caption."
-    same = ["head", "digits", "axes", "explain", "scale"]
-    assert [getattr(part, name) for name in same] == [getattr(view, name) for name in same]
-    assert view.part(4).matrix.shape == (4, 4)
-    assert view.part(5) is view and view.part(512) is view
-
-
-def test_a_part_of_a_row_has_no_sum():
-    for most, rows, columns in [(4, True, True), (3, True, False), (2, False, False)]:
-        part = View(torch.ones(4, 3), row_sums=True, column_sums=True).part(most)
-        assert (part.row_sums, part.column_sums) == (rows, columns)
+    names, *table = (line.split() for line in View(matrix, caption="Caption.").text().splitlines())
+    if max(shape) > 64:
+        assert [names, *table] == [f"{shape[0]} by {shape[1]} numbers".split(), ["Caption."]]
+    else:
+        assert names == [str(j) for j in range(shape[1])]
+        right = [[str(i), *(f"{x:.2f}" for x in row)] for i, row in enumerate(matrix)]
+        assert table == [*right, ["Caption."]]
 
 
 # --- side by side ---

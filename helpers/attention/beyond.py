@@ -2,7 +2,6 @@
 
 import torch
 
-from .fits import expect_sizes
 from .functions import attention_weights, scaled_scores
 
 
@@ -16,10 +15,6 @@ def cache_bytes(n, layers, num_kv_heads, head_dim, bytes_per_number, batch):
     Returns an int.
     Source: Pope et al. 2022, section 3.3; grouped queries: Ainslie et al. 2023.
     """
-    expect_sizes(
-        n=n, layers=layers, num_kv_heads=num_kv_heads, head_dim=head_dim,
-        bytes_per_number=bytes_per_number, batch=batch,
-    )  # fmt: skip
     return 2 * n * layers * num_kv_heads * head_dim * bytes_per_number * batch
 
 
@@ -40,7 +35,6 @@ def cache_mask(cached, new):
     cached: tokens in the cache, at least 0.  new: at least 1.
     Returns (new, cached + new) of bool, True where a token may attend.
     """
-    expect_sizes(new=new)
     return torch.ones(new, cached + new, dtype=torch.bool).tril(diagonal=cached)
 
 
@@ -63,7 +57,6 @@ def attend_in_blocks(query, keys, values, block_size):
     least 1.  Returns (d_v,).
     Source: Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1.
     """
-    expect_sizes(block_size=block_size)
     maximum, total, blend = -torch.inf, 0.0, 0.0
     for start in range(0, len(keys), block_size):
         block = slice(start, start + block_size)
@@ -122,7 +115,6 @@ def uniform_causal(n):
     n: number of tokens, at least 1.
     Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
     """
-    expect_sizes(n=n)
     allowed = torch.ones(n, n).tril()
     return allowed / allowed.sum(dim=-1, keepdim=True)
 

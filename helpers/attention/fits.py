@@ -1,13 +1,6 @@
-"""Check sizes, shapes and rates, and raise InputError where they do not fit."""
+"""Check widths and rates, and raise InputError where they do not fit."""
 
 from ..errors import InputError
-
-
-def expect_sizes(**sizes):
-    """Raise InputError unless each size is a whole number of at least 1."""
-    for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise InputError(f"{name} is {size!r}; a whole number of at least 1 is expected.")
 
 
 def expect_rate(p):
@@ -21,8 +14,7 @@ def expect_rate(p):
 
 def expect_head_dim(d_out, num_heads):
     """Return d_out / num_heads; raise InputError if that is no whole number."""
-    expect_sizes(num_heads=num_heads)
-    if d_out % num_heads:
+    if num_heads < 1 or d_out % num_heads:
         raise InputError(
             f"d_out = {d_out} is not divisible by num_heads = {num_heads}, but every head needs "
             "d_out / num_heads numbers. Choose a different one of the two."

@@ -2,14 +2,13 @@
 
 n: number of tokens.  d, d_in: entries of an embedding.  b: number of sentences in a batch.
 Unless stated otherwise, every function takes floating-point tensors, leaves its arguments
-unchanged and returns the same floating-point type. Arguments that cannot fit, such as a size below
-1 or inputs of a different width, raise InputError.
-Source of the formulas: Vaswani et al. 2017, section 3.2.
+unchanged and returns the same floating-point type. Widths and rates that do not fit raise
+InputError. Source of the formulas: Vaswani et al. 2017, section 3.2.
 """
 
 import torch
 
-from .fits import expect_head_dim, expect_rate, expect_sizes
+from .fits import expect_head_dim, expect_rate
 
 
 # Lesson 01
@@ -170,7 +169,6 @@ def window_weights(scores, d_k, window):
     to the left of it, are exactly 0.
     Source: sliding-window attention, Child et al. 2019 and Beltagy et al. 2020.
     """
-    expect_sizes(window=window)
     too_old = torch.ones_like(scores, dtype=torch.bool).tril(diagonal=-window)
     return causal_weights(scores.masked_fill(too_old, -torch.inf), d_k)
 
@@ -228,7 +226,6 @@ def head_parameters(d_in, d_out, num_heads, qkv_bias):
     d_in, d_out: its widths, d_out divisible by num_heads, which does not change the result.
     qkv_bias: whether its three projections have a bias.  Returns an int.
     """
-    expect_sizes(d_in=d_in, d_out=d_out)
     expect_head_dim(d_out, num_heads)
     return 3 * (d_in * d_out + d_out * bool(qkv_bias)) + d_out * d_out + d_out
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from ..errors import InputError
-from .fits import expect_head_dim, expect_rate, expect_sizes, expect_width
+from .fits import expect_head_dim, expect_rate, expect_width
 from .functions import attention_weights, causal_mask, merge_heads, scaled_scores, split_heads
 
 
@@ -23,7 +23,6 @@ class SelfAttention(nn.Module):
 
     def __init__(self, d_in, d_out):
         super().__init__()
-        expect_sizes(d_in=d_in, d_out=d_out)
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
         self.W_key = nn.Parameter(torch.rand(d_in, d_out))
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
@@ -47,7 +46,6 @@ class SelfAttentionLinear(nn.Module):
 
     def __init__(self, d_in, d_out, qkv_bias=False):
         super().__init__()
-        expect_sizes(d_in=d_in, d_out=d_out)
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -74,7 +72,6 @@ class CausalAttention(SelfAttentionLinear):
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, qkv_bias)
-        expect_sizes(context_length=context_length)
         expect_rate(dropout)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mask", causal_mask(context_length))
@@ -103,7 +100,6 @@ class MultiHeadAttentionWrapper(nn.Module):
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
-        expect_sizes(num_heads=num_heads)
         self.heads = nn.ModuleList(
             CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
             for _ in range(num_heads)

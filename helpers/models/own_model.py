@@ -96,24 +96,8 @@ class OwnModel:
 
         change(layer, weights, values) -> weights, values: called in every layer while the model
             runs; layer counted from 0, weights (heads, n, n) after softmax, values (heads, n, d).
-        Raises InputError if change returns anything else.
         """
-
-        def checked(layer, weights, values):
-            changed = change(layer, weights, values)
-            try:
-                contexts = changed[0] @ changed[1]
-                fits = contexts.shape == values.shape and contexts.isfinite().all()
-            except Exception:  # it can be anything
-                fits = False
-            if not fits:
-                raise InputError(
-                    "change returned something else; return two tensors of finite numbers: weights "
-                    f"{tuple(weights.shape)} and values {tuple(values.shape)}."
-                )
-            return changed
-
-        return self.look(text, change and checked).answers
+        return self.look(text, change).answers
 
     def likeliest(self, answers):
         """Return the five likeliest of answers (known pieces,) as text: "hat 0.31, dog 0.12"."""

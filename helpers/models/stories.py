@@ -25,7 +25,6 @@ from ..attention import (
     uniform_causal,
 )
 from ..attention.data import DATA
-from ..attention.fits import expect_sizes
 from ..errors import InputError
 from .tales import ACTS, LENGTH, RECALLS, WORDS, Story
 from .training import Adam  # noqa: F401 (lesson 6 imports it from here)
@@ -234,7 +233,6 @@ def own_text(path, most=300):
     most: how many different words are kept, the most frequent ones; RARE replaces the others.
     Raises InputError if the text is shorter than four stories.
     """
-    expect_sizes(most=most)
     said = split(Path(path).read_text(encoding="utf-8", errors="replace").lower())
     if len(said) < 4 * LENGTH:
         raise InputError(f"the text has {len(said)} words; at least {4 * LENGTH} are expected.")
@@ -298,7 +296,6 @@ def write(model, start, words=20, temperature=1.0, seed=0, change=None):
     temperature: above 0; a small one picks the most likely words, a large one almost any.
     change: as in look().
     """
-    expect_sizes(words=words)
     if not temperature > 0:
         raise InputError(f"temperature is {temperature!r}; a number above 0 is expected.")
     numbers = numbered(start, model.known)

@@ -7,7 +7,7 @@ waits, so a drag cannot pile up. A new page reads the trait `picture`; a still p
 """
 
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import numpy as np
 import traitlets
@@ -18,7 +18,7 @@ from .controls import control, sendable
 from .live import Live, page_text, running_cell
 from .sketch import roles_css
 from .still import draw
-from .view import MAX_SIDE, NONE, View, palette, side_by_side
+from .view import MAX_SIDE, NONE, palette, side_by_side
 
 NUMBERS = 16  # rows or columns of a table with numbers; a larger one shows colours only
 
@@ -172,8 +172,7 @@ class Explore(Live):
         """Return the current picture, for programs that run no code."""
         bundle, metadata = {}, {}
         if self._views:
-            with suppress(InputError):  # too large for one picture: the text is still saved
-                bundle, metadata = draw(self._views)._repr_mimebundle_()
+            bundle, metadata = draw(self._views)._repr_mimebundle_()
         recorded = self.recorder() if self.recorder else {}
         return bundle | {"text/plain": repr(self)} | recorded, metadata
 
@@ -185,8 +184,8 @@ def explore(fn, /, **controls):
         as torch, numpy or lists; or View(matrix, tokens, caption=..., ...), with names and
         texts; or several of them side by side, {title: matrix or View}. With up to 16 rows
         and columns the cells show numbers; up to 512 they show colours, and the number of
-        the cell you point at; of a larger matrix you see the first 512. What fn raises or
-        prints is shown, and the last picture stays. A call is stopped after 10 seconds.
+        the cell you point at. What fn raises or prints is shown, and the last picture stays.
+        A call is stopped after 10 seconds.
     controls: name = its possible values, as in ipywidgets.interact:
         (low, high) or (low, high, step)   a slider; whole numbers give whole numbers
         a list, or a dict of label: value  a choice; three or more rising numbers become
@@ -234,19 +233,11 @@ def _drawn(result):
         raise InputError(
             "the function returned None; a matrix or a View is expected: is `return` missing?"
         )
-    if isinstance(result, tuple) and len(result) > 1 and any(map(_is_whole, result)):
-        raise InputError(
-            f"the function returned {len(result)} things; return one matrix, for instance the "
-            "second."
-        )
-    several = side_by_side(result if isinstance(result, dict) and result else {"": result})
-    views = [(title, view.part(MAX_SIDE)) for title, view in several]
+    views = side_by_side(result if isinstance(result, dict) and result else {"": result})
+    shape = views[0][1].matrix.shape
+    if max(shape) > MAX_SIDE:
+        raise InputError(f"the shape is {shape}; at most {MAX_SIDE} rows and columns fit.")
     return views, _panels(views)
-
-
-def _is_whole(x):
-    """Return whether x is a picture by itself, and not a row of one."""
-    return isinstance(x, View) or getattr(x, "ndim", 0) > 1
 
 
 def _panels(views):

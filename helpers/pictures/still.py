@@ -3,11 +3,9 @@
 import base64
 import html
 import io
-import re
 import warnings
 
 import numpy as np
-import torch
 
 from ..errors import InputError
 from .given import as_array, as_text, wide
@@ -20,9 +18,7 @@ STRIPES = ("#ffffff", "///", "#d8d8d8")
 MARKS = (("#d0d0d0", None, None), ("#ffffff", "xx", "#b0b0b0"), ("#ffffff", "..", "#a0a0a0"))
 LETTERS = 11  # points: about as large as on the page
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
-MAX_AREA = 3400  # square inches of a picture: PIL's limit
 MAX_LABEL = 24  # letters; a longer name is cut
-MANY = 24  # panels; with more they are small, without numbers in the cells
 MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 
@@ -48,32 +44,23 @@ class Still:
     def png(self):
         """Return the picture as bytes, at twice the resolution shown, for projectors; 128
         colours keep a notebook with many pictures small."""
-        return self._drawn()[0]
-
-    def _drawn(self):
-        """Return (the bytes of png(), the characters for which the font draws a box)."""
         from PIL import Image
 
         buffer, small = io.BytesIO(), io.BytesIO()
-        with warnings.catch_warnings(record=True) as raised:
-            # A warning would appear in the cell's output. Names too wide for the page are cut off.
-            warnings.filterwarnings("ignore", message=".*constrained_layout")
-            warnings.filterwarnings("always", message="Glyph")
+        with warnings.catch_warnings():
+            # A warning would appear in the cell's output. Names too wide for the page are cut off;
+            # a character that the font lacks is drawn as a box.
+            warnings.filterwarnings("ignore", message=".*constrained_layout|Glyph")
             self.figure.savefig(buffer, format="png", dpi=160)
-        lacks = (re.match(r"Glyph (\d+)", str(warning.message)) for warning in raised)
         drawn = Image.open(buffer).convert("RGB")
         drawn.quantize(128, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
-        return small.getvalue(), "".join(dict.fromkeys(chr(int(lack[1])) for lack in lacks if lack))
+        return small.getvalue()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        png, lacks = self._drawn()
-        data = base64.b64encode(png).decode()
+        data = base64.b64encode(self.png()).decode()
         width = round(self.figure.get_figwidth() * 80)
         source = f"data:image/png;base64,{data}"
         tag = f'<img alt="{html.escape(self.alt)}" width="{width}" src="{source}">'
-        if lacks:
-            named = html.escape(_label(lacks))
-            tag += f"<p>Boxes stand for characters that the font of this picture lacks: {named}</p>"
         bundle = {"text/plain": repr(self), "text/html": tag, "image/png": data}
         return bundle, {"image/png": {"width": width, "alt": self.alt}}
 
@@ -81,10 +68,8 @@ class Still:
 def heatmap(weights, tokens=None, *, title="", **options):
     """Draw weights as a picture, row 0 on top, on one fixed colour scale.
 
-    weights: (n, m), (m,), (heads, n, m) or a batch of one (1, heads, n, m); torch, numpy or
-        lists; also the `attentions` of a Hugging Face model (a tuple of layers, each
-        (1, heads, n, m)) and the weights that nn.MultiheadAttention returns. A dict,
-        {title: matrix}, draws its matrices side by side. A View is drawn as it is.
+    weights: (n, m), (m,) or (heads, n, m); torch, numpy or lists. A dict, {title: matrix}, draws
+        its matrices side by side. A View is drawn as it is.
     tokens: names of the rows, and of the columns if there are equally many.
     options: the other fields of View, for instance keys, scale, digits, caption, row_sums.
     Returns a Still; several panels share one colour scale.
@@ -95,39 +80,18 @@ def heatmap(weights, tokens=None, *, title="", **options):
     if isinstance(weights, View):
         if options != {"tokens": None}:
             raise InputError("a View is drawn as it is; pass the options to View(...) instead.")
-        return draw([("", weights)], title=title)
-    if isinstance(weights, dict):
-        return draw(side_by_side(weights, **options), title=title)
-    layers = _layers(weights)
-    across = len(layers[0])
-    matrices = {
-        f"Layer {i}, " * (len(layers) > 1) + f"Head {j}" * (len(layers) * across > 1): matrix
-        for i, layer in enumerate(layers, start=1)
-        for j, matrix in enumerate(layer, start=1)
-    }
-    return draw(side_by_side(matrices, **options), across, title)
+        return draw([("", weights)], title)
+    if not isinstance(weights, dict):
+        array = weights if np.ma.is_masked(weights) else as_array(weights, "weights")
+        heads = array if array.ndim > 2 else [array]
+        weights = {f"Head {k}" * (len(heads) > 1): head for k, head in enumerate(heads, start=1)}
+    return draw(side_by_side(weights, **options), title)
 
 
-def _layers(weights):
-    """Return whatever heatmap takes as a list of layers, each a list with a matrix per head."""
-    first = weights[0] if isinstance(weights, (tuple, list)) and len(weights) else None
-    if torch.is_tensor(first) and first.ndim >= 3:
-        return [_layers(layer)[0] for layer in weights]
-    array = weights if np.ma.is_masked(weights) else as_array(weights, "weights")
-    while array.ndim > 3 and len(array) == 1:
-        array = array[0]
-    if array.ndim > 3:
-        raise InputError(
-            f"weights has the shape {array.shape}: a batch of {len(array)}. Choose one: weights[0]."
-        )
-    return [list(array) if array.ndim == 3 else [array]]
+def draw(views, title=""):
+    """Draw views of one shape side by side: draw([("before", view), ("after", view)]) is a Still.
 
-
-def draw(views, across=None, title=""):
-    """Draw views of one shape on one figure: draw([("before", view), ("after", view)]) is a Still.
-
-    across: how many are drawn side by side; by default all.  Raises InputError if the views are
-    too many or too large for one picture.
+    Raises InputError if only some of them are drawings.
     """
     if any(view.sketch() for _, view in views):
         return _draw_sketches(views, title)
@@ -136,24 +100,17 @@ def draw(views, across=None, title=""):
     from matplotlib.colors import ListedColormap, Normalize
     from matplotlib.figure import Figure
 
-    across = across or len(views)
-    down, first = len(views) // across, views[0][1]
-    many = len(views) > MANY
-    tables = [_seen(view, many) for _, view in views]
+    first = views[0][1]
+    tables = [_seen(view) for _, view in views]
     rows, columns, numbers = tables[0]
     name, key = (max(wide(_label(n)) for table in tables for n in table[k]) for k in (0, 1))
     size, letter = 0.62, 0.1  # inches
     if not numbers:
-        size *= MAX_NUMBERS / max(len(rows), len(columns)) * (0.25 if many else 1)
-    width = max(3.2, across * (len(columns) * size + 0.9 + letter * name))
+        size *= MAX_NUMBERS / max(len(rows), len(columns))
+    width = max(3.2, len(views) * (len(columns) * size + 0.9 + letter * name))
     height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # long names are vertical
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
-    height = height * down + 0.35 * bool(title) + 0.3 * bool(words)
-    if width * height > MAX_AREA:
-        raise InputError(
-            f"{len(views)} x {first.matrix.shape} numbers are too many for one picture; "
-            "draw a part, for instance weights[..., :64, :64]."
-        )
+    height += 0.35 * bool(title) + 0.3 * bool(words)
     figure = place = Figure(layout="constrained")
     if small := first.small():
         in_a_row = min(len(small), 4)
@@ -161,7 +118,7 @@ def draw(views, across=None, title=""):
         place, side = figure.subfigures(1, 2, width_ratios=(width, beside))
         width, height = width + beside, max(height, 1.2 * -(-len(small) // in_a_row))
     figure.set_size_inches(width, height)
-    grid = place.subplots(down, across, squeeze=False)
+    grid = place.subplots(1, len(views), squeeze=False)
     for axes, (heading, view), table in zip(grid.flat, views, tables, strict=True):
         _draw_panel(axes, view, table, heading, words)
     if words:
@@ -222,10 +179,10 @@ def _draw_sketches(views, title):
     return Still(figure, f"{title}. {alt}" if title else alt, _text(views, title))
 
 
-def _seen(view, many):
+def _seen(view):
     """Return the part of the view's table that is drawn: without numbers there are no sums."""
     rows, columns = view.matrix.shape
-    if many or rows > MAX_TEXT or columns > MAX_NUMBERS:
+    if rows > MAX_TEXT or columns > MAX_NUMBERS:
         return view.tokens, view.keys, None
     return view.table()
 

@@ -211,28 +211,6 @@ class View:
         index = np.clip(np.where(none, 0, part), 0, 1) * (NONE - 1)
         return np.where(none, NONE, index.round()).astype(np.uint8)
 
-    def part(self, most):
-        """Return the first `most` rows and columns, named in the caption; self if all fit."""
-        n, m = self.matrix.shape
-        if max(n, m) <= most:
-            return self
-        rows, columns = min(n, most), min(m, most)
-        text = f"Rows 0 to {rows - 1} and columns 0 to {columns - 1} of ({n}, {m})."
-        return replace(
-            self,
-            matrix=self.matrix[:rows, :columns],
-            tokens=self.tokens[:rows],
-            keys=self.keys[:columns],
-            shown=self.shown[:rows, :columns],
-            marked={word: cells[:rows, :columns] for word, cells in self.marked.items()},
-            highlights=[(i, j) for i, j in self.highlights if i < rows and j < columns],
-            heads=None if self.heads is None else self.heads[:, :rows, :columns],
-            caption=f"{text} {self.caption}".strip(),
-            # the sum of a part could be mistaken for the sum of the whole row
-            row_sums=self.row_sums and columns == m,
-            column_sums=self.column_sums and rows == n,
-        )
-
     def small(self):
         """Return the heads as (title, View), in order; empty if there are none."""
         alone = dict(caption="", reached="", highlights=(), explain=None)
@@ -249,11 +227,11 @@ class View:
         return []
 
     def text(self):
-        """Return a text table of the numbers and of the heads, with the caption below; a large
-        matrix shows its first 64 rows and columns."""
-        if max(self.matrix.shape) > MAX_TEXT:
-            return self.part(MAX_TEXT).text()
-        return "\n".join([*self.numbers(), *self.said()])
+        """Return a text table of the numbers and of the heads, with the caption below; of a large
+        matrix, its shape only."""
+        rows, columns = self.matrix.shape
+        large = [f"{rows} by {columns} numbers"] if max(rows, columns) > MAX_TEXT else []
+        return "\n".join([*(large or self.numbers()), *self.said()])
 
     def numbers(self):
         """Return the lines of numbers as text."""

@@ -47,21 +47,20 @@ class Arcs(View):
     def __post_init__(self):
         weights = as_array(self.matrix, "the weights")
         n = weights.size
-        if weights.shape != (1, n) or not isinstance(self.keys, list):  # else replace() made it
-            if weights.shape != (n,) or not n:
-                raise InputError(
-                    f"weights has the shape {weights.shape}; (n,) is expected: the weights of one "
-                    "word, for instance weights[1]."
-                )
-            if n > MAX_WORDS:
-                raise InputError(f"there are {n} words; at most {MAX_WORDS} fit on one line.")
-            if self.keys is not None:
-                raise InputError(f"keys is {self.keys}; use query= to choose the word that looks.")
-            self.keys = names(self.tokens, n, "tokens")
-            self.query = n - 1 if self.query is None else bare(self.query)
-            if self.query not in range(n):
-                raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
-            self.matrix, self.tokens = weights[None], [self.keys[self.query]]
+        if weights.shape != (n,) or not n:
+            raise InputError(
+                f"weights has the shape {weights.shape}; (n,) is expected: the weights of one "
+                "word, for instance weights[1]."
+            )
+        if n > MAX_WORDS:
+            raise InputError(f"there are {n} words; at most {MAX_WORDS} fit on one line.")
+        if self.keys is not None:
+            raise InputError(f"keys is {self.keys}; use query= to choose the word that looks.")
+        self.keys = names(self.tokens, n, "tokens")
+        self.query = n - 1 if self.query is None else bare(self.query)
+        if self.query not in range(n):
+            raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
+        self.matrix, self.tokens = weights[None], [self.keys[self.query]]
         super().__post_init__()
         for what, given, shape in ("weights", self.matrix, (1, n)), ("below", self.below, (n, n)):
             if given is None:

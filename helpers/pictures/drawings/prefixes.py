@@ -21,15 +21,12 @@ class Prefixes(View):
     Raises InputError if the arguments do not fit together.
     """
 
-    words: list | None = None
-
     def __post_init__(self):
-        if self.words is None:  # otherwise replace() made this copy
-            n = len(as_array(self.matrix, "the numbers")) + 1
-            self.words = names(self.tokens, n, "tokens")
-            self.tokens = [
-                f"{' '.join(self.words[: i + 1])} → {self.words[i + 1]}" for i in range(n - 1)
-            ]
+        n = len(as_array(self.matrix, "the numbers")) + 1
+        self.words = names(self.tokens, n, "tokens")
+        self.tokens = [
+            f"{' '.join(self.words[: i + 1])} → {self.words[i + 1]}" for i in range(n - 1)
+        ]
         super().__post_init__()
 
     def sketch(self):

@@ -79,12 +79,6 @@ class Lesson:
         return "\n".join(re.findall(r"^(- .*?)[,.]?$", aims, re.M))
 
     @property
-    def about(self):
-        """The same in a sentence of plain text."""
-        aims = re.sub(r"[*`]", "", self.aims.replace("- ", "")).split("\n")
-        return f"After this lesson you will be able to: {'; '.join(aims)}."
-
-    @property
     def minutes(self):
         """The minutes of the lesson, including its exercises."""
         text = "\n".join(cell.source for cell in self.notebook.cells)
@@ -112,7 +106,7 @@ class Lesson:
     def write(self, folder, before=None, after=None):
         """Write the page and its pictures. before, after: the neighbouring lessons, or None."""
         (folder / "pictures").mkdir(exist_ok=True)
-        resources = {"title": self.title, "about": self.about, "before": before, "after": after}
+        resources = {"title": self.title, "before": before, "after": after}
         resources["headings"] = self._for_readers(folder)
         body, _ = _exporter().from_notebook_node(self.notebook, resources=resources)
         (folder / f"{self.name}.html").write_text(body, encoding="utf-8")

@@ -104,20 +104,6 @@ class Recording {
   }
 }
 
-// A drawing wider than its box is scrolled to the word that looks, whenever that is a new word.
-function showQuery(part) {
-  let place = "";
-  const look = () => {
-    const query = part.querySelector('text[data-role~="query"]'), now = query?.getAttribute("x");
-    if (!query || now === place || !part.clientWidth) return;
-    place = now;
-    const word = query.getBoundingClientRect(), box = part.getBoundingClientRect();
-    if (word.left < box.left || word.right > box.right) part.scrollLeft += word.left - box.left - part.clientWidth / 2;
-  };
-  new ResizeObserver(look).observe(part);
-  new MutationObserver(look).observe(part, { subtree: true, attributeFilter: ["data-role", "x"] });
-}
-
 async function playIn(box) {
   const recorded = await unpacked(box.querySelector("script").textContent);
   const told = make("p", { className: "instead" });
@@ -132,7 +118,6 @@ async function playIn(box) {
     box.append(make("p", { className: "note", textContent: recorded.note }));
   }
   box.querySelectorAll(".scroll, .part").forEach(watchBox);
-  box.querySelectorAll(".part").forEach(showQuery);
   box.querySelector(".saved").hidden = true;
   box.classList.add("plays");
   box.recording = model;
