@@ -100,7 +100,7 @@ def test_what_cannot_be_cut_is_drawn_and_said(shift, said, cell):
 def test_a_strip_that_is_not_cut_yet_keeps_its_weights_to_itself():
     whole, cut = (Strip([2, 1, 0], cut=x, markers=[0.5], drags="m") for x in (False, True))
     assert "0.67" not in whole.text() + heatmap(whole).alt + str(whole.sketch()[0].marks)
-    assert whole.caption == "The strip is not cut yet."
+    assert whole.caption == "The whole strip is 1. It is not cut yet."
     assert cut.caption.endswith("The cut nearest to the marker at 0.50 is at 0.67.")
     assert np.allclose(cut.cuts, [0.665, 0.910], atol=0.001)
     assert [m["drags"] for m in cut.sketch()[0].marks if "drags" in m] == [("m", 0, WIDE, None)]

@@ -21,12 +21,16 @@ def test_an_arc_is_as_wide_as_its_weight_and_each_word_has_its_number():
     view = Arcs(LOOK, WORDS, answers={"red": 0.75, "blue": 0.25})
     wide = [mark["width"] for mark in marks_of(view, "curve")]
     assert np.allclose(np.diff(sorted(wide)[1:]), 8 * np.diff([0.1, 0.4, 0.5]), atol=0.11)
-    assert wide[3] == 0, "a weight of 0 has no arc"
+    for digits in (1, 2, 3):
+        few = Arcs([0.9, 0.04, 0.06, 0.004], WORDS, digits=digits)
+        numbers = [float(mark["text"]) for mark in marks_of(few, "text")[1::2]]
+        drawn = [mark["width"] > 0 for mark in marks_of(few, "curve")]
+        assert drawn == [number > 0 for number in numbers], "an arc for each number but 0"
     texts = [mark["text"] for mark in marks_of(view, "text")]
     assert texts[:8] == ["the", "0.10", "man", "0.50", "took", "0.40", "it", "0.00"]
     assert texts[8:] == ["model says", "red", "0.75", "blue", "0.25"]
     roles = {mark["text"]: mark["role"] for mark in marks_of(view, "text")}
-    assert (roles["it"], roles["man"]) == ("query strong", "key strong")
+    assert (roles["it"], roles["man"]) == ("query strong under", "key strong")
     assert [mark["at"][2] - mark["at"][0] for mark in marks_of(view, "area")] == [90, 30]
 
 
@@ -195,14 +199,37 @@ def test_an_argument_is_copied_and_compared_at_any_depth(change):
 
 
 @pytest.mark.parametrize("k", [0, 17])
-def test_an_arc_from_the_first_or_last_word_to_itself_is_not_cut_off(k):
+def test_a_loop_at_the_first_or_last_word_has_one_width_and_is_not_cut_off(k):
     weights = [float(j == k) for j in range(18)]  # so many that they stand close together
     view = Arcs(weights, ["a"] * 18, query=k, digits=1)
     for drawing in view.sketch() + view.narrow():
         (arc,) = (m for m in drawing.marks if m["kind"] == "curve" and m["width"] > 1)
-        points = np.reshape(arc["at"], (-1, 2))
+        there, back = np.reshape(arc["at"], (2, 4, 2))
+        t = np.linspace(0, 1, 50)[:, None]
+        cubic = np.hstack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3])
+        points = np.concatenate([cubic @ there, cubic @ back])
         assert (points >= 0).all() and (points <= drawing.size).all()
+        begins, ends = (np.linalg.norm(there[n] - back[3 - n]) for n in (0, 3))
+        assert begins == pytest.approx(ends, abs=0.2)
     assert drawing.size[0] < 350, "a phone has room for it"
+
+
+@pytest.mark.parametrize("word", ["she", "it", "flies"])
+def test_the_underline_of_the_word_that_looks_is_as_long_as_the_word(word):
+    (axes,) = heatmap(Arcs([0.5, 0.5], [word, "a"], query=0)).figure.axes
+    (text,) = (text for text in axes.texts if text.get_text() == word)
+    (line,) = axes.lines
+    left, right = axes.transData.transform(line.get_xydata())[:, 0]
+    shown = text.get_window_extent()
+    assert (left, right) == pytest.approx((shown.x0, shown.x1), abs=0.1)
+
+
+def test_on_a_phone_a_framed_word_has_room_below_the_underline_above_it():
+    words = ["word"] * 18
+    (drawing,) = Arcs([1 / 18] * 18, words, query=3, highlights=[(0, 4)], digits=1).narrow()
+    (above,) = (m["at"][1] for m in drawing.marks if m["role"] == "query strong under")
+    (frame,) = (m["at"][1::2] for m in drawing.marks if m["kind"] == "line")
+    assert min(frame) - above >= 14, "the underline ends 10 pixels below the middle of its word"
 
 
 def test_an_arc_tapers_and_the_result_stands_large_below_the_word_that_looks():

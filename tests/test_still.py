@@ -248,6 +248,7 @@ def test_the_path_lights_one_part_and_its_words_fit_their_box(part):
     added = added.removesuffix(f" {LESSONS[part]}")
     assert f" This lesson adds {added} ({LESSONS[part]})." in still.alt
     assert all(still.alt.count(f"({lesson})") == 1 for lesson in range(1, 11))
+    assert still.figure.get_figwidth() * 80 <= 350, "a phone has room for it"
     canvas.draw()
     box = WIDE * still.figure.get_dpi() / 80
     widths = {t.get_text(): t.get_window_extent().width for t in texts}

@@ -20,11 +20,11 @@ BOXES = (
 # The same for what spans several boxes, with the first of them and the last.
 SPANS = (
     ("module", ("a module that learns",), 5, 1, 5),
-    ("causal module", ("that module for batches, with dropout",), 7, 1, 5),
+    ("causal module", ("the same for batches, with dropout",), 7, 1, 5),
 )
 LESSONS = {part: lesson for part, _, lesson, *_ in BOXES + SPANS if lesson}
 WIDE, HIGH, GAP, TOP, LINE = 96, 42, 14, 26, 17  # pixels
-ROW = 6  # boxes in the first row; in one row of all, the letters would be too small to read
+ROW = 3  # boxes in a row, so that a phone has room for them
 
 
 def course_path(lit):
@@ -34,11 +34,11 @@ def course_path(lit):
     """
     from matplotlib.figure import Figure
 
-    second = TOP + HIGH + 22 * len(SPANS) + TOP + 22  # the top of the second row
-    sketch = Sketch(ROW * (WIDE + GAP) + 4, second + HIGH + 2)
-    left = [2 + k * (WIDE + GAP) for k in range(ROW)]
-    places = [(x, TOP) for x in left] + [(x, second) for x in left[1:]]
-    for (x, y), (part, lines, lesson) in zip(places, BOXES, strict=False):
+    apart = HIGH + 22 * len(SPANS) + TOP + 14  # from the top of a row to the top of the next
+    sketch = Sketch(ROW * (WIDE + GAP), TOP + 2 * apart + HIGH + 2)
+    left, right = [2 + k * (WIDE + GAP) for k in range(ROW)], ROW * (WIDE + GAP) - GAP + 2
+    places = [(left[k % ROW], TOP + k // ROW * apart) for k in range(len(BOXES))]
+    for (x, y), (part, lines, lesson) in zip(places, BOXES, strict=True):
         role, line, text = _look(part, lesson, lit)
         middle = y + HIGH / 2
         if part == lit:
@@ -52,19 +52,21 @@ def course_path(lit):
             sketch.text(x + WIDE / 2, y - 13, lesson, text)
         if x > 2:
             sketch.arrow((x - GAP + 1, middle), (x - 2, middle), "rest", 1)
-    # from the end of the first row to the start of the second
-    right, turn, down = left[-1] + WIDE, second - TOP - 4, left[0] + WIDE / 2
-    corners = [(right + 1, TOP + HIGH / 2), (right + 8, TOP + HIGH / 2), (right + 8, turn)]
-    corners += [(down, turn), (down, second + HIGH / 2), (left[1] - GAP + 1, second + HIGH / 2)]
-    sketch.line(corners, "rest", 1)
+        elif y > TOP:  # from the end of the row above
+            turn, up = y - TOP + 4, middle - apart
+            corners = [(right + 1, up), (right + 8, up), (right + 8, turn), (x + 14, turn)]
+            sketch.line(corners, "rest", 1)
+            sketch.arrow(corners[-1], (x + 14, y - 2), "rest", 1)
+    # what spans several boxes goes on in the next row
     for k, (part, (line_of_text,), lesson, first, last) in enumerate(SPANS):
         words = f"{lesson}: {line_of_text}"
         role, line, text = _look(part, lesson, lit)
-        y, ends = TOP + HIGH + 18 + 22 * k, (left[first], left[last] + WIDE)
-        room = 4 * len(words) + 6
-        for x, end in (ends[0], sum(ends) / 2 - room), (ends[1], sum(ends) / 2 + room):
-            sketch.line([(x, y - 6), (x, y), (end, y)], role, line)
-        sketch.text(sum(ends) / 2, y, words, text)
+        (start, y), (_, low) = (np.add(places[j], (0, HIGH + 14 + 22 * k)) for j in (first, last))
+        sketch.line([(start, y - 6), (start, y), (right, y)], role, line)
+        room, middle = 4 * len(words) + 6, (left[0] + right) / 2
+        sketch.line([(left[0], low), (middle - room, low)], role, line)
+        sketch.line([(middle + room, low), (right, low), (right, low - 6)], role, line)
+        sketch.text(middle, low, words, text)
     figure = Figure(figsize=[pixels / INCH for pixels in sketch.size])
     sketch.paint(figure.add_axes((0, 0, 1, 1)))
     return Still(figure, _alt(lit))
@@ -81,7 +83,7 @@ def _alt(lit):
     """Describe the path in words, in the order of the lessons."""
     order = sorted(BOXES + SPANS, key=lambda each: each[2])
     texts = [f"{' '.join(lines)} ({lesson})" for _, lines, lesson, *_ in order if lesson]
-    k = [part for part, _, lesson, *_ in order if lesson].index(lit)
+    k = LESSONS[lit] - 1
     built, later = ", ".join(["words", *texts[:k]]), ", ".join(texts[k + 1 :])
     text = f"The path of the course, with the number of each lesson. Built: {built}. "
     text += f"This lesson adds {texts[k]}."

@@ -32,7 +32,7 @@ class Sketch:
 
     Each method adds a mark; in the next picture of a live view the k-th mark is the same one, which
     keeps the focus, so keep their order.
-    role: a name in ROLES or "ink", with " strong" to make the mark stand out, or " large".
+    role: a name in ROLES or "ink", with " strong" to stand out, " large", " under" (underlined).
     The other arguments, all optional:
         opacity: 0 to 1.
         cell: (row, column) of the matrix: pointing at the mark explains this number.
@@ -71,8 +71,6 @@ class Sketch:
         as wide where it ends. The mark holds its outline: there and back, points (8, 2)."""
         points = np.array(points, float)
         along = np.diff(points, axis=0)
-        for k in (0, 2):  # an end that is bent by nothing goes on as the middle does
-            along[k] = along[k] if along[k].any() else along[1]
         along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
         first, middle, last = along[:, ::-1] * [1, -1]
         corners = [(a + b) / (1 + a @ b) for a, b in ((first, middle), (middle, last))]
@@ -109,15 +107,18 @@ def _paint(axes, kind, role, at, opacity=1, width=0, text="", side="middle", **_
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
-    name, _, how = role.partition(" ")
+    name, *how = role.split()
     colour, points, thick = ROLES.get(name, [INK])[0], np.reshape(at, (-1, 2)), width * 72 / INCH
     if kind == "text":
-        axes.text(
+        shown = axes.text(
             *at, text, ha={"middle": "center"}.get(side, side), va="center", alpha=opacity,
-            color=colour, fontsize=(LARGE if how == "large" else LETTER) * 72 / INCH,
-            fontweight="bold" if how == "strong" else "normal",
+            color=colour, fontsize=(LARGE if "large" in how else LETTER) * 72 / INCH,
+            fontweight="bold" if "strong" in how else "normal",
             parse_math=False, clip_on=False,
         )  # fmt: skip
+        if "under" in how:
+            (left, _), (right, _) = axes.transData.inverted().transform(shown.get_window_extent())
+            axes.plot([left, right], [at[1] + 9] * 2, color=colour, linewidth=2.5 * 72 / INCH)
     elif kind == "area":
         axes.add_patch(Polygon(points, color=colour, alpha=opacity, linewidth=0))
     elif len(points) == 1:

@@ -14,7 +14,8 @@ MAX_WORDS = 64
 MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
 THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
 TIP = 0.5  # of this remains at the word that it looks at
-THIN = 0.005  # an arc of less is not drawn
+LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
+THIN = 0.005  # an arc of less is not drawn below the words
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 CLOSE = 16  # words; in a longer sentence they are closer together
@@ -113,7 +114,7 @@ class Arcs(View):
         room, start = self._room(), 0
         word_at, number_at, under = foot + ROW / 2, foot + 1.5 * ROW, foot + 2 * ROW + 10
         if down:
-            room, start = [26 if len(room) <= CLOSE else 20] * len(room), ROW * has_below
+            room, start = [26 if len(room) <= CLOSE else 22] * len(room), ROW * has_below
             word_at = foot + 6
             number_at = word_at + 8 * max(map(wide, self.keys)) + 14
             under = number_at + 8 * (2 + self.digits) + 4
@@ -132,18 +133,21 @@ class Arcs(View):
 
         def arc(i, j, weight, role, foot, high, faint=1, **more):
             # high: how far it may rise at most, below 0 if it hangs
-            begin, end = at[i], at[j]
-            if i == j:  # the word looks at itself; the whole arc stays in the picture
-                begin = min(max(begin - 10, THICK / 2 + 1), long - THICK / 2 - 21)
-                end = begin + 20
+            begin, end, bent, tip = at[i], at[j], 0, TIP
             # a cubic curve reaches three quarters of the way to its inner points
             most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * long
-            top = foot - (28 + 0.34 * abs(end - begin)) * min(1, most / widest) * np.sign(high)
-            points = place(begin, foot), place(begin, top), place(end, top), place(end, foot)
-            width, opacity = 1.5 + THICK * float(weight), faint * (0.5 + 0.5 * float(weight))
-            if weight < THIN:  # it keeps its place among the marks
-                width, opacity = 0, 0
-            sketch.curve(points, role, round(width, 1), TIP, opacity=round(opacity, 2), **more)
+            up = (28 + 0.34 * abs(end - begin)) * min(1, most / widest)
+            if i == j:  # the word looks at itself: a loop of one width, which stays in the picture
+                (bent, up, half), tip = LOOP, 1
+                begin = end = min(max(begin, half), long - half)
+            top = foot - up * np.sign(high)
+            over = place(begin - bent, top), place(end + bent, top)
+            points = place(begin, foot), *over, place(end, foot)
+            # an arc to a word with the number 0 only keeps its place among the marks
+            is_drawn = weight >= THIN if high < 0 else float(self.number(weight)) != 0
+            width = is_drawn * (1.5 + THICK * float(weight))
+            opacity = is_drawn * faint * (0.5 + 0.5 * float(weight))
+            sketch.curve(points, role, round(width, 1), tip, opacity=round(opacity, 2), **more)
 
         most = int(weights.argmax())
         is_most = (weights == weights[most]).sum() == 1  # with even weights no word stands out
@@ -155,7 +159,7 @@ class Arcs(View):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
             arc(self.query, j, weight, "key", foot, high, **cell)
         for j, word in enumerate(self.keys):
-            role = "query strong" if j == self.query else "ink"
+            role = "query strong under" if j == self.query else "ink"
             if j == most != self.query and is_most:
                 role = "key strong"
             sets = ("query", j, word)
@@ -171,16 +175,11 @@ class Arcs(View):
             earlier = (width - 2, 9, "right") if down else (2, deep - 8, "left")
             sketch.text(*earlier[:2], "earlier layer", "rest", side=earlier[2])
         for _, j in sorted(self.highlights):
-            half, low = room[j] / 2 - (0 if down else 3), under - 10
+            half, low = 8 if down else room[j] / 2 - 3, under - 10
             left, right = at[j] - half, at[j] + half
             frame = [(left, foot), (right, foot), (right, low), (left, low), (left, foot)]
             sketch.line([place(*corner) for corner in frame], "ink", 1.5)
-        middle, half = at[self.query], 4 * wide(self.keys[self.query])
-        line = [(middle - half, foot + ROW), (middle + half, foot + ROW)]
-        if down:
-            line, middle = [(word_at, middle + 9), (word_at + 1.75 * half, middle + 9)], 0
-        sketch.line(line, "query", 2.5)
-        wide_as = WORD + own * columns
+        middle, wide_as = 0 if down else at[self.query], WORD + own * columns
         left = np.clip(middle - wide_as / 2, 0, max(0, width - wide_as))
         self._bars(sketch, left, end, own, bar)
         if self.result:

@@ -240,7 +240,7 @@ class Blend(View):
             width = THICK * _part(weight)
             plane.keep_free(contexts[self.row], values[j])
             cell = dict(cell=(self.row, j), label=f"tie to {self.words[j]}")
-            sketch.curve([dot, dot, end, end], "value", round(width, 1), opacity=0.6, **cell)
+            sketch.curve(np.linspace(dot, end, 4), "value", round(width, 1), opacity=0.6, **cell)
         for other in contexts:
             plane.dot(other, "ink", 5, opacity=0.5)
         plane.name(contexts[self.row], "context", "ink strong")

@@ -72,7 +72,7 @@ class Strip(View):
 
     def _told(self):
         if not self.cut:
-            return "The strip is not cut yet."
+            return "The whole strip is 1. It is not cut yet."
         if obstacle := self._obstacle():
             return f"The strip cannot be cut. {obstacle}."
         j = int(self.matrix[2].argmax())
@@ -184,15 +184,13 @@ class Strip(View):
 
     def alt(self):
         """Describe the picture in words for people who cannot see it."""
-        said = "Bars of the scores and of their exps; below them a strip of length 1, "
-        if not self.cut:
-            said += "not cut yet."
-        elif obstacle := self._obstacle():
-            said += f"which cannot be cut: {obstacle}."
-        else:
+        said = "Bars of the scores and of their exps; below them a strip of length 1"
+        if obstacle := self._obstacle():
+            said += f", which cannot be cut: {obstacle}"
+        elif self.cut:
             parts = zip(self.keys, map(self.number, self.matrix[2]), strict=True)
-            said += f"cut into {', '.join(map(' '.join, parts))}."
-        return " ".join(f"{said} {self.caption}".split())
+            said += f", cut into {', '.join(map(' '.join, parts))}"
+        return " ".join(f"{said}. {self.caption}".split())
 
 
 def _bar(sketch, x, zero, value, role):
