@@ -283,8 +283,8 @@ def test_the_targets_of_views_that_are_sampled_can_be_reached(pages, page):
 
 @pytest.fixture(scope="module")
 def kernel():
-    with lesson_of.one_kernel() as one:
-        with patch.object(command, "one_kernel", lambda: contextlib.nullcontext(one)):
+    with command.run_kernel() as one:
+        with patch.object(command, "run_kernel", lambda **_: contextlib.nullcontext(one)):
             yield
 
 

@@ -6,10 +6,7 @@ from ..errors import InputError
 def expect_rate(p):
     """Raise InputError unless p is a rate of dropout, from 0 to below 1."""
     if not (isinstance(p, int | float) and 0 <= p < 1):
-        raise InputError(
-            f"dropout is {p!r}; a number from 0 to below 1 is expected. 0.1 drops a tenth of the "
-            "weights."
-        )
+        raise InputError(f"dropout is {p!r}; a number from 0 to below 1 is expected.")
 
 
 def expect_head_dim(d_out, num_heads):

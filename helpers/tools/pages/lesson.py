@@ -5,12 +5,10 @@ import html
 import json
 import re
 import zlib
-from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
-from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert import TemplateExporter
@@ -67,18 +65,6 @@ class CannotMake(Exception):
     """Why a page cannot be made, and what to do."""
 
 
-@contextmanager
-def one_kernel():
-    """Yield a kernel for all lessons: to start one takes four seconds of a processor. That each
-    lesson runs in a kernel of its own, too, the tests show."""
-    manager, client = start_new_kernel(extra_arguments=["--log-level=ERROR"])
-    try:
-        yield manager, client
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-
-
 class Lesson:
     """One notebook that becomes a page."""
 
@@ -107,19 +93,14 @@ class Lesson:
         return sum(int(part or 0) for part in found.groups()) if found else 0
 
     def run(self, kernel):
-        """Run all cells in a kernel of one_kernel(); views store their recordings in their
-        outputs."""
-        set_up = SET_UP.format(
-            folder=str(self.path.parent.resolve()),
-            course=str(HERE.parents[2]),
-            texts=texts_of(self.notebook),
-        )
+        """Run all cells in this kernel, a client; views store their recordings in their outputs."""
+        folder, course = str(self.path.parent.resolve()), str(HERE.parents[2])
+        set_up = SET_UP.format(folder=folder, course=course, texts=texts_of(self.notebook))
         self.notebook.cells.insert(0, v4.new_code_cell(set_up))
-        manager, channels = kernel
-        client = NotebookClient(self.notebook, manager, timeout=SECONDS, coalesce_streams=True)
-        client.kc = channels
+        run = NotebookClient(self.notebook, kernel.parent, timeout=SECONDS, coalesce_streams=True)
+        run.kc = kernel
         try:
-            client.execute()
+            run.execute()
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             why = strip_ansi(str(error))
             raise CannotMake(f"{self.name} does not run to its end.\n{why}") from None
