@@ -113,9 +113,10 @@ def forever():
     "what, error",
     [
         (lambda: 1 / 0, "ZeroDivisionError: division by zero (line "),
-        (lambda: None, "the function returned None; a matrix or a View is expected"),
-        (lambda: (torch.eye(2), torch.eye(2)), "Choose a matrix, for instance weights[0]."),
-        (lambda: (torch.eye(2), [1]), "the rows of the matrix differ in length"),
+        (lambda: None, "the function returned None, not a matrix or a View"),
+        (lambda: (torch.eye(2), torch.eye(2)), "the function returned 2 things; return one matrix"),
+        (lambda: (torch.eye(2), [1]), "returned 2 things; return one matrix, for instance the sec"),
+        (lambda: (torch.eye(2)[None],), "Choose a matrix, for instance weights[0]."),
         (lambda: torch.ones(1, 513), "the shape is (1, 513); at most 512 rows and columns fit."),
         (lambda: View([[1, 2]], ["a", "b", "c"]), "tokens has 3 names; 1 are needed. (line "),
         (recurse, "RecursionError"),

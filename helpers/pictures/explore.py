@@ -230,9 +230,10 @@ def _drawn(result):
     Runs inside the guarded call, because reading the result may fail or never end, too.
     """
     if result is None:
-        raise InputError(
-            "the function returned None; a matrix or a View is expected: is `return` missing?"
-        )
+        raise InputError("the function returned None, not a matrix or a View: is `return` missing?")
+    if isinstance(result, tuple) and len(result) > 1 and getattr(result[0], "ndim", 0) > 1:
+        things = f"the function returned {len(result)} things"
+        raise InputError(f"{things}; return one matrix, for instance the second.")
     views = side_by_side(result if isinstance(result, dict) and result else {"": result})
     shape = views[0][1].matrix.shape
     if max(shape) > MAX_SIDE:

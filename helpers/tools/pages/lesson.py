@@ -37,10 +37,9 @@ RECORD = "record: "  # a cell's tag: one more text for its text box
 # A notebook finds of an earlier one what is imported, and nothing else that it could notice.
 SET_UP = """
 %reset -f
-import os, sys
+import os, sys, torch
 os.chdir({folder!r})
 sys.path.insert(0, {course!r})
-import torch
 from helpers.checks.verdict import forget
 from helpers.tools.pages.record import start
 torch.set_printoptions(profile="default")
