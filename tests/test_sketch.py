@@ -17,6 +17,13 @@ def marks_of(view, kind):
     return [mark for part in view.sketch() for mark in part.marks if mark["kind"] == kind]
 
 
+def test_the_heads_beside_a_drawing_are_plain_tables():
+    heads = torch.rand(2, 1, 3)
+    view = Arcs(heads[1, 0], list("abc"), heads=heads, head=1)
+    assert [type(one) for _, one in view.small()] == [View, View]
+    assert (view.small()[0][1].matrix == heads[0].double().numpy()).all()
+
+
 def test_an_arc_is_as_wide_as_its_weight_and_each_word_has_its_number():
     view = Arcs(LOOK, WORDS, answers={"red": 0.75, "blue": 0.25})
     wide = [mark["width"] for mark in marks_of(view, "curve")]

@@ -6,7 +6,7 @@ explore.py draw them.
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -213,10 +213,11 @@ class View:
 
     def small(self):
         """Return the heads as (title, View), in order; empty if there are none."""
-        alone = dict(caption="", reached="", highlights=(), explain=None)
-        alone |= dict(heads=None, head=None, marked=None)
+        plain = {one.name: getattr(self, one.name) for one in fields(View)}  # also of a drawing
+        plain |= dict(caption="", reached="", highlights=(), explain=None)
+        plain |= dict(heads=None, head=None, marked=None)
         heads = () if self.heads is None else self.heads
-        return [(f"head {k + 1}", replace(self, matrix=m, **alone)) for k, m in enumerate(heads)]
+        return [(f"head {k + 1}", View(**plain | {"matrix": m})) for k, m in enumerate(heads)]
 
     def sketch(self):
         """Return the drawings [Sketch, ...] that replace the table; a plain View has none."""
