@@ -10,8 +10,8 @@ models     the small models of the lessons, and the reader's own model
 What no lesson imports:
 tools      the course as web pages, the commands for a class
 
-guard calls the reader's code safely, session restores the notebook afterwards, and errors has the
-error for bad input.
+guard calls the reader's code safely, session restores the notebook afterwards, contents finds what
+it holds, and errors has the error for bad input.
 Imports go one way: attention imports from no other room, and the checks need no picture.
 """
 

@@ -172,6 +172,12 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     regular expression that tries everything, or a sum over itertools.count(). Only a restart ends
     it earlier. What ends the process still ends the kernel: os._exit, os.abort, a signal (os.kill),
     a crash in C, an endless recursion after sys.setrecursionlimit, and using up the memory.
+
+    After a check or a picture all is as before (see session.py and contents.py), except: files, and
+    modules that were imported; what is left of an iterator or a generator; objects of libraries
+    other than torch and numpy, such as a DataFrame; sparse tensors; what takes more memory than
+    contents.LARGEST; signals, threads and other parts of the process. A picture that is asked
+    while a cell runs restores what the notebook holds, and no setting.
     """
     return _call(lambda: fn(*args, **kwargs), seconds, after)
 

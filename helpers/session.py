@@ -1,11 +1,15 @@
-"""Restore the student's session, so that a check may be run at any time, any number of times."""
+"""Leave the reader's session as it was: a check and a picture may be run at any time, any number of
+times, and nothing that the notebook holds is changed by what they run."""
 
+import builtins
 import math
+import os
 import random
 import sys
+import threading
+import types
 import warnings
-from collections import deque
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 import numpy
@@ -13,32 +17,27 @@ import torch
 from torch import nn
 
 from . import guard
+from .contents import remember
 
 
 @contextmanager
-def untouched(named):
-    """Restore at the end what student code has changed outside itself: the notebook's variables
-    that it names (with the contents of lists, dicts, sets, tensors, arrays and modules), random
-    numbers, warnings, SETTINGS, and what it replaced in LIBRARIES and CLASSES. Not restored:
-    default arguments, the rest of the process (os, sys), and what objects of the student's own
-    classes hold.
+def untouched(answer):
+    """Restore at the end what an answer, and whatever else runs inside, has changed: all that the
+    notebook holds, see contents.py, and what unchanged() restores. guard.call lists what is not.
 
-    named: pairs of a dict of global variables and names in it.
-
-    Inside, random numbers and the default type are the same in every check, and torch.empty returns
-    NaN instead of old memory. Yields a function that works like guard.call.
+    Inside, the libraries have their own functions, random numbers and the default type are the same
+    in every check, torch.empty returns NaN instead of old memory, and blocks around the check, such
+    as torch.autocast, do not count. Yields a function that works like guard.call.
     """
     with ExitStack() as stack:  # undone in reverse order
-        for space, names in named:
-            stack.callback(remember(space, names))
-        stack.callback(random.setstate, random.getstate())
-        stack.callback(numpy.random.set_state, numpy.random.get_state())
-        stack.callback(_set, _settings())
-        stack.enter_context(torch.random.fork_rng(devices=[]))
-        stack.enter_context(torch._tensor_str.printoptions())
-        stack.enter_context(warnings.catch_warnings())
+        stack.callback(genuine())
+        stack.callback(remember(answer, getattr(guard.get_ipython(), "user_ns", None)))
+        stack.enter_context(unchanged())
         if torch.get_default_device().type != "cpu":  # this costs time in every operation
             stack.enter_context(torch.device("cpu"))
+        stack.enter_context(torch.autocast("cpu", enabled=False))
+        if torch.is_inference_mode_enabled():
+            stack.enter_context(torch.inference_mode(False))
         torch.set_default_dtype(torch.float32)
         torch.default_generator.manual_seed(0)
         random.seed(0)
@@ -48,44 +47,121 @@ def untouched(named):
         _set_fill(True)
         warnings.simplefilter("ignore")
         during = _settings()
-        stack.callback(_replaced())  # the first to be undone: the others use torch
-        yield partial(guard.call, after=partial(_set, during))
+        yield partial(guard.call, after=lambda: (genuine(), _set(during)))
 
+
+@contextmanager
+def unchanged(numbers=None):
+    """Restore at the end random numbers, SETTINGS, warnings, and functions of libraries that were
+    replaced.
+
+    numbers: a list with the state of random numbers to begin with, or an empty one. It gets their
+    state at the end, so that a picture goes on drawing where it stopped.
+    """
+    settings, replaced, before = _settings(), _replaced(), _random_state()
+    hooks = remember(*_hooks())
+    if numbers:
+        _set_random_state(numbers[0])
+    try:
+        with warnings.catch_warnings():
+            yield
+    finally:
+        genuine()
+        _replace(replaced)
+        if numbers is not None:
+            numbers[:] = [_random_state()]
+        _set_random_state(before)
+        _set(settings)
+        hooks()
+
+
+@contextmanager
+def unchanged_by_a_picture(numbers):
+    """Do as unchanged(numbers) does, but nothing while a cell runs elsewhere: what changes then may
+    be the cell's own work, such as the numbers that a training draws."""
+    if _a_cell_runs_elsewhere():
+        yield
+        return
+    with unchanged(numbers):
+        yield
+
+
+def _a_cell_runs_elsewhere():
+    main = threading.main_thread()
+    if threading.current_thread() is main:
+        return False
+    frame = sys._current_frames().get(main.ident)
+    while frame and frame.f_code.co_name != "run_code":  # of IPython
+        frame = frame.f_back
+    return frame is not None
+
+
+# --- settings ---
 
 # Set whether torch.empty returns NaN.
 _set_fill = partial(setattr, torch.utils.deterministic, "fill_uninitialized_memory")
+
+
+def _folder():
+    with suppress(OSError):  # it may have been deleted
+        return os.getcwd()
+
+
+def _set_environment(before):
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def _plots():
+    """Return matplotlib's settings and its open figures; None while nobody has imported it."""
+    if "matplotlib" not in sys.modules:
+        return None
+    managers = sys.modules.get("matplotlib._pylab_helpers")
+    return dict.copy(sys.modules["matplotlib"].rcParams), dict(
+        managers.Gcf.figs if managers else ()
+    )
+
+
+def _set_plots(before):
+    if before is None:  # the answer has imported it
+        return
+    settings, figures = before
+    if "matplotlib.pyplot" in sys.modules:
+        pyplot, managers = (
+            sys.modules["matplotlib.pyplot"],
+            sys.modules["matplotlib._pylab_helpers"],
+        )
+        if pyplot.rcParams._get("backend") != settings["backend"]:
+            pyplot.switch_backend(settings["backend"])
+        managers.Gcf.figs.clear()
+        managers.Gcf.figs.update(figures)
+    dict.update(sys.modules["matplotlib"].rcParams, settings)
+
+
 # Pairs of a getter and a setter.
 SETTINGS = (
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     (lambda: torch.utils.deterministic.fill_uninitialized_memory, _set_fill),
     (torch.get_num_threads, torch.set_num_threads),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (
+        lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+        lambda modes: torch.set_anomaly_enabled(*modes),
+    ),
+    (
+        lambda: dict(vars(torch._tensor_str.PRINT_OPTS)),
+        lambda options: vars(torch._tensor_str.PRINT_OPTS).update(options),
+    ),
+    (numpy.get_printoptions, lambda options: numpy.set_printoptions(**options)),
+    (numpy.geterr, lambda modes: numpy.seterr(**modes)),
     (sys.getrecursionlimit, sys.setrecursionlimit),
+    (lambda: list(sys.path), partial(sys.path.__setitem__, slice(None))),
+    (_folder, lambda folder: folder and os.chdir(folder)),
+    (lambda: dict(os.environ), _set_environment),
+    (_plots, _set_plots),
 )
-
-
-# Where an answer may replace what the student and the check use: `torch.softmax = mine`.
-LIBRARIES = torch, nn, nn.functional, torch.linalg, numpy, math
-CLASSES = torch.Tensor, nn.Module
-
-
-def _replaced():
-    """Return a function that puts back what has been replaced in LIBRARIES and CLASSES. New names
-    in a library stay: they may be its own parts, imported when first used."""
-    libraries = [(vars(library), dict(vars(library))) for library in LIBRARIES]
-    classes = [(cls, dict(vars(cls))) for cls in CLASSES]
-
-    def put_back():
-        for now, before in libraries:
-            now.update(before)
-        for cls, before in classes:
-            for name in vars(cls).keys() - before.keys():  # it hid what the class inherits
-                delattr(cls, name)
-            for name, value in before.items():
-                if vars(cls).get(name) is not value:
-                    setattr(cls, name, value)
-
-    return put_back
 
 
 def _settings():
@@ -93,70 +169,76 @@ def _settings():
 
 
 def _set(values):
-    for (_, set_), value in zip(SETTINGS, values, strict=True):
-        set_(value)
+    for (get, set_), value in zip(SETTINGS, values, strict=True):
+        if get() != value:
+            set_(value)
 
 
-# --- the contents of variables: `+=`, append and the like change them in place ---
+def _hooks():
+    """Return the dicts of hooks that all modules of torch call."""
+    names = vars(nn.modules.module).items()
+    return [x for name, x in names if name.startswith("_global_") and isinstance(x, dict)]
 
 
-def plain(tensor):
-    """Return the tensor, detached and of torch's own class, whatever a student's subclass does."""
-    with torch._C.DisableTorchFunctionSubclass():
-        return torch.Tensor.detach(tensor)
+# --- random numbers ---
 
 
-def remember(space, names):
-    """Return a function that gives all variables in space (a dict) their present values back, with
-    the present contents of those in names, and deletes new ones."""
-    before, visited = dict(space), set()
-    kept = [_kept(before[name], visited) for name in names if name in before]
-
-    def put_back():
-        for name in space.keys() - before.keys():
-            del space[name]
-        space.update(before)
-        for one in kept:
-            one()
-
-    return put_back
+def _random_state():
+    return random.getstate(), numpy.random.get_state(), torch.default_generator.get_state()
 
 
-def _kept(x, visited):
-    """Return a function that restores the contents of x.  visited: ids of objects already kept."""
-    if id(x) in visited:
-        return list
-    visited.add(id(x))
-    if isinstance(x, torch.Tensor) and x.layout is torch.strided and x.device.type != "meta":
-        return _tensor(x)
-    if isinstance(x, numpy.ndarray):
-        numbers = x.copy()
-        return lambda: x.__setitem__(..., numbers)
-    if isinstance(x, nn.Module):
-        return _all([*x.parameters(), *x.buffers()], visited)
-    if isinstance(x, list | deque | dict | set):
-        before, fill = x.copy(), x.extend if isinstance(x, list | deque) else x.update
-        inside = _all(before.values() if isinstance(x, dict) else before, visited)
-        return lambda: (x.clear(), fill(before), inside())
-    return list
+def _set_random_state(state):
+    random.setstate(state[0])
+    numpy.random.set_state(state[1])
+    torch.default_generator.set_state(state[2])
 
 
-def _all(parts, visited):
-    kept = [_kept(part, visited) for part in parts]
-    return lambda: [put_back() for put_back in kept]
+# --- functions of libraries ---
+
+# Where an answer or a notebook may replace what a check uses: `torch.softmax = mine`.
+PLACES = torch, torch.Tensor, nn, nn.Module, nn.functional, torch.linalg, numpy, math, builtins
+# What they had when the course was imported, except what a library keeps for itself.
+_GENUINE = [
+    (place, {k: x for k, x in vars(place).items() if isinstance(place, type) or k[0] != "_"})
+    for place in PLACES
+]
+# Of Python's own names, guard.call and IPython replace some while they need to.
+_GENUINE[-1] = (
+    builtins,
+    {
+        k: x
+        for k, x in _GENUINE[-1][1].items()
+        if isinstance(x, type | types.BuiltinFunctionType) and k != "input"
+    },
+)
 
 
-def _tensor(x):
-    """Return a function that restores a tensor's shape, and its memory, which its views share."""
-    was, needs_grad = plain(x), x.requires_grad
-    memory = torch.empty(0, dtype=torch.uint8, device=x.device).set_(was.untyped_storage())
-    numbers = memory.clone()
+def genuine():
+    """Put the libraries' own functions where others stand: after torch.allclose = lambda *a: True,
+    every answer would be right. Return a function that undoes it."""
+    found = _replaced()
+    for place, own in _GENUINE:
+        _replace([(place, name, own.get(name)) for at, name, _ in found if at is place])
+    return partial(_replace, found)
 
-    def put_back():
-        memory.copy_(numbers)
-        if plain(x).shape != was.shape:
-            x.data = was
-        if x.is_leaf:
-            x.requires_grad_(needs_grad)
 
-    return put_back
+def _replaced():
+    """Return [(place, name, what stands there)] for all that is not the libraries' own."""
+    found = []
+    for place, own in _GENUINE:
+        now = vars(place)
+        # The comparison is far faster than the loop, and nearly always enough.
+        is_same = own.items() <= now.items()
+        names = [] if is_same else [k for k, x in own.items() if now.get(k) is not x]
+        if isinstance(place, type):  # a new name may hide what a class inherits
+            names += [k for k in now.keys() - own.keys() if hasattr(place.__base__, k)]
+        found += [(place, k, now.get(k)) for k in names]
+    return found
+
+
+def _replace(found):
+    for place, name, x in found:
+        if x is not None:
+            setattr(place, name, x)
+        elif name in vars(place):
+            delattr(place, name)

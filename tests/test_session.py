@@ -1,19 +1,25 @@
 """Student code cannot break a check: it ends with a verdict in time, and leaves the session as it
-was before. What a call may do at all is tested in test_guard.py."""
+was before; so does a picture. What a call may do at all is tested in test_guard.py."""
 
+import builtins
+import os
 import random
 import subprocess
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 import torch
+from asking import change
+from matplotlib import pyplot
 from torch import nn
 
-from helpers import attention, check, guard
+from helpers import attention, check, explore, guard, yours
 
 ROOT = Path(__file__).parent.parent
 
@@ -103,15 +109,61 @@ memory = torch.arange(6.0)
 view = memory[1:3]
 array = np.array([1.0, np.nan])
 layer = nn.Linear(2, 2)
+generator = torch.Generator().manual_seed(1)
+
+
+class Counter:
+    __slots__ = ("count",)
+    made = []
+
+    def __init__(self):
+        self.count = 0
+
+
+class Kept:
+    total = 0
+
+    def __init__(self):
+        self.rows, self.layer = [], nn.Linear(2, 2)
+
+
+counter, kept = Counter(), Kept()
+
+
+def enclosing():
+    hidden, times = [1], 0
+
+    def inner(more=1, kept=[]):  # noqa: B006
+        nonlocal times
+        times += more
+        hidden.append(times), kept.append(times)
+        inner.calls = times
+        return hidden, kept
+
+    return inner
+
+
+inner = enclosing()
+partly = partial(inner, 2)
 
 
 def state():
-    """Return what an answer could reach and a check promises to leave alone."""
+    """Return what an answer could reach, and what neither a check nor a picture may change."""
+    cells = {cell.cell_contents for cell in inner.__closure__ if type(cell.cell_contents) is int}
     return {
         "globals": set(globals()),
         "containers": (repr((names, numbers, known, nested)), nested[0] is row),
         "tensors": (memory.tolist(), view.tolist(), memory.requires_grad, repr(array)),
-        "layer": (layer.weight.tolist(), layer.weight.requires_grad),
+        "layer": (layer.weight.tolist(), layer.weight.requires_grad, layer.training),
+        "gradient": (layer.weight.grad, layer.bias.grad),
+        "generator": generator.get_state().tolist(),
+        "slots": (counter.count, Counter.made[:], hasattr(Counter, "other")),
+        "object": (Kept.total, kept.rows[:], kept.layer.weight.tolist(), vars(kept).keys() - {0}),
+        "function": (inner.__defaults__[1][:], vars(inner).copy(), cells),
+        "process": (os.getcwd(), {**os.environ, "PYTEST_CURRENT_TEST": ""}, list(sys.path)),
+        "python": (builtins.oct, builtins.hex),
+        "plots": (matplotlib.get_backend(), pyplot.get_fignums(), pyplot.rcParams["font.size"]),
+        "hooks": list(nn.modules.module._global_forward_hooks.values()),
         "random": (random.getstate(), torch.get_rng_state().tolist()),
         "numpy": np.random.get_state()[1].tolist(),
         "warnings": list(warnings.filters),
@@ -122,6 +174,8 @@ def state():
             torch.is_grad_enabled(),
             torch.are_deterministic_algorithms_enabled(),
             torch.utils.deterministic.fill_uninitialized_memory,
+            torch.is_anomaly_enabled(),
+            torch.get_float32_matmul_precision(),
         ),
         "recursion": sys.getrecursionlimit(),
     }
@@ -133,6 +187,22 @@ def changes_settings(scores):
     torch.set_printoptions(precision=1)
     torch.manual_seed(3), random.seed(3), np.random.seed(3)
     warnings.simplefilter("error")
+    torch.autograd.set_detect_anomaly(True)
+    torch.set_float32_matmul_precision("medium")
+    nn.modules.module.register_module_forward_hook(lambda *_: None)
+    os.chdir(os.path.dirname(os.getcwd()))
+    os.environ["NEWCOMER"] = "1"
+    os.environ.pop("PATH", None)
+    sys.path.insert(0, "newcomer")
+    builtins.oct = builtins.hex = None
+    return right(scores)
+
+
+def changes_plots(scores):
+    pyplot.switch_backend("svg")
+    pyplot.close("all")
+    pyplot.figure(7), pyplot.figure(8)
+    matplotlib.rcParams["font.size"] = 30
     return right(scores)
 
 
@@ -148,6 +218,20 @@ def changes_variables(scores):
     array[0] = 5
     layer.weight.data.zero_()
     layer.weight.requires_grad_(False)
+    layer.eval()
+    layer.bias.sum().backward()
+    torch.rand(1, generator=generator)
+    return right(scores)
+
+
+def changes_objects(scores):
+    counter.count += 1
+    Counter.made.append(counter)
+    Counter.other = Kept.total = 5
+    kept.rows.append(1)
+    kept.layer.weight.data.fill_(1)
+    kept.newcomer = 1
+    partly(), inner(kept=[1])
     return right(scores)
 
 
@@ -175,7 +259,9 @@ class Rude(attention.SelfAttention):
 
 RUDE = [
     ("softmax", changes_settings),
+    ("softmax", changes_plots),
     ("softmax", changes_variables),
+    ("softmax", changes_objects),
     ("softmax", binds_variables_anew),
     ("SelfAttention", Rude),
 ]
@@ -186,6 +272,7 @@ def as_before(request, monkeypatch):
     """Assert that the session is the same after the test."""
     fill = "fill_uninitialized_memory"
     monkeypatch.setattr(torch.utils.deterministic, fill, request.param)
+    pyplot.figure(3)
     before = state()
     yield
     after = state()
@@ -196,6 +283,35 @@ def as_before(request, monkeypatch):
 def test_a_right_answer_is_right_and_leaves_nothing_behind(name, code, as_before, capsys):
     assert check(name, code).passed
     assert capsys.readouterr() == (f"✔ {name}: right.\n", "")
+
+
+@pytest.mark.parametrize("name, code", RUDE)
+def test_a_picture_leaves_nothing_behind(name, code, as_before, capsys):
+    def once(again=1):
+        if name == "softmax":
+            return code(torch.rand(2, 2)), mine(torch.ones(2))
+        return code(3, 2)(torch.rand(6, 3)) * again
+
+    mine = yours(code, right)
+    widget = explore(lambda again=1: once(again)[0], again=(1, 2))
+    assert change(widget, again=2)["error"] == "", capsys.readouterr()
+    if name == "softmax":
+        mine(torch.ones(2))
+
+
+def test_a_picture_goes_on_drawing_random_numbers_and_the_notebook_does_too():
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    widget = explore(lambda again=1: torch.rand(2, 2), again=(1, 3))
+    cells = [change(widget, again=k)["panels"][0]["cells"] for k in (2, 3)]
+    assert cells[0] != cells[1] and torch.rand(1) == expected
+
+
+@pytest.mark.parametrize("block", [torch.autocast("cpu", torch.bfloat16), torch.inference_mode()])
+def test_a_block_around_a_check_changes_no_verdict(block):
+    with block:
+        assert check("SelfAttention", type("Mine", (attention.SelfAttention,), {})).passed
 
 
 @pytest.mark.parametrize("name, code", RUDE)

@@ -143,11 +143,11 @@ def test_yours_answers_as_soon_as_it_is_written_and_says_where_it_is_wrong():
         return x / 2
 
     def my_half(x):
-        return answers.pop(0)
+        return next(answers)
 
     run, x, accepted = yours(my_half, half), torch.tensor([2.0, 4]), torch.tensor([1.0, 2])
     # a check also accepts a list and other precisions; the picture needs what the course returns
-    answers = [None, accepted, list(accepted), accepted.double(), *[accepted] * 3]
+    answers = iter([None, accepted, list(accepted), accepted.double(), *[accepted] * 3])
     for whose in ["the course's half (until you write my_half)", *["your my_half"] * 3]:
         assert torch.equal(run(x), accepted) and run.whose == whose
     run(x + 1)

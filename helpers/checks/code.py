@@ -12,6 +12,8 @@ from contextlib import suppress
 from itertools import chain
 from types import FunctionType, MethodType, ModuleType
 
+from ..contents import codes_of, names_in
+
 
 def own_functions(answer):
     """Return the functions of an answer that are not a library's: the function itself, or the
@@ -66,27 +68,9 @@ def tree_of(code):
     return tree
 
 
-def codes_of(function):
-    """Return the code of a function, and that of comprehensions and functions inside."""
-    codes = [function.__code__]
-    for code in codes:  # the list grows on the way, by the codes inside
-        codes += filter(inspect.iscode, code.co_consts)
-    return codes
-
-
-def names_in(function):
-    """Return the names of global variables, attributes and modules in a function's code."""
-    return {name for code in codes_of(function) for name in code.co_names}
-
-
 def all_codes(answer):
     """Return the code objects of an answer, including those of nested functions."""
     return [code for function in own_functions(answer) for code in codes_of(function)]
-
-
-def named_by(answer):
-    """Return, for each of known_functions(), its global variables (a dict) and the names in it."""
-    return [(function.__globals__, names_in(function)) for function in known_functions(answer)]
 
 
 def variables_of(function):

@@ -9,13 +9,12 @@ import re
 from .. import guard
 from ..session import untouched
 from . import message
-from .code import named_by
 from .exercises import CHECKED
 from .facts import fact_of
 from .match import established
 from .misuse import is_left_to_do, is_stub, misuse
 from .repairs import NOT_KEPT, RETURN_IN_A_LOOP
-from .results import attempt, give_back, replace_by, same, was_stopped
+from .results import attempt, same, was_stopped
 from .search import repaired
 from .submission import Submission
 from .verdict import Verdict, not_written, refusal, remember, right, show
@@ -24,30 +23,25 @@ from .verdict import Verdict, not_written, refusal, remember, right, show
 def check(name, fn=None):
     """Show a verdict on fn, a function or a class, for the exercise called name, and return it.
 
-    fn is called on copies of our own arguments, for at most guard.SECONDS in all. Afterwards the
-    notebook's variables that it names, random numbers and the settings of torch are as before
-    (see session.py); meanwhile torch has its own functions, whatever the notebook replaced. Raises
-    nothing: bad use gets a verdict too. guard.call lists what fn could
-    do that a check does not survive. A verdict can be forged by anyone who means to.
+    fn is called on copies of our own arguments, for at most guard.SECONDS in all. Afterwards all
+    that the notebook holds, random numbers and settings are as before (see session.py); meanwhile
+    torch has its own functions, whatever the notebook replaced. Raises nothing: bad use gets a
+    verdict too. guard.call lists what fn could do that a check does not survive or undo. A verdict
+    can be forged by anyone who means to.
     """
-    replaced = give_back()
-    try:
-        verdict = _verdict(name, fn)
-    finally:
-        give_back()
-        replace_by(replaced)
+    verdict = _verdict(name, fn)
     show(name, verdict)
     return verdict
 
 
 def _verdict(name, fn):
-    looked = guard.call(misuse, name, fn)  # reading fn's attributes may run student code
-    if looked.error:
-        return refusal("check: your answer cannot be examined.", looked.complaint())
-    if looked.value:
-        return refusal(*looked.value)
     try:
-        with untouched(named_by(fn)) as call:
+        with untouched(fn) as call:
+            looked = call(misuse, name, fn)  # reading fn's attributes may run student code
+            if looked.error:
+                return refusal("check: your answer cannot be examined.", looked.complaint())
+            if looked.value:
+                return refusal(*looked.value)
             verdict = _examine(CHECKED[name], fn, call)
         remember(name, verdict)
         return verdict
@@ -96,7 +90,6 @@ def _within(seconds, call_safely):
         nonlocal left
         outcome = call_safely(fn, *args, seconds=max(0.0, left) if limit is None else limit)
         left -= outcome.seconds if limit is None else 0
-        give_back()
         if was_stopped(outcome):
             # Name the limit: the seconds that were left differ from run to run.
             text = "all calls together did not end" if returned else "it did not return"

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import torch
 
+from ..contents import copies, names_in
 from .code import nodes, own_functions, reads, tree_of_all
 from .counterfactual import NoEndlessLists
 from .exercise import returned
@@ -126,14 +127,17 @@ class Submission:
 
     def is_right_with(self, tree, file):
         """Is the answer right with this tree instead of submission.tree, on further cases too?
-        file: where its code pretends to be from."""
+        file: where its code pretends to be from. It runs on copies of the notebook's variables,
+        since what was local in the answer may be a variable of the notebook in this code."""
         made, world = [], NoEndlessLists if "tensor(" in self.code else None
 
         def answer(*args):
             if not made:
                 space = dict(own_functions(self.answer)[0].__globals__)
                 space["_bases"] = getattr(self.answer, "__bases__", ())
-                exec(compile(tree, file, "exec"), space)
+                code = compile(tree, file, "exec")
+                space.update(copies(space, names_in(code)))
+                exec(code, space)
                 made.append(space[self.answer.__name__])
             return made[0](*args)
 

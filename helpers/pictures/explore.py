@@ -12,8 +12,10 @@ from contextlib import contextmanager
 import numpy as np
 import traitlets
 
+from ..contents import on_copies
 from ..errors import InputError
 from ..guard import Worker, call
+from ..session import unchanged_by_a_picture
 from .controls import control, sendable
 from .live import Live, page_text, running_cell
 from .sketch import roles_css
@@ -54,6 +56,7 @@ class Explore(Live):
         # messages of all widgets. The worker calls fn, so that the desk can stop it.
         self._desk, self._worker = Worker(), Worker()
         self._views, self._panels = [], []
+        self._random = []  # the state of the random numbers that fn draws
         self._values = {c.name: c.spec["value"] for c in controls}
         self._sent = self.compute({}) | {"turn": ""}
         self._answered = [""]  # the last turns of all views: a question may come twice
@@ -88,7 +91,7 @@ class Explore(Live):
                 plain = {name: self._controls[name].plain(x) for name, x in values.items()}
                 self._values = self._values | plain
                 arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
-                outcome = self._worker.call(lambda: _drawn(self._fn(**arguments)))
+                outcome = self._call(lambda: _drawn(on_copies(self._fn)(**arguments)))
                 printed = outcome.printed
                 if outcome.error is None:
                     self._views, self._panels = outcome.value
@@ -104,6 +107,11 @@ class Explore(Live):
                 "reached": "\n".join(view.reached for _, view in self._views if view.reached),
                 "panels": self._panels,
             }
+
+    def _call(self, work):
+        """Run what calls the reader's functions; return an Outcome."""
+        with unchanged_by_a_picture(self._random):
+            return self._worker.call(work)
 
     @contextmanager
     def recording(self):
@@ -153,7 +161,7 @@ class Explore(Live):
             return "", ""
         if view.explain is None or not number or view.mark(row, column):
             return number, ""
-        outcome = self._worker.call(lambda: str(view.explain(row, column)))
+        outcome = self._call(lambda: str(view.explain(row, column)))
         return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
 
     def close(self):
@@ -185,7 +193,8 @@ def explore(fn, /, **controls):
         texts; or several of them side by side, {title: matrix or View}. With up to 16 rows
         and columns the cells show numbers; up to 512 they show colours, and the number of
         the cell you point at. What fn raises or prints is shown, and the last picture stays.
-        A call is stopped after 10 seconds.
+        A call is stopped after 10 seconds. It works on copies of what the notebook holds:
+        nothing that fn changes outside itself stays changed (see contents.on_copies).
     controls: name = its possible values, as in ipywidgets.interact:
         (low, high) or (low, high, step)   a slider; whole numbers give whole numbers
         a list, or a dict of label: value  a choice; three or more rising numbers become

@@ -6,7 +6,9 @@ from functools import partial
 import numpy as np
 import torch
 
+from ..contents import on_copies
 from ..errors import InputError
+from ..session import unchanged_by_a_picture
 
 
 def as_array(values, what="the matrix"):
@@ -110,16 +112,20 @@ def _same(now, before):
 def yours(mine, course):
     """Return a function that calls the reader's own as soon as it is written, else the course's.
 
-    yours(my_softmax, softmax) takes the same arguments as either, and hands mine a copy of them.
+    yours(my_softmax, softmax) takes the same arguments as either, and hands mine copies of them,
+    and of what it names of the notebook.
     While mine returns None, as a stub does, the course's result is returned; the attribute `whose`
     names the one used last, and says so if it changes its arguments or if its numbers are wrong.
     Raises InputError if mine returns a different shape.
     """
     name = mine.__name__
+    drawn = []  # the state of the random numbers that mine draws
 
     def run(*args, **options):
         copies = copied((args, options))
-        result, wanted = mine(*copies[0], **copies[1]), course(*args, **options)
+        with unchanged_by_a_picture(drawn):
+            result = on_copies(mine)(*copies[0], **copies[1])
+        wanted = course(*args, **options)
         if result is None:
             run.whose = f"the course's {course.__name__} (until you write {name})"
             return wanted

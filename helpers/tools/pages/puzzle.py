@@ -44,9 +44,13 @@ class Answer:
     before: str
     code: str
 
-    def run(self):
-        """Return the function or class that is handed in; Python finds its source as usual."""
-        namespace = {"__name__": "__main__"}
+    def run(self, namespace=None):
+        """Return the function or class that is handed in; Python finds its source as usual.
+
+        namespace: the variables of the notebook, a dict that gets those of the code.
+        """
+        namespace = {} if namespace is None else namespace
+        namespace["__name__"] = "__main__"
         for source in (self.before, self.code):
             name = f"<ipython-input-{next(_cells)}>"
             linecache.cache[name] = len(source), None, source.splitlines(True), name
