@@ -16,6 +16,7 @@ import nbformat
 import pytest
 import torch
 from execute import CI, NOTEBOOKS, WIDGET, clean, lessons
+from nbconvert import ScriptExporter
 from optional import OPTIONAL
 from replay import (
     Spoiling,
@@ -77,6 +78,8 @@ def test_committed_as_executed_from_top_to_bottom_and_clean(path):
     notebook = nbformat.read(path, as_version=4)
     assert notebook == clean(copy.deepcopy(notebook)), "run: python tests/execute.py"
     assert path.stat().st_size < 1_000_000
+    _, export = ScriptExporter().from_notebook_node(notebook)
+    assert export["output_extension"] == ".py"
     ids = [cell.id for cell in notebook.cells]
     assert len(ids) == len(set(ids))
 
