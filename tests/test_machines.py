@@ -1,9 +1,13 @@
 """A verdict is a function of the answer alone: not of a clock, a load or what came before it."""
 
+import itertools
 import random
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import lab
+import pytest
 from rates import answers, judged
 
 from helpers.checks.code import data_from_above, reads
@@ -42,6 +46,26 @@ def test_an_answer_has_ten_seconds_for_all_its_calls_and_what_has_its_own_limit_
     for limit in (None, 60, None, None):
         call(len, limit=limit)
     assert given == [10, 60, 9, 8]
+
+
+@pytest.mark.parametrize("ended", [None, 1])
+def test_a_server_has_minutes_to_start_but_not_once_it_has_ended(ended, monkeypatch, tmp_path):
+    clock = itertools.count(step=30)  # no second passes here
+    monkeypatch.setattr(lab, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=str))
+    tries = iter([OSError("refused"), ValueError("no number yet")] * 4)
+
+    def ask():
+        for error in tries:
+            raise error
+        return "serves"
+
+    (said := tmp_path / "server.log").write_text("the port is taken")
+    server = SimpleNamespace(poll=lambda: ended)
+    if ended is None:
+        assert lab.once_it_serves(server, ask, said) == "serves"
+    else:
+        with pytest.raises(RuntimeError, match="the port is taken"):
+            lab.once_it_serves(server, ask, said)
 
 
 # --- what a function reads: from its source, since each Python has its own instructions ---
