@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import numpy as np
 import traitlets
 
-from ..errors import InputError
+from ..errors import InputError, sendable
 from ..guard import Worker, call
-from .controls import control, sendable
+from .controls import control
 from .live import Live, page_text, running_cell
 from .sketch import roles_css
 from .still import draw
