@@ -38,14 +38,14 @@ def test_beside_busy_processes_and_in_another_order_the_words_are_the_same():
 def test_an_answer_has_ten_seconds_for_all_its_calls_and_what_has_its_own_limit_takes_none():
     given = []
 
-    def one_second(fn, seconds):
-        given.append(seconds)
-        return Outcome(seconds=1)
+    def one_second(fn, seconds, clock=None):
+        given.append((seconds, clock))
+        return Outcome(seconds=1, clock=2)
 
     call = _within(10, one_second)
     for limit in (None, 60, None, None):
         call(len, limit=limit)
-    assert given == [10, 60, 9, 8]
+    assert given == [(10, 60), (60, None), (9, 58), (8, 56)]
 
 
 @pytest.mark.parametrize("ended", [None, 1])
