@@ -43,9 +43,8 @@ def quoted(path):
     call in a line of text."""
     text = "\n".join(cell.source for cell in markdown_cells(path))
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    lines = re.findall(
-        r"`([^`\n]+)`|<code>(.*?)</code>", re.sub(r"```.*?```", "", text, flags=re.S)
-    )
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    lines = re.findall(r"`([^`\n]+)`|<code>(.*?)</code>", text)
     lines = [html.unescape("".join(found)) for found in lines]
     return [x for x in blocks if x not in solutions(path)] + [x for x in lines if "(" in x]
 

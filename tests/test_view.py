@@ -10,6 +10,7 @@ import torch
 from matplotlib.colors import to_rgb
 
 from helpers import Arcs, Blend, InputError, Prefixes, Shadow, Strip, View, explore, predict
+from helpers.pictures.drawings.tiles import Tiles
 from helpers.pictures.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
 
 
@@ -194,6 +195,9 @@ def test_a_word_that_nobody_would_see_is_written_as_python_writes_it(word):
     ):
         drawn = [mark.get("text", "") for part in view.sketch() for mark in part.marks]
         assert seen in view.text() and any(seen in text for text in drawn)
+    tiles = Tiles([[0, 1], [2, 3]], words, heads=[[[0, 1], [2, 3]]])
+    assert tiles._places == Tiles.places(1, words, 2)
+    assert tiles._places[-1] == f"head 0, {seen}, number 1"
     live = explore(lambda query: View(numbers, words), query=words)
     assert live.compute({})["panels"][0]["rows"] == ["b", seen]
     assert live.controls[0]["labels"] == ["b", seen], "as the row, whose name is clicked"
