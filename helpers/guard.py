@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -33,12 +33,13 @@ OTHERS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] +
 @dataclass
 class Outcome:
     """The result of a call: its value or error (an exception; TimeoutError if it was stopped), and
-    its printed output. seconds: how much of the limit it took."""
+    its printed output. It took this many seconds of the processor, and by the clock."""
 
     value: object = None
     error: BaseException | None = None
     printed: str = ""
     seconds: float = 0.0
+    clock: float = 0.0
 
     def complaint(self):
         """Return the error as a sentence, with the line of the reader's code that raised it."""
@@ -153,12 +154,13 @@ def _forget(thread):
         _genuine.clear()
 
 
-def call(fn, /, *args, seconds=None, after=None, **kwargs):
+def call(fn, /, *args, seconds=None, clock=None, after=None, **kwargs):
     """Call a reader's function, call(fn, 2, b=3), and return an Outcome whatever it does.
 
     seconds: the time limit, SECONDS by default, after which it is stopped with a TimeoutError. It
-    counts the processor's time, so that a busy machine stops nothing that is fast elsewhere. A
-    function is also stopped after WAITS times as long by the clock.
+    counts the processor's time, so that a busy machine stops nothing that is fast elsewhere.
+    clock: the limit by the clock, WAITS times as long by default. The error names the limit that
+    was reached.
     after: called as soon as the function has ended or the time is over.
     The function runs in a separate thread, because a live view computes outside the main thread,
     where signals do not arrive. exit() ends only the call. What it prints, errors too, is in
@@ -179,7 +181,9 @@ def call(fn, /, *args, seconds=None, after=None, **kwargs):
     contents.LARGEST; signals, threads and other parts of the process. A picture that is asked
     while a cell runs restores what the notebook holds, and no setting.
     """
-    return _call(lambda: fn(*args, **kwargs), seconds, after)
+    seconds = SECONDS if seconds is None else seconds
+    clock = WAITS * seconds if clock is None else clock
+    return _call(lambda: fn(*args, **kwargs), seconds, clock, after)
 
 
 class Worker:
@@ -195,7 +199,7 @@ class Worker:
 
     def call(self, fn):
         """Call fn in this thread, and return an Outcome."""
-        return _call(fn, worker=self)
+        return _call(fn, SECONDS, SECONDS, worker=self)
 
     def do(self, work):
         """Have the thread run work() after what it has to do, and return at once."""
@@ -216,7 +220,7 @@ class Worker:
                 work = None  # otherwise its objects would be kept until the next call
 
 
-def _call(fn, seconds=None, after=None, worker=None):
+def _call(fn, seconds, clock, after=None, worker=None):
     """Call fn in the worker's thread, or in a new one without a worker; return an Outcome."""
     after = after or (lambda: None)
     if threading.current_thread() in _buffers:  # an outer call captures and stops it
@@ -227,7 +231,6 @@ def _call(fn, seconds=None, after=None, worker=None):
         finally:
             after()
     outcome, printed = Outcome(), io.StringIO()
-    seconds = SECONDS if seconds is None else seconds
     with_grad = torch.is_grad_enabled()  # set for each thread: the new one needs it too
 
     def work():
@@ -245,17 +248,16 @@ def _call(fn, seconds=None, after=None, worker=None):
     used = worker or Worker()
     thread = used.thread
     _listen(thread, printed)
-    waits = 1 if worker else WAITS
-    late, begun, clock = True, time.process_time(), time.monotonic()
+    late, computed, begun = True, time.process_time(), time.monotonic()
     try:
         used.do(work)
-        left = max(0, seconds)
+        left = max(0, min(seconds, clock))
         while late and left >= 0:
             late = not running.acquire(timeout=left)
-            by_clock = time.monotonic() - clock
+            outcome.clock = time.monotonic() - begun
             # torch on several threads takes more processor than the clock shows
-            spent = max(min(time.process_time() - begun, by_clock), by_clock / waits)
-            left = seconds - spent
+            outcome.seconds = min(time.process_time() - computed, outcome.clock)
+            left = min(seconds - outcome.seconds, clock - outcome.clock)
     finally:  # also when the reader pressed "interrupt"
         try:
             after()
@@ -265,11 +267,19 @@ def _call(fn, seconds=None, after=None, worker=None):
                 _stop(thread, running)
         finally:  # also when "interrupt" is pressed again
             _forget(thread)
-    if late:
-        late = TimeoutError(f"it did not return within {seconds:g} seconds and was stopped")
-        return Outcome(error=late, printed=printed.getvalue(), seconds=seconds)
-    outcome.printed, outcome.seconds = printed.getvalue(), spent
+    outcome.printed = printed.getvalue()
+    if late:  # what it may still return is not used
+        reached = limit(seconds, clock, outcome.clock)
+        late = TimeoutError(f"it did not return {reached} and was stopped")
+        return replace(outcome, value=None, error=late)
     return outcome
+
+
+def limit(seconds, clock, passed):
+    """Return which limit was reached, as text.  passed: the seconds by the clock."""
+    if passed >= clock:
+        return f"within {clock:g} seconds"
+    return f"within {seconds:g} seconds of processor time"
 
 
 def _with_words(error):

@@ -15,7 +15,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from lab import end, free_port
+from lab import end, free_port, once_it_serves
 
 WIDTH, HEIGHT = 1280, 900
 # All but this machine is behind a proxy that does not exist, so nothing is fetched from elsewhere.
@@ -91,28 +91,17 @@ class Page:
 
 
 @contextmanager
-def started(command, folder, **variables):
-    """Run a command with folder as its home, and end it; yield the file with what it prints."""
+def started(command, folder, ask, **variables):
+    """Run a command with folder as its home, and end it; yield ask(the file with what it prints),
+    which raises OSError or ValueError until the command serves."""
     said = folder / f"{Path(command[0]).name}.txt"
     environment = {**os.environ, "HOME": str(folder), **variables}
     with said.open("w") as out, said.with_suffix(".log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=log)
         try:
-            yield said
+            yield once_it_serves(process, lambda: ask(said), said.with_suffix(".log"))
         finally:
             end(process)
-
-
-def until(what):
-    """Call what() until it raises no OSError or ValueError (60 s at most); return its result."""
-    end = time.monotonic() + 60
-    while True:
-        try:
-            return what()
-        except (OSError, ValueError):
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
 
 
 @contextmanager
@@ -123,8 +112,8 @@ def firefox(folder):
     (profile / "user.js").write_text('user_pref("marionette.port", 0);\n')  # any free port
     program = [find_firefox(), "--headless", "--marionette", "--profile", str(profile)]
     with ExitStack() as stack:
-        stack.enter_context(started(program, folder))
-        port = until(lambda: int((profile / "MarionetteActivePort").read_text()))
+        place = profile / "MarionetteActivePort"
+        port = stack.enter_context(started(program, folder, lambda _: int(place.read_text())))
         connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), 150))
         answers = stack.enter_context(connection.makefile("rb"))
 
@@ -150,12 +139,15 @@ def webkit(folder):
     """Yield a Page in the small browser that WebKitGTK brings, on a virtual screen."""
     screen = ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp"]
     with ExitStack() as stack:
-        said = stack.enter_context(started(screen, folder))
-        display = until(lambda: int(said.read_text()))
+        number = stack.enter_context(started(screen, folder, lambda said: int(said.read_text())))
         port = free_port()
         driver = ["WebKitWebDriver", f"--port={port}"]
-        stack.enter_context(started(driver, folder, DISPLAY=f":{display}", GDK_BACKEND="x11"))
-        until(lambda: socket.create_connection(("127.0.0.1", port)).close())
+
+        def serves(_):
+            socket.create_connection(("127.0.0.1", port)).close()
+
+        there = dict(DISPLAY=f":{number}", GDK_BACKEND="x11")
+        stack.enter_context(started(driver, folder, serves, **there))
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=150)
         session = "/session"
 

@@ -21,7 +21,8 @@ NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
+    # The ending is that of a lesson saved as a script.
+    "language_info": {"name": "python", "file_extension": ".py"},
 }
 
 

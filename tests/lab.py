@@ -65,7 +65,8 @@ def jupyterlab(folder):
     narrow = folder / ".config" / "labconfig" / "page_config.json"
     narrow.parent.mkdir(parents=True)
     narrow.write_text('{"disabledExtensions": {"@jupyter/nbgrader": true}}')
-    with (folder / "server.log").open("w") as log:
+    said = folder / "server.log"
+    with said.open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}",
              "--ServerApp.port_retries=0", "--ip=127.0.0.1", "--IdentityProvider.token=course",
@@ -75,19 +76,26 @@ def jupyterlab(folder):
         )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"{address}/api/status?token=course", timeout=5).read()
-                break
-            except OSError:
-                if server.poll() is not None:
-                    raise RuntimeError((folder / "server.log").read_text()) from None
-                time.sleep(0.1)
-        else:
-            raise TimeoutError("JupyterLab did not answer within a minute")
+        status = f"{address}/api/status?token=course"
+        once_it_serves(server, lambda: urllib.request.urlopen(status, timeout=60).read(), said)
         yield address
     finally:
         end(server)
+
+
+def once_it_serves(process, ask, said):
+    """Return ask() as soon as it raises no OSError or ValueError: however long a busy machine takes
+    to start the process.  said: the file with what it printed, which is raised if it ends."""
+    far_away = time.monotonic() + 600
+    while True:
+        try:
+            return ask()
+        except (OSError, ValueError):
+            if process.poll() is not None:
+                raise RuntimeError(said.read_text(encoding="utf-8", errors="replace")) from None
+            if time.monotonic() > far_away:
+                raise
+        time.sleep(0.1)
 
 
 def end(process):

@@ -15,7 +15,7 @@ import pytest
 from asking import arrive, as_json, ask, cells, change, listen, state, wait_for
 from ipywidgets.widgets import widget as registry
 
-from helpers import View, explore
+from helpers import InputError, View, explore
 from helpers.pictures import live as module
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -91,17 +91,21 @@ def test_a_cell_is_explained(capsys):
 def test_half_a_pair_of_surrogates_is_sent_as_text():
     half = "\ud800"  # which no encoding can hold
 
-    def f(x):
+    def f(x, word):
         print(half)
         if x == 1:
             raise ValueError(half)
         return View([[1]], [half], caption=half, explain=lambda i, j: half)
 
-    widget = explore(f, x=[0, 1])
+    widget = explore(f, x={half: 0, "one": 1}, word="")
+    assert widget.controls[0]["labels"] == [r"\ud800", "one"]
+    assert change(widget, word=half)["values"]["word"] == r"\ud800"
     assert r"\ud800" in change(widget, x=1)["error"]
     picture = change(widget, x=0)
     assert (picture["printed"], picture["caption"]) == ("\\ud800\n", r"\ud800")
     assert ask(widget, {"cell": [0, 0, 0]})["text"] == r"\ud800"
+    with pytest.raises(InputError, match=r"the matrix is \\ud800 \(str\)"):
+        View(half)
 
 
 # --- where nothing runs ---

@@ -1,9 +1,13 @@
 """A verdict is a function of the answer alone: not of a clock, a load or what came before it."""
 
+import itertools
 import random
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import lab
+import pytest
 from rates import answers, judged
 
 from helpers.checks.code import data_from_above, reads
@@ -34,14 +38,34 @@ def test_beside_busy_processes_and_in_another_order_the_words_are_the_same():
 def test_an_answer_has_ten_seconds_for_all_its_calls_and_what_has_its_own_limit_takes_none():
     given = []
 
-    def one_second(fn, seconds):
-        given.append(seconds)
-        return Outcome(seconds=1)
+    def one_second(fn, seconds, clock=None):
+        given.append((seconds, clock))
+        return Outcome(seconds=1, clock=2)
 
     call = _within(10, one_second)
     for limit in (None, 60, None, None):
         call(len, limit=limit)
-    assert given == [10, 60, 9, 8]
+    assert given == [(10, 60), (60, None), (9, 58), (8, 56)]
+
+
+@pytest.mark.parametrize("ended", [None, 1])
+def test_a_server_has_minutes_to_start_but_not_once_it_has_ended(ended, monkeypatch, tmp_path):
+    clock = itertools.count(step=30)  # no second passes here
+    monkeypatch.setattr(lab, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=str))
+    tries = iter([OSError("refused"), ValueError("no number yet")] * 4)
+
+    def ask():
+        for error in tries:
+            raise error
+        return "serves"
+
+    (said := tmp_path / "server.log").write_text("the port is taken")
+    server = SimpleNamespace(poll=lambda: ended)
+    if ended is None:
+        assert lab.once_it_serves(server, ask, said) == "serves"
+    else:
+        with pytest.raises(RuntimeError, match="the port is taken"):
+            lab.once_it_serves(server, ask, said)
 
 
 # --- what a function reads: from its source, since each Python has its own instructions ---

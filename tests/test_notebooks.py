@@ -5,7 +5,6 @@ import contextlib
 import copy
 import gc
 import io
-import itertools
 import os
 import re
 import tempfile
@@ -16,6 +15,7 @@ import nbformat
 import pytest
 import torch
 from execute import CI, NOTEBOOKS, WIDGET, clean, lessons
+from nbconvert import ScriptExporter
 from optional import OPTIONAL
 from replay import (
     Spoiling,
@@ -25,10 +25,13 @@ from replay import (
     markdown_cells,
     picture_of,
     quick,
+    quoted,
     replay,
     run,
     shown_by,
     solutions,
+    try_quoted,
+    whole_range,
 )
 
 from helpers import attention, yours
@@ -77,6 +80,8 @@ def test_committed_as_executed_from_top_to_bottom_and_clean(path):
     notebook = nbformat.read(path, as_version=4)
     assert notebook == clean(copy.deepcopy(notebook)), "run: python tests/execute.py"
     assert path.stat().st_size < 1_000_000
+    _, export = ScriptExporter().from_notebook_node(notebook)
+    assert export["output_extension"] == ".py"
     ids = [cell.id for cell in notebook.cells]
     assert len(ids) == len(set(ids))
 
@@ -184,6 +189,27 @@ def test_the_folded_solutions_pass_and_then_the_last_cell_says_so(path):
         run(code_cells(path)[-1].source, dict(namespace))
     count = len(exercises(path))
     assert f"{count} of {count} solved" in printed.getvalue()
+
+
+@each_notebook
+def test_what_a_text_calls_works_once_the_exercises_are_solved(path):
+    namespace = dict(replay(path)[0])
+    with contextlib.redirect_stdout(io.StringIO()), torch.random.fork_rng():
+        for answer in solutions(path):
+            run(answer, namespace)
+        for source in quoted(path):
+            try_quoted(source, namespace, path)
+
+
+WRONG = "naive(q, k)|cost.own_times()|F.softmax(q, dims=1)"  # these can run
+WRONG += "|cost.draw_times(inner, 3)|cost.own_times(block_size)|own_times()|triu(diag=1)|x.sizes(0)"
+
+
+def test_a_call_that_would_not_work_is_found():
+    path = NOTEBOOKS / "12_cost_of_attention.ipynb"
+    for source in WRONG.split("|"):
+        with pytest.raises((AttributeError, NameError, TypeError)):
+            try_quoted(source, dict(replay(path)[0]), path)
 
 
 @each_lesson
@@ -303,34 +329,6 @@ def shown_over(view, control):
         assert picture["panels"] and picture["caption"]
         shown.add(repr((picture["caption"], picture["panels"])))
     return shown
-
-
-def whole_range(control):
-    if control["kind"] == "switch":
-        return [False, True]
-    if control["kind"] == "text":
-        return [control["value"]]
-    if control["kind"] == "cells":  # all off, all on, and each one flipped
-        start = torch.tensor(control["value"])
-        single = torch.eye(start.numel(), dtype=torch.bool).view(-1, *start.shape)
-        return [(start & False).tolist(), (start | True).tolist(), *(start ^ single).tolist()]
-    if "labels" in control:
-        return range(len(control["labels"]))
-    if control["kind"] == "amounts":  # each amount none and full, the others unchanged
-        start = control["value"]
-        return [[*start[:k], x, *start[k + 1 :]] for k in range(len(start)) for x in (0.0, 1.0)]
-    if control["kind"] == "plane":  # each vector to the corners of the plane and to its middle
-        start, limit = control["value"], control["limit"]
-        places = [[0, 0], *itertools.product([-limit, limit], repeat=2)]
-        return [
-            [*start[:k], list(place), *start[k + 1 :]]
-            for k in range(len(start))
-            for place in places
-        ]
-    low, high, by = control["low"], control["high"], control["by"]
-    count = round((high - low) / by)
-    at = sorted({0, count, *range(0, count, max(1, count // 40))})
-    return [low + k * by if isinstance(by, int) else round(low + k * by, 6) for k in at]
 
 
 # The numbers that the course is known by, the textbook's first: a lesson must print each of them,

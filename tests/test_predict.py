@@ -179,6 +179,12 @@ def test_a_kernel_looks_for_a_guess_in_its_own_file_only(tmp_path, monkeypatch):
     assert [saved_guess(q) for q in ("Q?", "R?")] == [["a"], []], "which of two?"
 
 
+def test_half_a_pair_of_surrogates_is_kept_as_text():
+    word = predict("Which \ud83d?", str)
+    word._keep(["\ud83d"])
+    assert repr(word).encode() == b"Which \\ud83d?\na word\nYour guess: \\ud83d"
+
+
 def test_a_number_is_kept_in_one_form():
     number = predict("How much?", float).asked
     kept = {"0.50": ["0.5"], "-0": ["0"], "1e9": ["1e+09"], "nan": [], "1/2": []}

@@ -48,6 +48,7 @@ def whole(tmp_path_factory):
 def test_nothing_is_told_that_is_left_out_and_every_question_stays(whole):
     for path in lessons():
         copy, course = read(whole / "notebooks" / path.name), read(path)
+        assert copy.metadata == course.metadata
         assert not summaries(texts(copy)) and "</details>" not in texts(copy)
         for cell in copy.cells:  # questions have an output, and nothing else
             assert bool(cell.get("outputs")) == cell.source.startswith("predict(")

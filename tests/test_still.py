@@ -5,6 +5,7 @@ import html
 import itertools
 import re
 
+import matplotlib
 import numpy as np
 import pytest
 import test_view
@@ -13,7 +14,9 @@ from execute import lessons
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from helpers import InputError, View, heatmap
+from helpers import Arcs, InputError, View, heatmap
+from helpers.models import cost
+from helpers.models.training import Log
 from helpers.pictures.path import LESSONS, WIDE, course_path
 from helpers.pictures.still import MAX_NUMBERS
 from helpers.pictures.view import MAX_TEXT, palette
@@ -172,8 +175,44 @@ def test_words_are_shown_as_they_are(words, capsys):
     assert not any(text.get_parse_math() for text in still.figure.findobj(texts_with_words(words)))
     assert capsys.readouterr() == ("", "")
     if max(map(len, words)) < 25 and words[0] not in ("\ud800", "a\nb"):
-        assert labels(panels(still)[0].xaxis) == words
+        assert labels(panels(still)[0].xaxis) == [word or "''" for word in words]
         assert all(word in repr(still) for word in words)
+
+
+READERS = {  # settings that spoil a picture of ours, or draw it differently
+    "text.usetex": True,  # without LaTeX
+    "font.family": "no such font",
+    "font.size": 30,
+    "figure.autolayout": True,
+    "figure.dpi": 300,
+    "image.origin": "lower",
+    "savefig.bbox": "tight",
+    "savefig.transparent": True,
+    "axes.grid": True,
+    "axes.facecolor": "black",
+    "axes.formatter.limits": (0, 0),
+    "path.sketch": (1, 100, 2),  # as plt.xkcd() sets it
+}
+
+
+@pytest.mark.parametrize("make", [
+    lambda: heatmap(weights(3, 3), ["a", "b", "c"], title="three"),
+    lambda: heatmap(weights(13, 13)),
+    lambda: heatmap(View(weights(3, 3), heads=weights(4, 3, 3), marked={"no": np.eye(3)})),
+    lambda: heatmap(Arcs(weights(3), ["a", "b", "c"]), title="arcs"),
+    lambda: course_path("scores"),
+    lambda: cost.draw_writing(cost.load_times()),
+    lambda: cost.draw_peaks(cost.load_peaks()),
+    lambda: Log(1).still(),
+])  # fmt: skip
+def test_a_picture_is_drawn_with_the_settings_of_matplotlib_and_the_reader_keeps_theirs(make):
+    plain = make().png()
+    with matplotlib.rc_context(READERS):
+        theirs = dict(matplotlib.rcParams)
+        assert make().png() == plain
+        with pytest.raises(InputError):
+            heatmap([])
+        assert dict(matplotlib.rcParams) == theirs
 
 
 @pytest.mark.parametrize("masked", [np.ma.masked_all((3, 2, 2)), np.ma.masked_all((2, 2))])

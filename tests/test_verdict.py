@@ -35,6 +35,9 @@ def hostile(scores):
     raise ValueError("<script>alert(1)</script>")
 
 
+HALF = "\ud83d"  # of a pair of surrogates, as a cut text has it
+
+
 def changes(inputs):
     weights = torch.softmax(inputs @ inputs.T, -1) @ inputs
     inputs[0] = 0
@@ -106,6 +109,24 @@ def test_what_a_student_prints_or_raises_is_never_markup():
         assert text in tried.message and text not in markup
     assert markup.count("</pre>") == 1
     assert re.match(r'<div role="alert" class="[^"]*mathjax_ignore[ "]', markup)  # $x_1$ stays
+
+
+def halves(scores):
+    print(HALF)
+    raise ValueError(HALF)
+
+
+def test_half_a_pair_of_surrogates_gets_a_verdict_that_can_be_sent(capfd):
+    with pytest.raises(UnicodeEncodeError):
+        HALF.encode()
+    for name, answer in (("softmax", halves), ("softmax", HALF), (HALF, right)):
+        tried = check(name, answer)
+        markup = verdict.as_html(tried.said, tried.passed)
+        assert (tried.message + markup).encode() and not tried
+    assert r"ValueError: \ud83d" in (said := check("softmax", halves).message)
+    assert said.endswith("    \\ud83d")
+    progress(HALF)
+    assert r"no exercise '\ud83d'" in capfd.readouterr().out
 
 
 # --- progress ---

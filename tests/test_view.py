@@ -9,7 +9,8 @@ import pytest
 import torch
 from matplotlib.colors import to_rgb
 
-from helpers import InputError, View
+from helpers import Arcs, Blend, InputError, Prefixes, Shadow, Strip, View, explore, predict
+from helpers.pictures.drawings.tiles import Tiles
 from helpers.pictures.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
 
 
@@ -160,6 +161,51 @@ def test_rows_and_columns_have_names():
         (View([[1]], [torch.tensor(5)]), (["5"], ["5"])),
     ]:
         assert view.table()[:2] == names
+
+
+SEEN = {  # what is written for a word
+    "": "''",
+    " ": "' '",
+    "\xa0": r"'\xa0'",
+    "\u3000": r"'\u3000'",
+    "\u200b": r"'\u200b'",
+    "\u2800": r"'\u2800'",
+    "\t": r"\t",
+    "a\u200bb": "a\u200bb",
+    "👩\u200d🚀": "👩\u200d🚀",
+}
+
+
+@pytest.mark.parametrize("word", SEEN)
+def test_a_word_that_nobody_would_see_is_written_as_python_writes_it(word):
+    words, numbers, seen = ["b", word], torch.tensor([[0.2, 0.3], [0.1, 0.9]]), SEEN[word]
+    for view in (
+        View(numbers, words),
+        View(numbers[1], words),
+        View(numbers, [3, 4], words, marked={word: numbers < 0.2}),
+    ):
+        assert seen in view.keys and f"column {seen}" in view.alt() and seen in view.text()
+    assert view.mark(1, 0) == seen
+    for view in (
+        Arcs(numbers[1], words, answers={word: 1}),
+        Blend(numbers, words, values=numbers, coordinates=words),
+        Prefixes(numbers[:1], words),
+        Shadow(numbers, words),
+        Strip(numbers[1], words),
+    ):
+        drawn = [mark.get("text", "") for part in view.sketch() for mark in part.marks]
+        assert seen in view.text() and any(seen in text for text in drawn)
+    tiles = Tiles([[0, 1], [2, 3]], words, heads=[[[0, 1], [2, 3]]])
+    assert tiles._places == Tiles.places(1, words, 2)
+    assert tiles._places[-1] == f"head 0, {seen}, number 1"
+    live = explore(lambda query: View(numbers, words), query=words)
+    assert live.compute({})["panels"][0]["rows"] == ["b", seen]
+    assert live.controls[0]["labels"] == ["b", seen], "as the row, whose name is clicked"
+    assert predict("Which?", words).asked["choices"] == ["b", seen]
+
+
+def test_the_only_row_may_have_no_name():
+    assert View([1, 2], ["a", "b"]).alt().endswith("the largest is 2.00 in column b.")
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (65, 3), (1, 600)])

@@ -84,16 +84,21 @@ def _within(seconds, call_safely):
     """Return a call(fn, *args, limit=None) that stops once all calls together have taken this long;
     with a limit, it stops after that and does not count. What happens between the calls is our own
     work: on a busy machine it must not take time from the answer."""
-    left, returned = seconds, []
+    clock, taken, returned = guard.WAITS * seconds, guard.Outcome(), []
 
     def call(fn, *args, limit=None):
-        nonlocal left
-        outcome = call_safely(fn, *args, seconds=max(0.0, left) if limit is None else limit)
-        left -= outcome.seconds if limit is None else 0
+        left = dict(seconds=limit)
+        if limit is None:
+            left = dict(seconds=seconds - taken.seconds, clock=clock - taken.clock)
+        outcome = call_safely(fn, *args, **left)
+        if limit is None:
+            taken.seconds += outcome.seconds
+            taken.clock += outcome.clock
         if was_stopped(outcome):
             # Name the limit: the seconds that were left differ from run to run.
             text = "all calls together did not end" if returned else "it did not return"
-            outcome.error = TimeoutError(f"{text} within {seconds:g} seconds")
+            reached = guard.limit(seconds, clock, taken.clock)
+            outcome.error = TimeoutError(f"{text} {reached}")
         returned.append(fn)
         return outcome
 

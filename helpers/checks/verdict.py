@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from IPython import get_ipython
 from IPython.display import display
 
+from ..errors import sendable
 from .exercises import CHECKED
 from .message import TRY, Message, Table
 from .misuse import no_exercise
@@ -26,7 +27,7 @@ class Verdict:
     @property
     def message(self):
         """The verdict as plain text."""
-        return self.said.text()
+        return sendable(self.said.text())
 
     def __bool__(self):
         return self.passed is True
@@ -51,7 +52,7 @@ def refusal(what, instead):
 
 def show(name, verdict):
     """Show the verdict on the exercise called name (which may be anything: see misuse)."""
-    name = name if isinstance(name, str) else None
+    name = sendable(name) if isinstance(name, str) else None
     facts = {"exercise": name, "passed": verdict.passed, "mistakes": list(verdict.mistakes)}
     _show(verdict, {MIME: facts})
 
@@ -100,7 +101,7 @@ def as_html(said, passed):
         "max-width:60em;overflow-wrap:anywhere"
     )
     inside = "\n".join(filter(None, blocks))
-    return f'<div role="alert" class="mathjax_ignore" style="{style}">\n{inside}\n</div>'
+    return f'<div role="alert" class="mathjax_ignore" style="{style}">\n{sendable(inside)}\n</div>'
 
 
 def _element(tag, text, style=LINE, more=""):

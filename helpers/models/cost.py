@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..attention.data import DATA, rows_of
-from ..pictures.still import Still
+from ..pictures.still import Still, own_settings
 
 MODELS, TIMES = DATA / "models.csv", DATA / "attention_times.csv"
 PEAKS = DATA / "attention_memory.csv"
@@ -83,6 +83,7 @@ def matrices(peak):
     return peak.mib * 2**20 / (peak.heads * peak.n**2 * 4)
 
 
+@own_settings()
 def draw_peaks(peaks):
     """Draw the memory of calls, counted in matrices of scores: a bar for each. Returns a Still."""
     from matplotlib.figure import Figure  # here, because importing it takes long
@@ -105,6 +106,7 @@ def draw_peaks(peaks):
     return Still(figure, alt)
 
 
+@own_settings()
 def _draw(timed, units, along, alt):
     from matplotlib.figure import Figure  # here, because importing it takes long
 

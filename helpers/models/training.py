@@ -10,7 +10,7 @@ from IPython.display import display
 
 from ..attention.data import DATA, rows_of
 from ..pictures.sketch import ROLES, roles_css
-from ..pictures.still import Still
+from ..pictures.still import Still, own_settings
 
 FILE = DATA / "training.csv"
 BLOCKS = 20
@@ -87,6 +87,7 @@ class Log:
         if text or step % max(1, self.steps // 40) == 0:
             self._live.value = self._page()
 
+    @own_settings()
     def still(self):
         """Return the curves and the texts as a Still."""
         from matplotlib.figure import Figure

@@ -12,8 +12,8 @@ from numbers import Integral, Real
 import numpy as np
 import torch
 
-from ..errors import InputError
-from .given import as_array, bare, copied
+from ..errors import InputError, sendable
+from .given import as_array, bare, copied, one_word
 
 MAX_SWITCHES = 64  # rows or columns of a matrix of switches; vectors in a plane
 LARGEST = 2**53  # up to here a page stores whole numbers exactly
@@ -31,7 +31,7 @@ def control(name, short, fn):
     if isinstance(short, bool):
         made = Switch(name, short)
     elif isinstance(short, str):
-        made = Text(name, str(short))
+        made = Text(name, sendable(short))
     elif array is not None:
         made = Matrix(name, array)
     elif isinstance(short, tuple) and len(short) in (2, 3) and all(map(_is_number, short)):
@@ -98,6 +98,9 @@ class Text(Control):
 
     kind, expected, type = "text", "a text is", str
 
+    def own(self, value):
+        return sendable(value)
+
 
 class Slider(Control):
     """x=(0, 5) or x=(0.0, 1.0, 0.05): a number within limits, a whole one if they are."""
@@ -142,7 +145,7 @@ class Choice(Control):
     """x=["a", "b"]: one of several; three or more rising numbers make a slider with stops."""
 
     def __init__(self, name, options):
-        labels = [str(bare(option)) for option in options]
+        labels = [one_word(bare(option)) for option in options]
         self.options = list(options.values()) if isinstance(options, dict) else list(options)
         self.expected = f"a number from 0 to {len(labels) - 1}, one of the choices, is"
         numbers = [bare(option) for option in self.options]
@@ -162,7 +165,7 @@ class Choice(Control):
     def start_at(self, default):
         labels = self.spec["labels"]
         for k, option in enumerate(self.options):
-            if option is default or str(default) == labels[k] or repr(default) == repr(option):
+            if option is default or one_word(default) == labels[k] or repr(default) == repr(option):
                 return k
         raise InputError(
             f"{self.name} starts at {brief(default)}, which is not in {brief(labels)}."
@@ -258,11 +261,6 @@ def _default(name, fn):
 
 def _is_number(x):
     return isinstance(bare(x), Real) and not isinstance(bare(x), bool)
-
-
-def sendable(text):
-    """Return the text in a form that can be sent: a lone surrogate has no bytes in UTF-8."""
-    return str(text).encode("utf-8", "backslashreplace").decode()
 
 
 def brief(x):

@@ -13,10 +13,10 @@ import numpy as np
 import traitlets
 
 from ..contents import on_copies
-from ..errors import InputError
+from ..errors import InputError, sendable
 from ..guard import Worker, call
 from ..session import unchanged_by_a_picture
-from .controls import control, sendable
+from .controls import control
 from .live import Live, page_text, running_cell
 from .sketch import roles_css
 from .still import draw

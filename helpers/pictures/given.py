@@ -10,6 +10,10 @@ from ..contents import on_copies
 from ..errors import InputError
 from ..session import unchanged_by_a_picture
 
+# Characters that are drawn as nothing, besides blanks and what Unicode calls a format: fillers, an
+# empty pattern of Braille, variation selectors.
+BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10)))
+
 
 def as_array(values, what="the matrix"):
     """Return a copy of torch, numpy or nested lists as a float64 array.
@@ -60,6 +64,13 @@ def one_line(text):
     )
 
 
+def one_word(word):
+    """Return a word as text on one line; one that nobody would see, as Python writes it: ''."""
+    text = one_line(str(word))
+    hidden = (c.isspace() or c in BLANK or unicodedata.category(c) == "Cf" for c in text)
+    return ascii(text) if all(hidden) else text
+
+
 def as_text(text):
     """Return a title or caption as str, which keeps line breaks but no other control characters."""
     return "" if text is None else "\n".join(map(one_line, str(text).split("\n")))
@@ -75,6 +86,12 @@ def names(given, count, what):
     if len(given) != count:
         raise InputError(f"{what} has {len(given)} names; {count} are needed.")
     return given
+
+
+def words(given, count, what="tokens"):
+    """Return names that can all be seen, see one_word(); only a single row may have none."""
+    given = names(given, count, what)
+    return given if given == [""] else [one_word(word) for word in given]
 
 
 def wide(text):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .sketch import INCH, Sketch
-from .still import Still
+from .still import Still, own_settings
 
 # The boxes from left to right: the part, its lines of text, the lesson that adds it (0: given).
 BOXES = (
@@ -27,6 +27,7 @@ WIDE, HIGH, GAP, TOP, LINE = 96, 42, 14, 26, 17  # pixels
 ROW = 3  # boxes in a row, so that a phone has room for them
 
 
+@own_settings()
 def course_path(lit):
     """Return the path of the core as a Still: lit is filled, what comes later is pale.
 

@@ -16,7 +16,7 @@ import traitlets
 
 from ..errors import InputError
 from ..guard import get_ipython
-from .given import bare, one_line
+from .given import bare, one_line, one_word
 from .live import Live, page_text, running_cell
 
 GUESS, NONE = "Your guess: ", "none yet"  # on a line of its own, which sanitize.cfg leaves out
@@ -81,8 +81,8 @@ def predict(question, choices, pick=1):
         raise InputError(f"question is {question!r}; a sentence is expected.")
     kind = next((kind for field, kind in FIELDS.items() if choices is field), "choice")
     several = [choices] if isinstance(choices, str) or not np.iterable(choices) else choices
-    texts = [one_line(str(bare(choice))) for choice in several] if kind == "choice" else []
-    if kind == "choice" and len({*texts} - {""}) < max(2, len(texts)):
+    texts = [one_word(bare(choice)) for choice in several] if kind == "choice" else []
+    if kind == "choice" and len({*texts}) < max(2, len(texts)):
         expected = "a list of at least two different choices, float or str is expected."
         raise InputError(f"choices is {choices!r}; {expected}")
     if pick not in range(1, max(2, len(texts))):
@@ -103,7 +103,7 @@ def valid(asked, guess):
 
     asked: as a Prediction has it.  guess: anything, as it comes from a page or a file.
     """
-    texts = [*map(str, guess)] if isinstance(guess, list) else []
+    texts = [one_line(str(x)) for x in guess] if isinstance(guess, list) else []
     found = [x for x in dict.fromkeys(texts) if x in asked["choices"] or asked["kind"] == "word"]
     if asked["kind"] == "number":
         with suppress(ValueError):

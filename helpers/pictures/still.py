@@ -3,7 +3,9 @@
 import base64
 import html
 import io
+import threading
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -20,6 +22,18 @@ LETTERS = 11  # points: about as large as on the page
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
 MAX_LABEL = 24  # letters; a longer name is cut
 MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
+
+_alone = threading.RLock()  # two threads would each restore what the other had set
+
+
+@contextmanager
+def own_settings():
+    """Draw with the settings of matplotlib itself: those of the reader, who keeps them, may ask for
+    LaTeX, for a font that is not there, or for white text."""
+    from matplotlib import style
+
+    with _alone, style.context("default"):
+        yield
 
 
 def _label(text):
@@ -41,6 +55,7 @@ class Still:
     def __repr__(self):
         return self._text
 
+    @own_settings()
     def png(self):
         """Return the picture as bytes, at twice the resolution shown, for projectors; 128
         colours keep a notebook with many pictures small."""
@@ -88,6 +103,7 @@ def heatmap(weights, tokens=None, *, title="", **options):
     return draw(side_by_side(weights, **options), title)
 
 
+@own_settings()
 def draw(views, title=""):
     """Draw views of one shape side by side: draw([("before", view), ("after", view)]) is a Still.
 

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from ..errors import InputError
-from .given import as_array, as_text, bare, names, one_line, wide
+from .given import as_array, as_text, bare, names, one_word, wide, words
 
 # ColorBrewer's Blues: lightness falls evenly, so it reads the same in grey, on a weak
 # projector and for every kind of colour vision.
@@ -101,16 +101,15 @@ class View:
             raise InputError(f"there is nothing to show: the shape is {rows, columns}, 0 tokens.")
         if self.keys is None and rows == columns:
             self.keys = self.tokens
-        self.tokens = names(self.tokens, rows, "tokens")
-        self.keys = names(self.keys, columns, "keys")
+        self.tokens = words(self.tokens, rows)
+        self.keys = words(self.keys, columns, "keys")
         self.axes = names(self.axes, 2, "axes")
         self.shown = ~hidden & self._cells(
             "shown", np.ones_like(self.matrix) if self.shown is None else self.shown
         )
         self.highlights = self._outlined(self.highlights)
         self.marked = {
-            one_line(str(word)): self._cells(word, cells)
-            for word, cells in (self.marked or {}).items()
+            one_word(word): self._cells(word, cells) for word, cells in (self.marked or {}).items()
         }
         if len(self.marked) > MAX_KINDS:
             raise InputError(f"marked has {len(self.marked)} kinds; at most {MAX_KINDS} fit.")
@@ -259,7 +258,8 @@ class View:
         known = np.where(self.shown & np.isfinite(self.matrix), self.matrix, -np.inf)
         i, j = np.unravel_index(known.argmax(), known.shape)
         if np.isfinite(known[i, j]):
-            largest = f"{self.number(known[i, j])} in row {self.tokens[i]}, column {self.keys[j]}"
+            row = f"row {self.tokens[i]}, " if self.tokens[i] else ""
+            largest = f"{self.number(known[i, j])} in {row}column {self.keys[j]}"
             sentence += f"; the largest is {largest}"
         for word, cells in self.marked.items():
             sentence += f"; {word}: {int(cells.sum())}"

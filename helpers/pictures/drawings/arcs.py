@@ -6,7 +6,7 @@ from itertools import accumulate
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, bare, names, one_line, wide
+from ..given import as_array, bare, one_line, one_word, wide, words
 from ..sketch import LARGE, Sketch
 from ..view import View
 
@@ -56,7 +56,7 @@ class Arcs(View):
             raise InputError(f"there are {n} words; at most {MAX_WORDS} fit on one line.")
         if self.keys is not None:
             raise InputError(f"keys is {self.keys}; use query= to choose the word that looks.")
-        self.keys = names(self.tokens, n, "tokens")
+        self.keys = words(self.tokens, n)
         self.query = n - 1 if self.query is None else bare(self.query)
         if self.query not in range(n):
             raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
@@ -76,7 +76,7 @@ class Arcs(View):
     def _shares(self):
         given = self.answers or {}
         try:
-            shares = {one_line(str(word)): float(bare(x)) for word, x in given.items()}
+            shares = {one_word(word): float(bare(x)) for word, x in given.items()}
             fits = len(shares) <= MAX_ANSWERS and all(0 <= x <= 1.001 for x in shares.values())
         except (AttributeError, TypeError, ValueError):
             fits = False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, bare, names, one_line, wide
+from ..given import as_array, bare, wide, words
 from ..sketch import Sketch
 from ..view import View, dot_in_full
 from .plane import SIDE, Plane, hull, is_inside
@@ -61,13 +61,14 @@ class Blend(View):
         if self.values is None or self.keys is not None:
             raise InputError("Blend needs values=, (n, 2); give vectors of keys as beside=.")
         self.values = self._points("values", self.values, n)
-        self.words = names(self.tokens, n, "tokens")
+        self.words = words(self.tokens, n)
         self.query = 0 if self.query is None and rows > 1 else bare(self.query)
         if self.query not in (None, *range(n)):
             raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
         d = self.values.shape[1]
-        self.axis_names = self.coordinates[:2] if self.coordinates else ("", "")
-        self.coordinates = names(self.coordinates or range(d), d, "coordinates")
+        given = self.coordinates
+        self.coordinates = words(given or range(d), d, "coordinates")
+        self.axis_names = self.coordinates[:2] if given else ("", "")
         made = weights @ self.values if self.context is None else self.context
         self.context = np.atleast_2d(as_array(made, "the context"))
         if self.context.shape != (rows, d):
@@ -90,7 +91,7 @@ class Blend(View):
             self._made_of(i, j - n) if j >= n else (given or self._from)(i, j)
         )
         self.matrix = np.hstack([weights, self.context])
-        self.keys = self.words + [f"context {one_line(x)}" for x in self.coordinates]
+        self.keys = self.words + [f"context {x}" for x in self.coordinates]
         self.tokens = self.words if rows > 1 else [self._whose]
         self.axes = "Word", "Weight"
         self.row = self.query if rows > 1 else 0

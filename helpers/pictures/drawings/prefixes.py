@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ..given import as_array, names, wide
+from ..given import as_array, wide, words
 from ..sketch import Sketch
 from ..view import View
 
@@ -23,7 +23,7 @@ class Prefixes(View):
 
     def __post_init__(self):
         n = len(as_array(self.matrix, "the numbers")) + 1
-        self.words = names(self.tokens, n, "tokens")
+        self.words = words(self.tokens, n)
         self.tokens = [
             f"{' '.join(self.words[: i + 1])} → {self.words[i + 1]}" for i in range(n - 1)
         ]

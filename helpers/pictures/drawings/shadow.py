@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, bare, names, wide
+from ..given import as_array, bare, wide, words
 from ..sketch import Sketch
 from ..view import View
 
@@ -51,7 +51,7 @@ class Shadow(View):
                 f"the vectors have the shape {vectors.shape}; (n, d) is expected, one row of "
                 f"finite numbers for each of up to {MAX_WORDS} words."
             )
-        self.keys = names(self.tokens, n, "tokens")
+        self.keys = words(self.tokens, n)
         self.query, self.lengths = self._place("query"), np.linalg.norm(vectors, axis=1)
         if not self.lengths[self.query]:
             raise InputError(f"{self._asks} has the length 0, so no word casts a shadow on it.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, names, wide
+from ..given import as_array, wide, words
 from ..sketch import Sketch
 from ..view import View
 
@@ -61,7 +61,7 @@ class Strip(View):
         self.markers = as_array(self.markers, "markers").ravel()
         if not ((self.markers >= 0) & (self.markers <= 1)).all():
             raise InputError(f"markers is {self.markers}; numbers from 0 to 1 are expected.")
-        self.keys, self.tokens = names(self.tokens, n, "tokens"), ["score", "exp", "weight"]
+        self.keys, self.tokens = words(self.tokens, n), ["score", "exp", "weight"]
         self.matrix = np.stack([scores, exps, weights])
         if not self.cut:
             self.shown = [[True] * n, [True] * n, [False] * n]

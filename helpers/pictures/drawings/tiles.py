@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, wide
+from ..given import as_array, one_word, wide
 from ..sketch import Sketch
 from ..view import View
 
@@ -79,7 +79,7 @@ class Tiles(View):
         """Return the choices of a control named guess: "no guess", "head 0, Your, number 0"...
 
         words: those of the picture, each of them different."""
-        every = itertools.product(range(num_heads), words, range(head_dim))
+        every = itertools.product(range(num_heads), map(one_word, words), range(head_dim))
         return [NO_GUESS, *(f"head {h}, {word}, number {k}" for h, word, k in every)]
 
     @property
