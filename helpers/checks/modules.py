@@ -231,13 +231,11 @@ def training(cls, inputs, sizes, matrices, biases=False):
         return Filled(cls, sizes).put(matrices)
 
     fresh, module = made(), made()
-    # Listed before the first call: what forward creates is neither left behind nor trained.
-    stayed = [x for _, x in _plain(fresh) if x.dim()]
+    # Listed before the first call: what forward creates is not trained.
     trained = [x for x in fresh.parameters() if x.requires_grad]
     with torch.enable_grad():
         words = inputs.clone().requires_grad_()
-        with NotesWhatMeets([*fresh.parameters(), *fresh.buffers(), words], stayed) as world:
-            first = fresh(words)
+        first = fresh(words)
         *gradients, reached = _gradients(first, [*trained, words])
     parts = blocks([("", g) for g in gradients if g is not None], sizes)
     learning = sum(bool(part.any()) for _, part in parts) / heads_of(sizes)
@@ -265,18 +263,33 @@ def training(cls, inputs, sizes, matrices, biases=False):
             BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
             "matrices that learn": learning,
             "a gradient reaches the words": reached is not None and bool(reached.any()),
-            "tensors that .to() leaves behind": len(stayed) if world.met else 0,
             **birth(cls, inputs, sizes),
         }
     )
 
 
+LEFT, BUFFERS = "what .to() leaves behind", "buffers"
+
+
 def training_with_mask(cls, inputs, sizes, matrices):
-    """Observe what training() does, and how many masks would be trained too."""
+    """Observe what training() does, how many masks would be trained too, and whether the mask moves
+    with the module to another device."""
     facts = training(cls, inputs, sizes, matrices, biases=True)
     trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
     facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
+    module = build(cls, sizes)
+    for part in module.modules():  # a buffer that moves is a new tensor
+        part._buffers = {name: x if x is None else x.clone() for name, x in part._buffers.items()}
+    kept = [x for _, x in (*_plain(module), *_listed(module)) if not isinstance(x, nn.Parameter)]
+    with NotesWhatMeets([*module.parameters(), *module.buffers(), inputs], kept) as world:
+        module(inputs)
+    facts[LEFT] = world.met
     return facts
+
+
+def buffered(cls, inputs, sizes, matrices):
+    """Observe how many buffers a module has."""
+    return Observed({BUFFERS: len([*build(cls, sizes).buffers()])})
 
 
 def birth(cls, inputs, sizes, *_):
