@@ -15,6 +15,18 @@ class World(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
+class NotesCalls(World):
+    """Notes the names of the torch functions that are called."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+
+    def call(self, func, name, args, kwargs):
+        self.names.append(name)
+        return func(*args, **kwargs)
+
+
 class NoEndlessLists(World):
     """torch.tensor raises an error for a list that contains itself; it would end the kernel."""
 
@@ -44,7 +56,7 @@ class NotesWhatMeets(World):
     moved, kept: the tensors that a module moves, and those that it keeps but leaves behind.
     """
 
-    MOVED, KEPT, ELSEWHERE, NOTHING = "moved", "an attribute", "made outside __init__", "nothing"
+    MOVED, KEPT, ELSEWHERE, NOTHING = "moved", "an attribute", "a tensor on the CPU", "nothing"
     # These accept tensors from any device.
     ALLOWED = "__getitem__", "__setitem__", "copy_", "view_as", "expand_as"
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 import torch
 
-from .code import nodes, own_functions, reads, tree_of_all
-from .counterfactual import NoEndlessLists
+from .code import built_on, is_name, known_functions, nodes, own_functions, reads, tree_of_all
+from .counterfactual import NoEndlessLists, NotesCalls
 from .exercise import returned
 from .results import (
     Result,
@@ -100,6 +101,14 @@ class Submission:
         return re.sub(r"\bdef \w+", "def _", self.code)
 
     @cached_property
+    def has_loop(self):
+        """Does the code run in a loop, or in a function that makes one?"""
+        tree = ast.parse(self.code)
+        return bool(nodes(tree, ast.For, ast.While, ast.comprehension)) or any(
+            is_name(node.func, "map") for node in nodes(tree, ast.Call)
+        )
+
+    @cached_property
     def numbers_written(self):
         """The numbers in the code, each once."""
         found = (x.value for x in nodes(ast.parse(self.code), ast.Constant))
@@ -151,6 +160,19 @@ class Submission:
             for x, right in wanted
             if right.outcome.error is None
         )
+
+    def works_through(self):
+        """Return the names of what works for the answer: of functions and classes from elsewhere,
+        as its code calls them and as they call themselves, and of torch functions that run. A
+        helper with the name of a torch function is the student's own."""
+        own, called = known_functions(self.answer), []
+        self.ask(int(self.exercise.is_class), lambda: NotesCalls(called))
+        found = [
+            (name, x.__name__)
+            for name, x in built_on(self.answer)
+            if x not in own or not hasattr(torch, x.__name__)
+        ]
+        return [*chain.from_iterable(found), *called]
 
     # --- counterfactuals, and other arguments ---
 
