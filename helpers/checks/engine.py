@@ -84,11 +84,12 @@ WHOLE = "scaled_dot_product_attention|MultiheadAttention|multi_head_attention_fo
 def _beside(submission):
     """Return a remark on a right answer, as on one in which another function does the work; or ""."""
     exercise = submission.exercise
-    names = "|".join(filter(None, (exercise.name, exercise.avoid, WHOLE)))
-    for name in filter(re.compile(names).fullmatch, submission.works_through()):
-        written = re.search(rf"(?<!def )\b((\w+\.)*{re.escape(name)})\(", submission.code)
-        name = written[1] if written else name
-        return f"But {name} does the work: can you write it without {name}?"
+    avoid = re.compile("|".join(filter(None, (exercise.name, exercise.avoid, WHOLE))))
+    for written, name in submission.works_through():
+        if avoid.fullmatch(written) or avoid.fullmatch(name):
+            call = re.search(rf"(?<!def )\b((\w+\.)*{written})\(", submission.code)
+            written = call[1] if call else written
+            return f"But {written} does the work: can you write it without {written}?"
     return exercise.remark(submission)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 
 import torch
 
@@ -162,9 +161,9 @@ class Submission:
         )
 
     def works_through(self):
-        """Return the names of what works for the answer: of functions and classes from elsewhere,
-        as its code calls them and as they call themselves, and of torch functions that run. A
-        helper with the name of a torch function is the student's own."""
+        """Return the names of what works for the answer, as pairs (in its code, of its own): of
+        functions and classes from elsewhere, and of torch functions that run. A helper with the
+        name of a torch function is the student's own."""
         own, called = known_functions(self.answer), []
         self.ask(int(self.exercise.is_class), lambda: NotesCalls(called))
         found = [
@@ -172,7 +171,7 @@ class Submission:
             for name, x in built_on(self.answer)
             if x not in own or not hasattr(torch, x.__name__)
         ]
-        return [*chain.from_iterable(found), *called]
+        return [*found, *zip(called, called, strict=True)]
 
     # --- counterfactuals, and other arguments ---
 
