@@ -106,7 +106,7 @@ def built_on(answer):
         spaces = [function.__globals__, {n: sys.modules[n] for n in names & sys.modules.keys()}]
         for space in spaces:  # the list grows on the way, by the modules inside
             of_torch = space.get("__name__", "").startswith("torch")
-            for name in names & space.keys():
+            for name in sorted(names & space.keys()):
                 x = space[name]
                 if isinstance(x, ModuleType) and not any(vars(x) is other for other in spaces):
                     spaces.append(vars(x))

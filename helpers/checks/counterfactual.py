@@ -5,25 +5,19 @@ from torch.overrides import TorchFunctionMode
 
 
 class World(TorchFunctionMode):
-    """Torch with one change: every call of a torch function goes through call()."""
+    """Torch with one change: every call of a torch function goes through call(). called: the names
+    of these functions."""
+
+    def __init__(self):
+        super().__init__()
+        self.called = []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        return self.call(func, getattr(func, "__name__", ""), args, kwargs or {})
+        self.called.append(getattr(func, "__name__", ""))
+        return self.call(func, self.called[-1], args, kwargs or {})
 
     def call(self, func, name, args, kwargs):
         """Return what func gives in this world. name: of the function or method."""
-        return func(*args, **kwargs)
-
-
-class NotesCalls(World):
-    """Notes the names of the torch functions that are called."""
-
-    def __init__(self, names):
-        super().__init__()
-        self.names = names
-
-    def call(self, func, name, args, kwargs):
-        self.names.append(name)
         return func(*args, **kwargs)
 
 
@@ -63,7 +57,8 @@ class NotesWhatMeets(World):
     def __init__(self, moved, kept):
         super().__init__()
         # By id; the tensors are held, so that no other one gets the same.
-        self.places = {id(x): (x, self.KEPT) for x in kept} | {id(x): (x, self.MOVED) for x in moved}
+        self.places = {id(x): (x, self.KEPT) for x in kept}
+        self.places |= {id(x): (x, self.MOVED) for x in moved}
         self.met = self.NOTHING
 
     def call(self, func, name, args, kwargs):
@@ -81,9 +76,9 @@ class NotesWhatMeets(World):
         return result
 
     def _place(self, x):
-        if torch._C._functorch.is_functorch_wrapped_tensor(x):
-            return self.MOVED  # what is inside of torch.vmap cannot be told apart
-        return self.places.get(id(x), (x, self.ELSEWHERE))[1]
+        # What is inside of torch.vmap, and what comes out of it, was not seen before.
+        unseen = x.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(x)
+        return self.places.get(id(x), (x, self.MOVED if unseen else self.ELSEWHERE))[1]
 
 
 def _tensors(x):

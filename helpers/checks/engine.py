@@ -82,7 +82,7 @@ WHOLE = "scaled_dot_product_attention|MultiheadAttention|multi_head_attention_fo
 
 
 def _beside(submission):
-    """Return a remark on a right answer, as on one in which another function does the work; or ""."""
+    """Return a remark on a right answer, such as that another function does the work; or ""."""
     exercise = submission.exercise
     avoid = re.compile("|".join(filter(None, (exercise.name, exercise.avoid, WHOLE))))
     for written, name in submission.works_through():

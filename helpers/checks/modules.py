@@ -281,7 +281,8 @@ def training_with_mask(cls, inputs, sizes, matrices):
     for part in module.modules():  # a buffer that moves is a new tensor
         part._buffers = {name: x if x is None else x.clone() for name, x in part._buffers.items()}
     kept = [x for _, x in (*_plain(module), *_listed(module)) if not isinstance(x, nn.Parameter)]
-    with NotesWhatMeets([*module.parameters(), *module.buffers(), inputs], kept) as world:
+    moved = *module.parameters(), *module.buffers(), inputs
+    with torch.enable_grad(), NotesWhatMeets(moved, kept) as world:
         module(inputs)
     facts[LEFT] = world.met
     return facts

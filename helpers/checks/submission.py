@@ -11,7 +11,7 @@ from functools import cached_property
 import torch
 
 from .code import built_on, is_name, known_functions, nodes, own_functions, reads, tree_of_all
-from .counterfactual import NoEndlessLists, NotesCalls
+from .counterfactual import NoEndlessLists, World
 from .exercise import returned
 from .results import (
     Result,
@@ -164,14 +164,14 @@ class Submission:
         """Return the names of what works for the answer, as pairs (in its code, of its own): of
         functions and classes from elsewhere, and of torch functions that run. A helper with the
         name of a torch function is the student's own."""
-        own, called = known_functions(self.answer), []
-        self.ask(int(self.exercise.is_class), lambda: NotesCalls(called))
+        own, world = known_functions(self.answer), World()
+        self.ask(int(self.exercise.is_class), lambda: world)
         found = [
             (name, x.__name__)
             for name, x in built_on(self.answer)
             if x not in own or not hasattr(torch, x.__name__)
         ]
-        return [*found, *zip(called, called, strict=True)]
+        return [*found, *((name, name) for name in world.called)]
 
     # --- counterfactuals, and other arguments ---
 
