@@ -49,7 +49,7 @@ def fault(answer, verdict):
     must = answer.what.partition("; said: ")[2]
     if must not in " ".join(verdict.message.split()):
         return "not said"
-    if verdict and verdict.said.after and not must:
+    if answer.right and verdict.said.after and not must:
         return "said beside the tick"
     if answer.right is None:
         return ""
