@@ -44,7 +44,8 @@ def judged(answer):
 
 def fault(answer, verdict):
     """Return what is wrong with the verdict; "" if nothing is. What it must say, word for word, may
-    stand in the file of the answer: "# == wrong: what; said: words". A word beside the tick must."""
+    stand in the file of the answer: "# == wrong: what; said: words". A word beside a tick must.
+    """
     told = " and ".join(verdict.mistakes)
     must = answer.what.partition("; said: ")[2]
     if must not in " ".join(verdict.message.split()):

@@ -29,7 +29,8 @@ from .results import (
 class Submission:
     """What is known of an answer: for each case called so far (cases), the Result of the
     reference (right) and of the answer (mine).  call: runs the answer, see guard.call.  again: two
-    more on the first case; () if stopped.  overwritten: did later calls change a result?"""
+    more on the first case; () if stopped.  overwritten: did later calls change a result?  called:
+    see noting()."""
 
     exercise: object
     answer: Callable
@@ -39,6 +40,13 @@ class Submission:
     mine: list = field(default_factory=list)
     again: tuple[Result, ...] = ()
     overwritten: bool = False
+    called: list = field(default_factory=list)
+
+    def noting(self):
+        """Return a World that notes in called which functions of torch are called."""
+        world = World()
+        self.called = world.called
+        return world
 
     def is_right(self, k, result):
         """Does this Result agree with the right one on case k?"""
@@ -164,14 +172,13 @@ class Submission:
         """Return the names of what works for the answer, as pairs (in its code, of its own): of
         functions and classes from elsewhere, and of torch functions that run. A helper with the
         name of a torch function is the student's own."""
-        own, world = known_functions(self.answer), World()
-        self.ask(int(self.exercise.is_class), lambda: world)
+        own = known_functions(self.answer)
         found = [
             (name, x.__name__)
             for name, x in built_on(self.answer)
             if x not in own or not hasattr(torch, x.__name__)
         ]
-        return [*found, *((name, name) for name in world.called)]
+        return [*found, *((name, name) for name in self.called)]
 
     # --- counterfactuals, and other arguments ---
 
