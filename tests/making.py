@@ -2,6 +2,7 @@
 
 import inspect
 
+import torch
 from torch import nn
 
 from helpers.checks.match import NUMBER
@@ -36,6 +37,8 @@ def made(exercise, *ways):
             layers = [self.W_query, self.W_key, self.W_value]
             layers += [self.out_proj] if hasattr(self, "out_proj") else []
             matrices = [W.weight.T if isinstance(W, nn.Linear) else W for W in layers]
-            return formula(inputs, *matrices, *filter(None, [getattr(self, "num_heads", None)]))
+            # The program makes its mask on the CPU, which is no part of a mistake in its numbers.
+            with torch._C.DisableTorchFunction():
+                return formula(inputs, *matrices, *filter(None, [getattr(self, "num_heads", None)]))
 
     return Module

@@ -44,10 +44,14 @@ def judged(answer):
 
 def fault(answer, verdict):
     """Return what is wrong with the verdict; "" if nothing is. What it must say, word for word, may
-    stand in the file of the answer: "# == wrong: what; said: words"."""
+    stand in the file of the answer: "# == wrong: what; said: words". A word beside a tick must.
+    """
     told = " and ".join(verdict.mistakes)
-    if answer.what.partition("; said: ")[2] not in " ".join(verdict.message.split()):
+    must = answer.what.partition("; said: ")[2]
+    if must not in " ".join(verdict.message.split()):
         return "not said"
+    if answer.right and verdict.said.after and not must:
+        return "said beside the tick"
     if answer.right is None:
         return ""
     if verdict.passed is not answer.right:
@@ -142,6 +146,7 @@ def main(asked):
         "right, and rejected",
         "wrong, and accepted",
         "not said",
+        "said beside the tick",
         "named wrongly",
         "not named",
         "advice that leads nowhere",

@@ -219,16 +219,3 @@ LOOP_VARIABLE = """n):
 def test_of_what_is_not_kept_only_what_matters_is_told(exercise, code, advice):
     (said,) = said_to(exercise, f"def my({code}")
     assert advice in said.advice.lower()
-
-
-@pytest.mark.parametrize(
-    "exercise, code, beside",
-    [
-        ("softmax", "def my(s): return torch.softmax(s, 0)", "can you write it without torch"),
-        ("softmax_with_temperature", "def my(s, t): return torch.softmax(s / t, 0)", ""),
-        ("split_heads", "def my(x, h): return split_heads(x, h)", "But split_heads does the work"),
-    ],
-)
-def test_what_does_the_work_in_place_of_the_reader_is_named_beside_the_tick(exercise, code, beside):
-    (said,) = said_to(exercise, code)
-    assert said.head.startswith("✔") and beside in said.after and bool(beside) == bool(said.after)

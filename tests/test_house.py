@@ -23,7 +23,7 @@ REQUIREMENTS = ROOT / "requirements.txt"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "notebooks/README.md"]
 PROSE += ["helpers/README.md", "helpers/tools/classroom/README.md"]
-LINES = {"helpers": 12_300, "helpers/checks": 4_400, "tests": 9_800}  # of Python, with room
+LINES = {"helpers": 12_500, "helpers/checks": 4_450, "tests": 10_300}  # of Python, with room
 SHARED = "guard.py", "session.py", "contents.py", "errors.py"
 ROOMS = {  # each with the rooms that it may import from
     "attention": (),

@@ -18,11 +18,14 @@ from .modules import (
     MATRICES,
     OUTPUTS,
     Filled,
+    blocks,
     build,
     counts,
     drawn_after,
+    is_bias,
     keeping,
     outputs_like,
+    role,
     training,
     training_with_mask,
 )
@@ -171,6 +174,7 @@ STILL_DROPPED = "dropped in evaluation"
 REFUSED = "5 numbers for 2 heads"
 OTHERS = "other matrices to train"
 SMALL = "layers for a part of a word"
+BIASED = "biases of queries, keys and values"
 
 
 class MultiHeadAttention(attention.MultiHeadAttention):
@@ -181,11 +185,14 @@ class MultiHeadAttention(attention.MultiHeadAttention):
 
 
 def keeping_all(cls, inputs, sizes, matrices):
-    """Observe what keeping() does, and how many matrices are neither of queries, keys and values,
-    nor read the merged heads."""
+    """Observe what keeping() does, how many matrices are neither of queries, keys and values, nor
+    read the merged heads, and how many biases belong to queries, keys and values."""
     facts = keeping(cls, inputs, sizes, matrices)
     masks = sizes[2], sizes[2]
     named = [x for x in build(cls, sizes).named_parameters() if x[1].shape[-2:] != masks]
+    layers = [name.removesuffix("weight") for name, _ in blocks(named, sizes)]
+    biases = [name for name, x in named if is_bias(x, sizes)]
+    facts[BIASED] = sum(x.removesuffix("bias") in layers or role(x) is not None for x in biases)
     others = [x for _, x in named if x.dim() > 1 and not any(counts([("", x)], sizes).values())]
     facts[OTHERS] = len(others)
     facts[SMALL] = sum(sizes[0] // sizes[4] in x.shape for x in others)

@@ -7,6 +7,7 @@ import linecache
 import operator
 import os
 import re
+import sys
 import textwrap
 from contextlib import suppress
 from itertools import chain
@@ -77,6 +78,24 @@ def variables_of(function):
     """Return the values of the notebook's variables that a function names."""
     known = function.__globals__
     return [known[name] for name in sorted(names_in(function)) if name in known]
+
+
+def built_on(answer):
+    """Yield (name, x) for each function or class x from another cell, or from a file, that an
+    answer's code names, and for each class that it inherits from. Of torch's own modules only
+    classes: a method may have the name of a function."""
+    yield from ((x.__name__, x) for x in answer.__mro__[1:]) if inspect.isclass(answer) else ()
+    for function in known_functions(answer):
+        names = names_in(function)
+        spaces = [function.__globals__, {n: sys.modules[n] for n in names & sys.modules.keys()}]
+        for space in spaces:  # the list grows on the way, by the modules inside
+            of_torch = space.get("__name__", "").startswith("torch")
+            for name in sorted(names & space.keys()):
+                x = space[name]
+                if isinstance(x, ModuleType) and not any(vars(x) is other for other in spaces):
+                    spaces.append(vars(x))
+                if inspect.isclass(x) or (inspect.isroutine(x) and not of_torch):
+                    yield name, x
 
 
 def data_from_above(answer):

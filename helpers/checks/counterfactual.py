@@ -5,10 +5,16 @@ from torch.overrides import TorchFunctionMode
 
 
 class World(TorchFunctionMode):
-    """Torch with one change: every call of a torch function goes through call()."""
+    """Torch with one change: every call of a torch function goes through call(). called: the names
+    of these functions."""
+
+    def __init__(self):
+        super().__init__()
+        self.called = []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        return self.call(func, getattr(func, "__name__", ""), args, kwargs or {})
+        self.called.append(getattr(func, "__name__", ""))
+        return self.call(func, self.called[-1], args, kwargs or {})
 
     def call(self, func, name, args, kwargs):
         """Return what func gives in this world. name: of the function or method."""
@@ -36,25 +42,61 @@ class NothingDropped(World):
 
 
 class NotesWhatMeets(World):
-    """Treats some tensors as moved to another device, and some as left behind. met: did an
-    operation use both kinds, or what was made from them? On two devices it would fail."""
+    """Treats some tensors as moved to another device, with what is made from them or for their
+    device, and all others as left on the CPU. met: which of these, KEPT or ELSEWHERE, an operation
+    used together with moved ones, as fails on two devices; else NOTHING. What holds one number
+    only, many times, may meet them: it is no mask, but zeros to add to.
 
-    # These move a tensor to the other's device, or accept one from any device.
-    ALLOWED = ("to", "type_as", "__getitem__", "__setitem__", "view_as", "expand_as")
+    moved, kept: the tensors that a module moves, and those that it keeps but leaves behind.
+    """
 
-    def __init__(self, moved, stayed):
+    MOVED, KEPT, ELSEWHERE, NOTHING = "moved", "an attribute", "a tensor on the CPU", "nothing"
+    # These accept tensors from any device.
+    ALLOWED = "__getitem__", "__setitem__", "copy_", "view_as", "expand_as"
+
+    def __init__(self, moved, kept):
         super().__init__()
-        self.moved, self.stayed, self.met = list(moved), list(stayed), False
+        # By id; the tensors are held, so that no other one gets the same.
+        self.places = {id(x): (x, self.KEPT) for x in kept}
+        self.places |= {id(x): (x, self.MOVED) for x in moved}
+        self.met = self.NOTHING
 
     def call(self, func, name, args, kwargs):
-        tensors = [x for x in (*args, *kwargs.values()) if torch.is_tensor(x) and x.dim()]
-        moved, stayed = (
-            any(x is y for x in tensors for y in known) for known in (self.moved, self.stayed)
-        )
+        given = [(x, self._place(x)) for x in _tensors((args, kwargs))]
+        behind = [(x, place) for x, place in given if place != self.MOVED]
+        is_moved = len(behind) < len(given)
+        if is_moved and name not in self.ALLOWED:
+            self.met = next((place for x, place in behind if _differs(x)), self.met)
         result = func(*args, **kwargs)
-        if name in ("to", "type_as") and len(args) > 1 and not isinstance(args[1], torch.dtype):
-            return result.detach() if result is args[0] else result
-        self.met |= moved and stayed and name not in self.ALLOWED
-        if torch.is_tensor(result) and (moved or stayed):
-            (self.moved if moved else self.stayed).append(result)
+        if _names_a_device(name, args, kwargs):
+            is_moved, result = True, result.view_as(result)  # a new object: the old one stays
+        place = self.MOVED if is_moved else next((p for _, p in behind), self.ELSEWHERE)
+        filled = args[0] if name == "__setitem__" else ()
+        self.places |= {id(x): (x, place) for x in _tensors((result, filled))}
         return result
+
+    def _place(self, x):
+        # What is inside of torch.vmap, and what comes out of it, was not seen before.
+        unseen = x.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(x)
+        return self.places.get(id(x), (x, self.MOVED if unseen else self.ELSEWHERE))[1]
+
+
+def _tensors(x):
+    """Yield the tensors in x, but none without dimensions: these may be on any device."""
+    if torch.is_tensor(x) and x.dim():
+        yield x
+    elif isinstance(x, list | tuple | dict):
+        for part in x.values() if isinstance(x, dict) else x:
+            yield from _tensors(part)
+
+
+def _differs(x):
+    return bool(x.numel()) and bool((x != x.flatten()[0]).any())
+
+
+def _names_a_device(name, args, kwargs):
+    """Does this call bring its result to a device, or to that of another tensor?"""
+    if name in ("to", "type_as"):
+        more = (*args[1:], *kwargs.values())
+        return any(isinstance(x, str | torch.device | torch.Tensor) for x in more)
+    return kwargs.get("device") is not None and name != "device"

@@ -58,7 +58,7 @@ def _examine(exercise, fn, call_safely):
     for case in _asked(exercise):
         if case.if_right and submission.wrong:
             break
-        case, result = _tried(case, submission)
+        case, result = _tried(case, submission, len(submission.cases))
         if is_left_to_do(result, fn):
             return not_written(exercise.name)
         submission.cases.append(case)
@@ -71,12 +71,19 @@ def _examine(exercise, fn, call_safely):
     return _failed(submission) if submission.wrong else right(exercise.name, _beside(submission))
 
 
+# They do in one call what the exercises build.
+WHOLE = "scaled_dot_product_attention|MultiheadAttention|multi_head_attention_forward"
+
+
 def _beside(submission):
-    """Return a remark on a right answer, as on one that calls what it should do without; or ""."""
+    """Return a remark on a right answer, such as that another function does the work; or ""."""
     exercise = submission.exercise
-    names = "|".join(filter(None, (exercise.name, exercise.avoid)))
-    if found := re.search(rf"(?<!def )\b((\w+\.)*({names}))\(", submission.code):
-        return f"But {found[1]} does the work: can you write it without {found[1]}?"
+    avoid = re.compile("|".join(filter(None, (exercise.name, exercise.avoid, WHOLE))))
+    for written, name in submission.works_through():
+        if avoid.fullmatch(written) or avoid.fullmatch(name):
+            call = re.search(rf"(?<!def )\b((\w+\.)*{written})\(", submission.code)
+            written = call[1] if call else written
+            return f"But {written} does the work: can you write it without {written}?"
     return exercise.remark(submission)
 
 
@@ -112,9 +119,11 @@ def _asked(exercise):
     return cases if exercise.is_class else (*cases, cases[0].backwards(), cases[0].again())
 
 
-def _tried(case, submission):
-    """Return the case that decides, and the Result of the answer on it."""
-    result = attempt(submission.answer, case, submission.call)
+def _tried(case, submission, k):
+    """Return the case that decides, and the Result of the answer on it. k: its position."""
+    # The first case that calls a module is its second: it notes which functions of torch run.
+    world = submission.noting if k == int(submission.exercise.is_class) else None
+    result = attempt(submission.answer, case, submission.call, world)
     single = case.single()
     if result.outcome.error is not None and single and not result.stopped:
         # A float32 tensor of the student's own does not multiply with a float64 one.

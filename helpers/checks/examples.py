@@ -301,7 +301,8 @@ def two_sentences(n, d, dtype=torch.float32):
 
 
 def answers_in_four_runs():
-    """Return all cases of read_and_needed: own and partner's answers differ, as in the lesson."""
+    """Return all cases of read_and_needed. The partners of two strings have the own answer: one
+    string keeps it when the value is swapped, and one does not."""
     cases = []
     for n, many in ((6, 3), (64, 16), (9, 4), (1, 3)):
         draws = torch.Generator().manual_seed(n)
@@ -309,5 +310,8 @@ def answers_in_four_runs():
         other = (own + torch.randint(1, many, (n,), generator=draws)) % many
         first = (swapped == other).nonzero()[:1]
         without[first] = own[first]  # read, and not needed
+        if n > 1:
+            other[-2:] = own[-2:]
+            swapped[-2:] = (own[-2:] + torch.tensor([0, 1])) % many
         cases.append(Case(f"{n} strings", (own, other, swapped, without), if_right=n == 1))
     return cases

@@ -121,7 +121,8 @@ class Exercise:
     or a class.  cases: a function, so that data/ is read when it is needed and not at import.
     mistakes: if two fit, the first is named.  formula_args: takes a Case, returns the arguments of
     the program, or None if the case measures something else.
-    avoid: names of functions that the text asks to do without, as a regular expression.
+    avoid: a regular expression for names of functions and classes that would do the work, besides
+    its own name: of torch, of the course, and of cells of the lesson.
     remark: takes the Submission of a right answer, returns a sentence or "".
     """
 

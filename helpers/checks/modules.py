@@ -146,6 +146,7 @@ CHANGES = "one call affects another"
 LIKE_TRAINING = "the same numbers in training and evaluation"
 GROWS = "it grows with each call"
 BESIDE = "trainable numbers outside the matrices"
+LEFT, BUFFERS = "what .to() leaves behind", "buffers"
 ALIKE = "two modules begin with the same matrices"
 
 
@@ -222,8 +223,9 @@ def drawn_after(cls, inputs, sizes, seed):
     return _outputs(build(cls, sizes, seed), inputs, seed)
 
 
-def training(cls, inputs, sizes, matrices, biases=False):
-    """Observe whether a class can be used and trained like any module. biases: may it have them?"""
+def training(cls, inputs, sizes, matrices, has_mask=False):
+    """Observe whether a class can be used and trained like any module. has_mask: then it may have
+    biases, and its mask must move with it to another device."""
     if not (kept := Filled(cls, sizes)).complete:
         return Observed(kept.counts)
 
@@ -231,12 +233,11 @@ def training(cls, inputs, sizes, matrices, biases=False):
         return Filled(cls, sizes).put(matrices)
 
     fresh, module = made(), made()
-    # Listed before the first call: what forward creates is neither left behind nor trained.
-    stayed = [x for _, x in _plain(fresh) if x.dim()]
+    # Listed before the first call: what forward creates is not trained.
     trained = [x for x in fresh.parameters() if x.requires_grad]
     with torch.enable_grad():
         words = inputs.clone().requires_grad_()
-        with NotesWhatMeets([*fresh.parameters(), *fresh.buffers(), words], stayed) as world:
+        with _moved(fresh, words) as world:
             first = fresh(words)
         *gradients, reached = _gradients(first, [*trained, words])
     parts = blocks([("", g) for g in gradients if g is not None], sizes)
@@ -244,7 +245,7 @@ def training(cls, inputs, sizes, matrices, biases=False):
     beside = [
         x
         for x, gradient in zip(trained, gradients, strict=True)
-        if not (biases and is_bias(x, sizes)) or (reached is not None and gradient is None)
+        if not (has_mask and is_bias(x, sizes)) or (reached is not None and gradient is None)
     ]
     # This module's first call gets a smaller batch and a shorter sentence than the later ones.
     other = inputs / 2 + 0.25
@@ -265,18 +266,31 @@ def training(cls, inputs, sizes, matrices, biases=False):
             BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
             "matrices that learn": learning,
             "a gradient reaches the words": reached is not None and bool(reached.any()),
-            "tensors that .to() leaves behind": len(stayed) if world.met else 0,
             **birth(cls, inputs, sizes),
+            **({LEFT: world.met} if has_mask else {}),
         }
     )
 
 
+def _moved(module, words):
+    """Return a world in which module and words have moved to another device."""
+    for part in module.modules():  # a buffer that moves is a new tensor
+        part._buffers = {name: x if x is None else x.clone() for name, x in part._buffers.items()}
+    kept = [x for _, x in (*_plain(module), *_listed(module)) if not isinstance(x, nn.Parameter)]
+    return NotesWhatMeets((*module.parameters(), *module.buffers(), words), kept)
+
+
 def training_with_mask(cls, inputs, sizes, matrices):
     """Observe what training() does, and how many masks would be trained too."""
-    facts = training(cls, inputs, sizes, matrices, biases=True)
+    facts = training(cls, inputs, sizes, matrices, has_mask=True)
     trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
     facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
     return facts
+
+
+def buffered(cls, inputs, sizes, matrices):
+    """Observe how many buffers a module has."""
+    return Observed({BUFFERS: len([*build(cls, sizes).buffers()])})
 
 
 def birth(cls, inputs, sizes, *_):

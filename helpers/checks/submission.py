@@ -11,8 +11,8 @@ from functools import cached_property
 import torch
 
 from ..contents import copies, names_in
-from .code import nodes, own_functions, reads, tree_of_all
-from .counterfactual import NoEndlessLists
+from .code import built_on, is_name, known_functions, nodes, own_functions, reads, tree_of_all
+from .counterfactual import NoEndlessLists, World
 from .exercise import returned
 from .results import (
     Result,
@@ -30,7 +30,8 @@ from .results import (
 class Submission:
     """What is known of an answer: for each case called so far (cases), the Result of the
     reference (right) and of the answer (mine).  call: runs the answer, see guard.call.  again: two
-    more on the first case; () if stopped.  overwritten: did later calls change a result?"""
+    more on the first case; () if stopped.  overwritten: did later calls change a result?  called:
+    see noting()."""
 
     exercise: object
     answer: Callable
@@ -40,6 +41,13 @@ class Submission:
     mine: list = field(default_factory=list)
     again: tuple[Result, ...] = ()
     overwritten: bool = False
+    called: list = field(default_factory=list)
+
+    def noting(self):
+        """Return a World that notes in called which functions of torch are called."""
+        world = World()
+        self.called = world.called
+        return world
 
     def is_right(self, k, result):
         """Does this Result agree with the right one on case k?"""
@@ -101,6 +109,14 @@ class Submission:
         return re.sub(r"\bdef \w+", "def _", self.code)
 
     @cached_property
+    def has_loop(self):
+        """Does the code run in a loop, or in a function that makes one?"""
+        tree = ast.parse(self.code)
+        return bool(nodes(tree, ast.For, ast.While, ast.comprehension)) or any(
+            is_name(node.func, "map") for node in nodes(tree, ast.Call)
+        )
+
+    @cached_property
     def numbers_written(self):
         """The numbers in the code, each once."""
         found = (x.value for x in nodes(ast.parse(self.code), ast.Constant))
@@ -155,6 +171,18 @@ class Submission:
             for x, right in wanted
             if right.outcome.error is None
         )
+
+    def works_through(self):
+        """Return the names of what works for the answer, as pairs (in its code, of its own): of
+        functions and classes from elsewhere, and of torch functions that run. A helper with the
+        name of a torch function is the student's own."""
+        own = known_functions(self.answer)
+        found = [
+            (name, x.__name__)
+            for name, x in built_on(self.answer)
+            if x not in own or not hasattr(torch, x.__name__)
+        ]
+        return [*found, *((name, name) for name in self.called)]
 
     # --- counterfactuals, and other arguments ---
 
