@@ -19,16 +19,17 @@ from . import guard
 def untouched(named):
     """Restore at the end what student code has changed outside itself: the notebook's variables
     that it names (with the contents of lists, dicts, sets, tensors, arrays and modules), random
-    numbers, warnings, SETTINGS, and what it replaced in LIBRARIES and CLASSES. Not restored:
-    default arguments, the rest of the process (os, sys), and what objects of the student's own
-    classes hold.
+    numbers, warnings, SETTINGS, and what it replaced in PLACES. Not restored: default arguments,
+    the rest of the process (os, sys), and what objects of the student's own classes hold.
 
     named: pairs of a dict of global variables and names in it.
 
-    Inside, random numbers and the default type are the same in every check, and torch.empty returns
-    NaN instead of old memory. Yields a function that works like guard.call.
+    Inside, the libraries have their own functions, random numbers and the default type are the same
+    in every check, and torch.empty returns NaN instead of old memory. Yields a function that works
+    like guard.call.
     """
     with ExitStack() as stack:  # undone in reverse order
+        stack.callback(genuine())
         for space, names in named:
             stack.callback(remember(space, names))
         stack.callback(random.setstate, random.getstate())
@@ -48,8 +49,8 @@ def untouched(named):
         _set_fill(True)
         warnings.simplefilter("ignore")
         during = _settings()
-        stack.callback(_replaced())  # the first to be undone: the others use torch
-        yield partial(guard.call, after=partial(_set, during))
+        stack.callback(genuine)  # the first to be undone: the others use torch
+        yield partial(guard.call, after=lambda: (genuine(), _set(during)))
 
 
 # Set whether torch.empty returns NaN.
@@ -64,28 +65,37 @@ SETTINGS = (
 )
 
 
-# Where an answer may replace what the student and the check use: `torch.softmax = mine`.
-LIBRARIES = torch, nn, nn.functional, torch.linalg, numpy, math
-CLASSES = torch.Tensor, nn.Module
+# Where an answer or a notebook may replace what a check uses: `torch.softmax = mine`.
+PLACES = torch, torch.Tensor, nn, nn.Module, nn.functional, torch.linalg, numpy, math
+# What they had when the course was imported, except what a library keeps for itself.
+_GENUINE = [
+    (place, {k: x for k, x in vars(place).items() if isinstance(place, type) or k[0] != "_"})
+    for place in PLACES
+]
 
 
-def _replaced():
-    """Return a function that puts back what has been replaced in LIBRARIES and CLASSES. New names
-    in a library stay: they may be its own parts, imported when first used."""
-    libraries = [(vars(library), dict(vars(library))) for library in LIBRARIES]
-    classes = [(cls, dict(vars(cls))) for cls in CLASSES]
+def genuine():
+    """Put the libraries' own functions where others stand: after torch.allclose = lambda *a: True,
+    every answer would be right. Return a function that undoes it."""
+    found = []
+    for place, own in _GENUINE:
+        now = vars(place)
+        # The comparison is far faster than the loop, and nearly always enough.
+        is_same = own.items() <= now.items()
+        names = [] if is_same else [k for k, x in own.items() if now.get(k) is not x]
+        if isinstance(place, type):  # a new name may hide what a class inherits
+            names += [k for k in now.keys() - own.keys() if hasattr(place.__base__, k)]
+        found += [(place, k, now.get(k)) for k in names]
+        _replace((place, k, own.get(k)) for k in names)
+    return partial(_replace, found)
 
-    def put_back():
-        for now, before in libraries:
-            now.update(before)
-        for cls, before in classes:
-            for name in vars(cls).keys() - before.keys():  # it hid what the class inherits
-                delattr(cls, name)
-            for name, value in before.items():
-                if vars(cls).get(name) is not value:
-                    setattr(cls, name, value)
 
-    return put_back
+def _replace(found):
+    for place, name, x in found:
+        if x is not None:
+            setattr(place, name, x)
+        elif name in vars(place):
+            delattr(place, name)
 
 
 def _settings():

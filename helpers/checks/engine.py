@@ -15,7 +15,7 @@ from .facts import fact_of
 from .match import established
 from .misuse import is_left_to_do, is_stub, misuse
 from .repairs import NOT_KEPT, RETURN_IN_A_LOOP
-from .results import attempt, give_back, replace_by, same, was_stopped
+from .results import attempt, same, was_stopped
 from .search import repaired
 from .submission import Submission
 from .verdict import Verdict, not_written, refusal, remember, right, show
@@ -30,12 +30,7 @@ def check(name, fn=None):
     nothing: bad use gets a verdict too. guard.call lists what fn could
     do that a check does not survive. A verdict can be forged by anyone who means to.
     """
-    replaced = give_back()
-    try:
-        verdict = _verdict(name, fn)
-    finally:
-        give_back()
-        replace_by(replaced)
+    verdict = _verdict(name, fn)
     show(name, verdict)
     return verdict
 
@@ -96,7 +91,6 @@ def _within(seconds, call_safely):
         nonlocal left
         outcome = call_safely(fn, *args, seconds=max(0.0, left) if limit is None else limit)
         left -= outcome.seconds if limit is None else 0
-        give_back()
         if was_stopped(outcome):
             # Name the limit: the seconds that were left differ from run to run.
             text = "all calls together did not end" if returned else "it did not return"

@@ -88,26 +88,6 @@ def _return_in_a_loop(tree, submission):
                 yield "`return` inside the loop ends it too early.", advice, [(body, new)]
 
 
-def _start_on_the_wrong_side_of_the_loop(tree, submission):
-    for body, k, loop in loops(tree):
-        # After the loop, such a name would hold only what the last pass gave it.
-        after = {n.id for x in body[k + 1 :] for n in nodes(x, ast.Name)}
-        starts = (x for x in body[:k] if isinstance(x, ast.Assign))
-        for start in (x for x in starts if not is_name(x.targets[0], *after)):
-            for within in nodes(loop, ast.For):
-                inside = changed(loop, [(within.body, [start, *within.body])])
-                new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
-                at = quoted(within).replace(" …", "")
-                advice = f"write {quoted(start)} as the first line inside {at}."
-                yield "each pass carries on where the last one left off.", advice, [(body, new)]
-        for start in (x for x in loop.body if isinstance(x, ast.Assign)):
-            if not (rest := [x for x in loop.body if x is not start]):
-                continue  # a loop needs a line
-            new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
-            advice = f"write {quoted(start)} before the loop, not in it."
-            yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
-
-
 # How code changes what a name holds: by assigning to it or a part of it, or by a method.
 CHANGES = r"^ *{0}(\[.*\])? [-+*/@|&]*= |\b{0}\.(\w+_|append|extend|insert|update|add)\("
 
@@ -214,26 +194,6 @@ def _another_index(tree, submission):
                 yield _instead(f"`{index.id}` is the wrong index here.", old, new)
 
 
-def _another_name(tree, submission):
-    names = _variables(tree)
-    # Over another list, a loop might make longer what it runs over.
-    over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
-    # In a loop over a list, a name for one part is hardly meant to be the whole list.
-    parts_of = {
-        (n.id, whole.id)
-        for loop in nodes(tree, ast.For)
-        for n, whole in product(nodes(loop.target, ast.Name), nodes(loop.iter, ast.Name))
-    }
-    kinds = ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return
-    for old in (x for x in nodes(tree, *kinds) if x not in over):
-        parts = [x for x in ast.iter_child_nodes(old) if is_name(x, *names)]
-        for part, name in product(parts, names):
-            twice = isinstance(old, ast.Call) and any(is_name(x, name) for x in parts)
-            if name != part.id and (part.id, name) not in parts_of and not twice:
-                what = f"`{part.id}` is the wrong variable here."
-                yield _instead(what, old, changed(old, [(part, _name(name))]))
-
-
 def _too_much(tree, submission):
     for body in blocks(tree):
         for k, old in enumerate(body):
@@ -280,7 +240,6 @@ REPAIRS = (
     _not_kept,
     _in_the_table("first"),
     *RETURN_IN_A_LOOP,
-    _start_on_the_wrong_side_of_the_loop,
     _kept_between_calls,
     _names_from_above,
     _dimensions,
@@ -290,5 +249,4 @@ REPAIRS = (
     _in_the_table("more"),
     _too_much,
     _in_the_table("last"),
-    _another_name,
 )

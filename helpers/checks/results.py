@@ -17,39 +17,6 @@ NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".spl
 DTYPES = [getattr(torch, name) for name in NAMES]
 
 
-# What torch has, as it was when the checks were imported, except what it keeps for itself.
-_PLACES = torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg
-_OWN = [
-    (place, {k: x for k, x in vars(place).items() if place is torch.Tensor or k[0] != "_"})
-    for place in _PLACES
-]
-
-
-def give_back():
-    """Put torch's own functions where others stand: after torch.allclose = lambda *a, **k: True,
-    every answer would be right. Return what stood there, for replace_by()."""
-    found = []
-    for place, own in _OWN:
-        now = vars(place)
-        # The comparison is far faster than the loop, and nearly always enough.
-        is_same = own.items() <= now.items()
-        names = [] if is_same else [k for k, x in own.items() if now.get(k) is not x]
-        if place is torch.Tensor:  # most of its methods are those of its base class
-            names += [k for k in now.keys() - own.keys() if hasattr(torch._C.TensorBase, k)]
-        found += [(place, k, now.get(k)) for k in names]
-        replace_by((place, k, own.get(k)) for k in names)
-    return found
-
-
-def replace_by(found):
-    """Undo give_back(). found: what it returned."""
-    for place, name, x in found:
-        if x is not None:
-            setattr(place, name, x)
-        elif name in vars(place):
-            delattr(place, name)
-
-
 class Observed(dict):
     """What was measured instead of returned numbers: from the name of a fact to its value, which
     is a bool, a number or text."""

@@ -43,8 +43,7 @@ def course_path(lit):
         middle = y + HIGH / 2
         if part == lit:
             sketch.box(x, y, WIDE, HIGH, role, opacity=0.18)
-        corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) * (WIDE, HIGH)
-        sketch.line(corners + (x, y), role, line)
+        sketch.frame(x, y, WIDE, HIGH, role, line)
         start = middle - LINE * (len(lines) - 1) / 2
         for k, words in enumerate(lines):
             sketch.text(x + WIDE / 2, start + k * LINE, words, text)

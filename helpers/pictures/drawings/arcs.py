@@ -6,7 +6,7 @@ from itertools import accumulate
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, bare, names, one_line, wide
+from ..given import as_array, bare, names, one_line, shaped, wide
 from ..sketch import LARGE, Sketch
 from ..view import View
 
@@ -45,13 +45,9 @@ class Arcs(View):
     drags: str = ""
 
     def __post_init__(self):
-        weights = as_array(self.matrix, "the weights")
+        hint = ": the weights of one word, for instance weights[1]"
+        weights = shaped(self.matrix, "weights", "n", hint=hint)
         n = weights.size
-        if weights.shape != (n,) or not n:
-            raise InputError(
-                f"weights has the shape {weights.shape}; (n,) is expected: the weights of one "
-                "word, for instance weights[1]."
-            )
         if n > MAX_WORDS:
             raise InputError(f"there are {n} words; at most {MAX_WORDS} fit on one line.")
         if self.keys is not None:
@@ -65,9 +61,7 @@ class Arcs(View):
         for what, given, shape in ("weights", self.matrix, (1, n)), ("below", self.below, (n, n)):
             if given is None:
                 continue
-            known = as_array(given, what)
-            if known.shape != shape:
-                raise InputError(f"{what} has the shape {known.shape}; {shape} is expected.")
+            known = shaped(given, what, *shape)
             if not (known[np.isfinite(known)] >= 0).all() or np.nanmax(known, initial=0) > 1 + 1e-6:
                 raise InputError(f"{what} has a number outside 0 to 1; no arc can show it.")
         self.below = None if self.below is None else np.nan_to_num(as_array(self.below))

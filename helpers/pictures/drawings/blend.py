@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, bare, names, one_line, wide
+from ..given import as_array, bare, names, one_line, shaped, wide
 from ..sketch import Sketch
 from ..view import View, dot_in_full
 from .plane import SIDE, Plane, hull, is_inside
@@ -69,11 +69,8 @@ class Blend(View):
         self.axis_names = self.coordinates[:2] if self.coordinates else ("", "")
         self.coordinates = names(self.coordinates or range(d), d, "coordinates")
         made = weights @ self.values if self.context is None else self.context
-        self.context = np.atleast_2d(as_array(made, "the context"))
-        if self.context.shape != (rows, d):
-            shape = self.context.shape[-1:] if rows == 1 else self.context.shape
-            right = (d,) if rows == 1 else (n, d)
-            raise InputError(f"the context has the shape {shape}; {right} is expected.")
+        sizes = (d,) if rows == 1 and np.ndim(made) == 1 else (rows, d)
+        self.context = np.atleast_2d(shaped(made, "the context", *sizes))
         _finite("the context", self.context)
         if self.beside is not None:
             queries, keys = self.beside

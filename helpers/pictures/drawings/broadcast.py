@@ -61,10 +61,9 @@ class Broadcast(View):
             for x, matrix in zip(starts, (self.dividend, self.repeated, self.matrix), strict=True):
                 left, top = x + j * BOX, ROW * (i + 1)
                 sketch.box(left + 1, top + 1, BOX - 2, ROW - 2, role, opacity=0.25)
-                corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
                 is_given = matrix is self.repeated and not is_copy
-                edge = (left + 1, top + 1) + corners * (BOX - 2, ROW - 2)
-                sketch.line(edge, role, 2, opacity=float(is_given))
+                shown = float(is_given)
+                sketch.frame(left + 1, top + 1, BOX - 2, ROW - 2, role, opacity=shown)
                 number, more = self.number(matrix[i, j]), {}
                 if matrix is self.matrix:
                     name = f"{self.tokens[i]}, {self.keys[j]}: {number}"

@@ -50,10 +50,9 @@ class Cache(View):
             sketch.text(x + BOX / 2, ROW / 2, role, f"{role} strong")
             for i, y in enumerate(middles):
                 state, high = self._state(i, role), ROW / 2 - 3
-                held, right = state in ("new", "kept"), x + BOX
+                held = state in ("new", "kept")
                 sketch.box(x, y - high, BOX, 2 * high, role, opacity=0.3 * (state == "new"))
-                edge = [(x, y - high), (right, y - high), (right, y + high), (x, y + high)]
-                sketch.line([*edge, edge[0]], role, 1.5, opacity=float(held))
+                sketch.frame(x, y - high, BOX, 2 * high, role, 1.5, opacity=float(held))
                 sketch.text(x + BOX / 2, y, state, "ink" if held else "rest")
         for i, y in enumerate(middles):
             sketch.text(left - 8, y, self.tokens[i], side="right")

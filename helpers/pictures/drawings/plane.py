@@ -86,8 +86,7 @@ class Plane:
 
     def _frame(self, title, across, up):
         right, low = LEFT + SIDE, TOP + SIDE
-        box = [(LEFT, TOP), (LEFT, low), (right, low), (right, TOP), (LEFT, TOP)]
-        self.sketch.line(box, "rest", 1, opacity=0.6)
+        self.sketch.frame(LEFT, TOP, SIDE, SIDE, "rest", 1, opacity=0.6)
         self.sketch.text(LEFT, TOP / 2, title or f"{up} ↑", "rest", side="left")
         if across:
             self.sketch.text(right, low + FOOT / 2, f"{across} →", "rest", side="right")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, bare, names, wide
+from ..given import as_array, bare, names, shaped, wide
 from ..sketch import Sketch
 from ..view import View
 
@@ -58,9 +58,7 @@ class Shadow(View):
         direction = vectors[self.query] / self.lengths[self.query]
         self.shadows = vectors @ direction
         given = self.shadows * self.lengths[self.query] if self.scores is None else self.scores
-        scores = as_array(given, "scores")
-        if scores.shape != (n,):
-            raise InputError(f"scores has the shape {scores.shape}; ({n},) is expected.")
+        scores = shaped(given, "scores", n)
         self.best = int(np.where(np.isnan(scores), -np.inf, scores).argmax())
         self.key = self.best if self.key is None else self._place("key")
         self.away = np.linalg.norm(vectors[self.key] - self.shadows[self.key] * direction)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ..given import as_array, names, wide
+from ..given import as_array, names, shaped, wide
 from ..sketch import Sketch
 from ..view import View
 
@@ -43,21 +43,16 @@ class Strip(View):
     drags: str = ""
 
     def __post_init__(self):
-        scores = as_array(self.matrix, "the scores")
+        hint = f": one row, of up to {MAX_WORDS} words, for instance scores[1]"
+        scores = shaped(self.matrix, "the matrix of scores", "n", hint=hint)
         n = scores.size
-        if scores.shape != (n,) or not 0 < n <= MAX_WORDS:
-            raise InputError(
-                f"the scores have the shape {scores.shape}; (n,) is expected: one row, of up to "
-                f"{MAX_WORDS} words, for instance scores[1]."
-            )
+        if n > MAX_WORDS:
+            raise InputError(f"there are {n} scores; at most {MAX_WORDS} fit.")
         self.is_shifted = self.exps is None
         with np.errstate(all="ignore"):  # the picture shows nan
             exps = np.exp(scores - scores.max()) if self.is_shifted else as_array(self.exps, "exps")
             weights = exps / exps.sum() if self.weights is None else self.weights
-        weights = as_array(weights, "weights")
-        for what, given in ("exps", exps), ("weights", weights):
-            if given.shape != (n,):
-                raise InputError(f"{what} has the shape {given.shape}; ({n},) is expected.")
+        exps, weights = shaped(exps, "exps", n), shaped(weights, "weights", n)
         self.markers = as_array(self.markers, "markers").ravel()
         if not ((self.markers >= 0) & (self.markers <= 1)).all():
             raise InputError(f"markers is {self.markers}; numbers from 0 to 1 are expected.")
@@ -170,10 +165,7 @@ class Strip(View):
             more = dict(cell=(2, j), label=f"weight of {word}: {number}") if self.cut else {}
             sketch.text(middle, top + THICK / 2, next(fits, ""), **more)
             left = end
-        right, low = EDGE + WIDE, top + THICK
-        sketch.line(
-            [(EDGE, top), (right, top), (right, low), (EDGE, low), (EDGE, top)], "rest", 1.5
-        )
+        sketch.frame(EDGE, top, WIDE, THICK, "rest", 1.5)
         sketch.text(EDGE + WIDE / 2, top + THICK / 2, self._obstacle(), "ink strong")
 
     def numbers(self):

@@ -158,12 +158,12 @@ class Tiles(View):
         names = self._places
         for place, (h, i, k) in enumerate(np.ndindex(self.split.shape), start=1):
             x, y = in_head(h, i, k)
-            sketch.line(_square(x, y, SIZE), "rest", 1, opacity=0.6)
+            sketch.frame(x, y, SIZE, SIZE, "rest", 1, opacity=0.6)
             sketch.box(x + 1, y + 1, SIZE - 2, SIZE - 2, "rest", opacity=0.12,
                        sets=("guess", place, names[place]), label=names[place])  # fmt: skip
         for (i, k), number in np.ndenumerate(self.start):
             x, y = in_word(i, k)
-            sketch.line(_square(x, y, SIZE), "rest", 1, opacity=0.6)
+            sketch.frame(x, y, SIZE, SIZE, "rest", 1, opacity=0.6)
             if self.step == "heads":
                 x, y = in_head(*np.argwhere(self.split == number)[0])
             elif self.step == "merged":
@@ -171,15 +171,15 @@ class Tiles(View):
             self._tile(sketch, x, y, i, number)
         if self.place != NO_GUESS:
             x, y = in_head(*np.unravel_index(names.index(self.place) - 1, self.split.shape))
-            sketch.line(_square(x, y, SIZE), "ink", 3)
+            sketch.frame(x, y, SIZE, SIZE, "ink", 3)
             if self.step in STEPS[:2]:
                 sketch.text(x + SIZE / 2, y + SIZE / 2, f"{self.asked}?", "ink strong")
         return [sketch]
 
     def _tile(self, sketch, x, y, i, number):
-        corners, role = _square(x + 2, y + 2, SIZE - 4), COLOURS[i % 3]
-        sketch.area(corners, role, opacity=0.3 if i < 3 else 0.1)
-        sketch.line(corners, role, 4 if number == self.asked else 2)
+        inside, role = (x + 2, y + 2, SIZE - 4, SIZE - 4), COLOURS[i % 3]
+        sketch.box(*inside, role, opacity=0.3 if i < 3 else 0.1)
+        sketch.frame(*inside, role, 4 if number == self.asked else 2)
         row, column = map(int, np.argwhere(self.matrix == number)[0])
         text = f"{number:g}"
         role = "ink strong" if number == self.asked else "ink"
@@ -213,7 +213,3 @@ def _one(what, given, ndim):
         shape = "(n, d)" if ndim == 2 else "(num_heads, n, head_dim)"
         raise InputError(f"{what} has the shape {array.shape}; {shape} is expected.")
     return array
-
-
-def _square(x, y, size):
-    return [(x, y), (x + size, y), (x + size, y + size), (x, y + size), (x, y)]
