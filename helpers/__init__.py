@@ -24,19 +24,13 @@ if sys.version_info < (3, 11):  # noqa: UP036
         "Choose the kernel of .venv, or install the course as README.md says."
     )
 
+from importlib import import_module
+
 import torch
 
 from .attention import load_journey
 from .checks import check, progress
 from .errors import InputError
-from .pictures.drawings.arcs import Arcs
-from .pictures.drawings.blend import Blend
-from .pictures.drawings.broadcast import Broadcast
-from .pictures.drawings.cache import Cache
-from .pictures.drawings.prefixes import Prefixes
-from .pictures.drawings.shadow import Shadow
-from .pictures.drawings.strip import Strip
-from .pictures.drawings.tiles import Tiles
 from .pictures.explore import explore
 from .pictures.given import yours
 from .pictures.predict import predict
@@ -67,3 +61,10 @@ __all__ = [
 # The course computes with small tensors, where a second thread saves no time. On a busy machine,
 # such as one server for a class, it slows everything down.
 torch.set_num_threads(1)
+
+
+def __getattr__(name):
+    """Import a drawing when a lesson asks for it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".pictures.drawings.{name.lower()}", __name__), name)

@@ -14,8 +14,8 @@ from itertools import permutations, product
 import torch
 from torch import nn
 
-from .counterfactual import NotesWhatMeets
-from .results import Observed, close, numbers_of
+from .counterfactual import NotesWhatMeets, NothingDropped
+from .results import Observed, close, numbers_of, same
 
 # --- building it ---
 
@@ -350,3 +350,44 @@ def _gradients(output, parameters):
     if not (torch.is_tensor(output) and output.requires_grad):
         return [None] * len(parameters)
     return torch.autograd.grad(output.square().sum(), parameters, allow_unused=True)
+
+
+# --- facts that show a mistake: the entries of lessons/*.toml name them ---
+
+
+def drops(submission):
+    """Does dropout change the numbers of the first wrong case?"""
+    k = submission.wrong[0]
+    return "dropout" in submission.code.lower() and not same(
+        submission.ask(k, NothingDropped), submission.mine[k]
+    )
+
+
+def differs_in_training(submission):
+    """Does the class give different numbers in training, even where nothing can be dropped?"""
+    without = (submission.ask(k, NothingDropped) for k in range(len(submission.mine)))
+    return submission.fact(LIKE_TRAINING) is False and any(
+        LIKE_TRAINING in (result.observed or ()) for result in without
+    )
+
+
+def cut(submission):
+    """Does a gradient miss one of the matrices, or the words?"""
+    learning = submission.fact("matrices that learn")
+    return (learning is not None and learning < 3) or submission.fact(
+        "a gradient reaches the words"
+    ) is False
+
+
+def more_to_train(submission):
+    """Are there numbers to train besides the three matrices?"""
+    return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
+
+
+def full_length_works(submission):
+    """Is the class right if context_length is the number of words, and not otherwise?"""
+    k = submission.wrong[0]
+    inputs, (d_in, d_out, most, *rest), matrices = submission.cases[k].args
+    n = inputs.shape[-2]
+    args = inputs, (d_in, d_out, n, *rest), matrices
+    return n != most and submission.is_right(k, submission.ask(k, args=args))

@@ -1,0 +1,1 @@
+"""Each lesson's exercises: what they are (toml), and what their checks need (py)."""
