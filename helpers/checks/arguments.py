@@ -11,6 +11,7 @@ import torch
 
 from ..attention.data import load_journey
 from .exercise import Case
+from .results import NotNumbers, Observed
 from .texts import contents
 
 
@@ -167,3 +168,16 @@ def each(kind, *names):
     """Return a function (sizes, step) that makes a batch of these, all with different numbers."""
     one = globals()[kind](*names)
     return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
+
+
+# --- a measure ---
+
+TRUTHS = "made of True and False"
+
+
+def is_of_truths(mask, *sizes):
+    """Observe whether mask(*sizes) is made of True and False. Raises NotNumbers."""
+    made = mask(*sizes)
+    if isinstance(made, list) and torch.is_tensor(made[0]):
+        raise NotNumbers(made, "a list of tensors")
+    return Observed({TRUTHS: torch.as_tensor(made).dtype == torch.bool})

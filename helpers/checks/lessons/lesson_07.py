@@ -14,7 +14,6 @@ from ..modules import (
     outputs_like,
     training_with_mask,
 )
-from ..results import NotNumbers, Observed
 
 
 def padded(n, *left, right=0):
@@ -92,14 +91,3 @@ def repair_causal_cases():
     inputs, *rest = wide.args
     alone = replace(wide, label="one sentence without a batch", args=(inputs[0], *rest))
     return [*cases[:-1], alone, last]
-
-
-TRUTHS = "made of True and False"
-
-
-def is_of_truths(mask, *sizes):
-    """Observe whether mask(*sizes) is made of True and False. Raises NotNumbers."""
-    made = mask(*sizes)
-    if isinstance(made, list) and torch.is_tensor(made[0]):
-        raise NotNumbers(made, "a list of tensors")
-    return Observed({TRUTHS: torch.as_tensor(made).dtype == torch.bool})

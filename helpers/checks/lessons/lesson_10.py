@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from ... import attention
-from ..modules import learning  # noqa: F401
+from ..modules import LEARNS, learning  # noqa: F401
 
 
 def _normed(factor, shift):

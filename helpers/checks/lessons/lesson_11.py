@@ -3,7 +3,6 @@
 import torch
 
 from ..arguments import exact, matrix, sentence
-from .lesson_07 import TRUTHS, is_of_truths  # noqa: F401
 
 
 def step():
