@@ -1,18 +1,19 @@
 """What the lessons import: the sentence, the pictures, the questions before an answer, the checks.
 
-What a lesson imports:
+The core, which every lesson uses:
 attention  the correct definition of everything, in the order of the lessons, and their data
-pictures   a matrix as a still picture and as a live one, with controls; drawings/ has more kinds,
-           browser/ what runs there; predict() asks for a guess before an answer
+pictures   a matrix as a still picture and as a live one, with controls; browser/ runs in the
+           browser; predict() asks for a guess before an answer
 checks     what check() does with an answer: its own __init__ describes the files
-models     the small models of the lessons, and the reader's own model
-
-What no lesson imports:
-tools      the course as web pages, the commands for a class
-
 guard calls the reader's code safely, session restores the notebook afterwards, and errors has the
 error for bad input.
-Imports go one way: attention imports from no other room, and the checks need no picture.
+
+lessons    a folder for each lesson: its exercises, what only it measures, draws or trains
+your_model the model that a reader brings, for one notebook
+tools      what no lesson imports: the course as web pages, the commands for a class
+
+Imports go one way: the core imports no lesson. A lesson's checks are read when one of its exercises
+is asked for, its drawing when it is imported.
 """
 
 import sys
@@ -25,6 +26,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
     )
 
 from importlib import import_module
+from pathlib import Path
 
 import torch
 
@@ -64,7 +66,10 @@ torch.set_num_threads(1)
 
 
 def __getattr__(name):
-    """Import a drawing when a lesson asks for it."""
-    if name not in __all__:
+    """Import a drawing, such as Tiles, when a lesson asks for it: its file is tiles.py."""
+    here = Path(__file__).parent
+    files = [*here.glob(f"pictures/{name.lower()}.py"), *here.glob(f"lessons/*/{name.lower()}.py")]
+    if not files or not name[0].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".pictures.drawings.{name.lower()}", __name__), name)
+    file = files[0].relative_to(here).with_suffix("")
+    return getattr(import_module(f".{'.'.join(file.parts)}", __name__), name)

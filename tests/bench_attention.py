@@ -22,7 +22,7 @@ import torch
 from torch.nn import functional as F
 
 from helpers import attention
-from helpers.models import cost
+from helpers.lessons import cost
 
 LENGTHS = (128, 512, 1024, 2048, 4096)
 LONG = 2048  # words in the comparison of memory

@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
 
-from helpers.models import small, training
+from helpers.lessons import training
+from helpers.lessons.lesson_15 import small
 
 LESSON, SECOND, THIRD = (next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in (13, 14, 15))
 SEEDS = range(20)

@@ -7,7 +7,7 @@ import torch
 from optional import needs_transformers
 
 from helpers import InputError
-from helpers.models import own_model
+from helpers import your_model as own_model
 
 TEXT = "the man took the hat"
 WORDS = "a and brown cat dog examined fox has hat in is it man of on one quick saw she the took was"

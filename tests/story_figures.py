@@ -20,7 +20,7 @@ from replay import code_cells
 from torch.nn import functional as F
 
 from helpers.attention import merge_heads, split_heads
-from helpers.models.stories import (
+from helpers.lessons.stories import (
     FILE,
     HEADS,
     LAYERS,
@@ -32,7 +32,7 @@ from helpers.models.stories import (
     recalled,
     swapped,
 )  # fmt: skip
-from helpers.models.tales import RECALLS, WORDS
+from helpers.lessons.tales import RECALLS, WORDS
 
 SEEDS, KEPT, COUNT = range(5), 2, 300
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"

@@ -28,9 +28,9 @@ SHARED = "guard.py", "session.py", "errors.py"
 ROOMS = {  # each with the rooms that it may import from
     "attention": (),
     "pictures": (),
-    "checks": ("attention",),
-    "models": ("attention", "pictures"),
-    "tools": ("attention", "pictures", "checks", "models"),  # which no lesson imports
+    "checks": ("attention",),  # and the files of a lesson, by its number
+    "lessons": ("attention", "pictures", "checks"),
+    "tools": ("attention", "pictures", "checks"),  # which no lesson imports
 }
 
 
@@ -160,7 +160,7 @@ def test_the_code_is_linted_and_formatted():
 def follow(recipe, root):
     """Add a recipe's code at the end of the file that is named last before it."""
     before, code = re.search(r"(.*?)```toml\n(.*?)```", recipe, re.S).groups()
-    (file,) = (root / "helpers/checks").rglob(re.findall(r"`([\w/]+\.toml)`", before)[-1])
+    file = root / re.findall(r"`([\w/]+\.toml)`", before)[-1]
     with file.open("a", encoding="utf-8") as text:
         text.write(code)
 

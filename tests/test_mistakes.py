@@ -158,8 +158,8 @@ def test_a_word_is_said_once_and_what_is_left_out_or_renamed_is_offered():
     """A text that no mistake has, or a step that no exercise uses, is dead."""
     entries = {
         name: entry
-        for path in sorted((exercises.HERE / "lessons").glob("*.toml"))
-        for name, entry in contents(f"lessons/{path.name}").items()
+        for path in sorted(exercises.LESSONS.glob("*/exercises.toml"))
+        for name, entry in contents(path).items()
     }
     used = re.findall(r"^use (\w+)$", "\n".join(e.get("code", "") for e in entries.values()), re.M)
     inherited = [group["like"] for group in SHARED.values() if "like" in group]

@@ -76,7 +76,7 @@ def test_all_calls_together_have_one_limit(monkeypatch):
 IMPORTED = """
 import sys
 import helpers
-from helpers.models.marks import train_reader
+from helpers.lessons.lesson_09.marks import train_reader
 heavy = {"matplotlib", "PIL", "torch._dynamo", "pandas", "sympy"}
 before = heavy & sys.modules.keys()
 helpers.check("softmax", lambda scores: scores)

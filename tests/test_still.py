@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from helpers import InputError, View, heatmap
-from helpers.pictures.path import LESSONS, WIDE, course_path
+from helpers.lessons.path import LESSONS, WIDE, course_path
 from helpers.pictures.still import MAX_NUMBERS
 from helpers.pictures.view import MAX_TEXT, palette
 

@@ -10,16 +10,16 @@ from replay import replay
 from story_figures import lesson_10
 
 from helpers import InputError
-from helpers.models import stories
-from helpers.models.stories import (
+from helpers.lessons import stories
+from helpers.lessons.stories import (
     Storyteller,
     load_stories,
     numbered,
     weights_of,
     write,
 )
-from helpers.models.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
-from helpers.models.training import Log
+from helpers.lessons.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
+from helpers.lessons.training import Log
 
 LESSON = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 START = "Anna has a kite in the park. Ben is in the yard with a book. a dog comes."

@@ -1,4 +1,5 @@
-"""All exercises, read from lessons/*.toml, in the order of the lessons. An entry is an exercise:
+"""All exercises, in the order of the lessons, read from exercises.toml in each lesson's folder of
+helpers/lessons. An entry is an exercise:
 
     [softmax_of_one]
     gives = "(n,)"                      the shape of what is returned
@@ -23,7 +24,7 @@ elsewhere; without code, it is only another text for a shared one. More: `same_a
 another exercise; `least` and `avoid`, see arguments.wide and Exercise; `remark` says something of
 right answers, `when` an expression holds; `only_if` and `detect`, see Mistake. Cases, `when`,
 `detect`, `reference` and `answer` (a way that is a whole answer) are Python, with the names
-of results.py and arguments.py, and those of lesson_NN.py beside the file. `cases` may also be one
+of results.py and arguments.py, and those of checks.py beside the file. `cases` may also be one
 expression, for all cases; a case may be a table with `args` and what else a Case has.
 """
 
@@ -39,7 +40,7 @@ from .exercise import Case, Exercise, Mistake, returned
 from .program import Program, steps
 from .texts import contents
 
-HERE = Path(__file__).parent
+LESSONS = Path(__file__).parents[1] / "lessons"
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
 # How many ways to round count, the coarsest first: more decimals are within the tolerance.
 DECIMALS = {"weights": 3, "positions": 0}
@@ -48,14 +49,12 @@ DECIMALS = {"weights": 3, "positions": 0}
 @cache
 def _names(lesson):
     """Return {name: what it means} of all that the Python in a lesson's file may use."""
-    own = import_module(f".lessons.lesson_{lesson}", __package__) if _has_python(lesson) else None
-    modules = filter(None, (results, arguments, getattr(own, "modules", None), own))
+    own = None
+    if (LESSONS / f"lesson_{lesson}/checks.py").exists():
+        own = import_module(f"..lessons.lesson_{lesson}.checks", __package__)
+    modules = filter(None, (results, arguments, getattr(own, "measures", None), own))
     every = {name: x for module in modules for name, x in vars(module).items()}
     return every | {"attention": attention}
-
-
-def _has_python(lesson):
-    return (HERE / "lessons" / f"lesson_{lesson}.py").exists()
 
 
 def _maker(spec, known):
@@ -186,12 +185,12 @@ class Exercises(Mapping):
     lesson imported, when it is first asked for.  lesson_of: {name: "01"}."""
 
     def __init__(self):
-        self._shared, files = contents("steps.toml"), sorted((HERE / "lessons").glob("*.toml"))
+        self._shared, files = contents("steps.toml"), sorted(LESSONS.glob("*/exercises.toml"))
         self._entries, self.lesson_of, self._made = {}, {}, {}
         for path in files:
-            file = contents(f"lessons/{path.name}")
+            file = contents(path)
             self._entries |= file
-            self.lesson_of |= dict.fromkeys(file, path.stem.split("_")[1])
+            self.lesson_of |= dict.fromkeys(file, path.parent.name.removeprefix("lesson_"))
         self._texts = _texts([*self._shared.values(), *self._entries.values()])
 
     def __getitem__(self, name):

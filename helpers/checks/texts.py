@@ -23,7 +23,7 @@ class Fact(NamedTuple):
 
 @cache
 def contents(name):
-    """Return a toml file of this folder, such as contents("arguments.toml"). Raises InputError."""
+    """Return a toml file, by its path or its name in this folder. Raises InputError."""
     try:
         return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:

@@ -1,1 +1,0 @@
-"""Each lesson's exercises: what they are (toml), and what their checks need (py)."""
