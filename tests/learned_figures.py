@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
 
-from helpers.lessons import training
+from helpers.lessons.lesson_13.snapshots import FILE
 from helpers.lessons.lesson_15 import small
 
 LESSON, SECOND, THIRD = (next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in (13, 14, 15))
@@ -109,7 +109,7 @@ def read_and_needed():
 
 def save_training(history):
     """Write a list of Snapshot into data/training.csv, with four decimals."""
-    with training.FILE.open("w", encoding="utf-8", newline="\n") as file:
+    with FILE.open("w", encoding="utf-8", newline="\n") as file:
         file.write(
             "# The training of lesson 13, recorded by: python tests/learned_figures.py record\n"
             "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"

@@ -20,17 +20,15 @@ from replay import code_cells
 from torch.nn import functional as F
 
 from helpers.attention import merge_heads, split_heads
+from helpers.lessons.lesson_09.recalls import recalled
+from helpers.lessons.lesson_10.trials import draw_passages, own_text, swapped
 from helpers.lessons.stories import (
     FILE,
     HEADS,
     LAYERS,
-    draw_passages,
     draw_stories,
     even,
     load_stories,
-    own_text,
-    recalled,
-    swapped,
 )  # fmt: skip
 from helpers.lessons.tales import RECALLS, WORDS
 

@@ -14,8 +14,8 @@ from itertools import permutations, product
 import torch
 from torch import nn
 
-from ..checks.counterfactual import NotesWhatMeets, NothingDropped
 from ..checks.results import Observed, close, numbers_of, same
+from .worlds import NotesWhatMeets, NothingDropped
 
 # --- building it ---
 
@@ -352,7 +352,7 @@ def _gradients(output, parameters):
     return torch.autograd.grad(output.square().sum(), parameters, allow_unused=True)
 
 
-# --- facts that show a mistake: the entries of lessons/*.toml name them ---
+# --- facts that show a mistake: exercises.toml and steps.toml name them ---
 
 
 def drops(submission):

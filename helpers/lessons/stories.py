@@ -4,11 +4,7 @@ Two layers, each of causal attention with four heads and a feed-forward network,
 the next word.
 """
 
-import random
 import re
-import textwrap
-from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,7 +14,6 @@ from torch.nn import functional as F
 from ..attention import (
     MultiHeadAttention,
     causal_mask,
-    exchange,
     merge_heads,
     scaled_scores,
     split_heads,
@@ -26,15 +21,12 @@ from ..attention import (
 )
 from ..attention.data import DATA
 from ..errors import InputError
-from .tales import ACTS, LENGTH, RECALLS, WORDS, Story
-from .training import Adam  # noqa: F401 (lesson 6 imports it from here)
+from .tales import LENGTH, WORDS, Story
 
 FILE = DATA / "stories.npz"
 WIDTH, HEADS, LAYERS = 64, 4, 2
 BATCH = 32
 NUMBER = {word: k for k, word in enumerate(WORDS)}
-LINE = 72  # characters of a printed line: a projector shows no more
-RARE = "…"  # in a text of your own: any word too rare to be learned
 
 
 class Block(nn.Module):
@@ -140,74 +132,6 @@ def even(layer, weights, values):
     return uniform_causal(weights.shape[-1]).expand_as(weights), values
 
 
-def even_heads(*heads):
-    """Return a change that makes the weights of these heads even, each a (layer, head) from 0."""
-
-    def change(layer, weights, values):
-        weights = weights.clone()
-        for head in (head for at, head in heads if at == layer):
-            weights[:, head] = uniform_causal(weights.shape[-1])
-        return weights, values
-
-    return change
-
-
-def new_stories(count):
-    """Return (count stories that no training draws, their numbers (count, LENGTH))."""
-    draws = random.Random("new")
-    stories = [Story(draws) for _ in range(count)]
-    return stories, torch.tensor([[NUMBER[word] for word in story.words] for story in stories])
-
-
-@torch.inference_mode()
-def recalled(model, change=None, count=100):
-    """Return {kind of RECALLS: share of its words that the model finds most likely}.
-
-    count: how many new stories are drawn.  change: as in look().
-    """
-    stories, words = new_stories(count)
-    found = look(model, words, change)[0][:, :-1].argmax(dim=-1) == words[:, 1:]
-    hits = {kind: [] for kind in RECALLS}
-    for hit, story in zip(found.tolist(), stories, strict=True):
-        for at, kind in story.recalls.items():
-            hits[kind].append(hit[at - 1])
-    return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
-
-
-def acts(stories):
-    """Return, for each act: its story, and the positions of she or he, of the own thing, and of
-    the other's thing, (4, m)."""
-    rows = []
-    for number, story in enumerate(stories):
-        for at in (at - 1 for at, kind in story.recalls.items() if kind == "act"):
-            who = story.words[at]
-            rows.append((number, at, story.at[who], story.at["he" if who == "she" else "she"]))
-    return torch.tensor(rows).T
-
-
-@torch.inference_mode()
-def swapped(model, heads, count=300):
-    """Swap the weights that she and he give their own thing and the other's, in new stories.
-
-    heads: where, each a (layer, head) from 0.
-    Returns the shares of acts that then fit their own thing, and that fit the other's.
-    """
-    stories, words = new_stories(count)
-    rows, at, own, others = acts(stories)
-    words = words[rows]
-
-    def change(layer, weights, values):
-        weights = weights.clone()
-        for head in (head for k, head in heads if k == layer):
-            weights[:, head] = exchange(weights[:, head], at, own, others)
-        return weights, values
-
-    sentences = torch.arange(len(words))
-    best = look(model, words, change)[0][sentences, at].argmax(dim=-1)
-    act = torch.tensor([NUMBER.get(ACTS.get(word), -1) for word in WORDS])
-    return [(act[words[sentences, thing]] == best).float().mean().item() for thing in (own, others)]
-
-
 def draw_stories(draws, count=BATCH):
     """Return count stories, (count, LENGTH) of word numbers.  draws: random.Random."""
     return torch.tensor([[NUMBER[word] for word in Story(draws).words] for _ in range(count)])
@@ -225,26 +149,6 @@ def load_stories():
         state = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
     model.load_state_dict(state, strict=False)  # the file has no masks
     return model.requires_grad_(False)
-
-
-def own_text(path, most=300):
-    """Read a text file and return (the known words, the text as their numbers (n,)).
-
-    most: how many different words are kept, the most frequent ones; RARE replaces the others.
-    Raises InputError if the text is shorter than four stories.
-    """
-    said = split(Path(path).read_text(encoding="utf-8", errors="replace").lower())
-    if len(said) < 4 * LENGTH:
-        raise InputError(f"the text has {len(said)} words; at least {4 * LENGTH} are expected.")
-    known = [RARE, *(word for word, _ in Counter(said).most_common(most))]
-    number = {word: k for k, word in enumerate(known)}
-    return known, torch.tensor([number.get(word, 0) for word in said])
-
-
-def draw_passages(text, draws, count=BATCH):
-    """Return count passages of LENGTH words from anywhere in a text (n,): (count, LENGTH)."""
-    starts = (draws.randrange(len(text) - LENGTH + 1) for _ in range(count))
-    return torch.stack([text[start : start + LENGTH] for start in starts])
 
 
 def split(text):
@@ -304,11 +208,6 @@ def write(model, start, words=20, temperature=1.0, seed=0, change=None):
         shares = _shares(model, numbers, change, temperature)
         numbers = torch.cat([numbers, shares.multinomial(1, generator=draws)[None]], dim=1)
     return re.sub(r" ([.,;:!?])", r"\1", " ".join(model.known[k] for k in numbers[0].tolist()))
-
-
-def tell(*parts):
-    """Print texts one after another, in lines that break between words."""
-    print(textwrap.fill(" ".join(map(str, parts)), LINE, subsequent_indent="    "))
 
 
 def _shares(model, numbers, change, temperature):
