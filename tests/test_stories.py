@@ -21,6 +21,7 @@ from helpers.lessons.stories import (
     write,
 )
 from helpers.lessons.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
+from helpers.tools.pages.record import restored
 
 LESSON = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 START = "Anna has a kite in the park. Ben is in the yard with a book. a dog comes."
@@ -181,7 +182,7 @@ def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else(
     by_title = {view.title: view for view in views}
     first, last = by_title["what comes next"], by_title["go on"]
     ends = ["a dog waits. it", "a dog waits. a cat comes.", "a dog waits. a cat comes. it"]
-    with first.recording(), last.recording():
+    with restored(first), restored(last):
         assert sum(bool(first.compute({"step": k})["reached"]) for k in range(20)) == 1
         found = [last.compute({"end": end})["reached"] for end in ends]
     assert found[:2] == ["", ""] and found[2].startswith("It barks, most likely")
