@@ -88,6 +88,26 @@ def _return_in_a_loop(tree, submission):
                 yield "`return` inside the loop ends it too early.", advice, [(body, new)]
 
 
+def _start_on_the_wrong_side_of_the_loop(tree, submission):
+    for body, k, loop in loops(tree):
+        # After the loop, such a name would hold only what the last pass gave it.
+        after = {n.id for x in body[k + 1 :] for n in nodes(x, ast.Name)}
+        starts = (x for x in body[:k] if isinstance(x, ast.Assign))
+        for start in (x for x in starts if not is_name(x.targets[0], *after)):
+            for within in nodes(loop, ast.For):
+                inside = changed(loop, [(within.body, [start, *within.body])])
+                new = [*(x for x in body[:k] if x is not start), inside, *body[k + 1 :]]
+                at = quoted(within).replace(" …", "")
+                advice = f"write {quoted(start)} as the first line inside {at}."
+                yield "each pass carries on where the last one left off.", advice, [(body, new)]
+        for start in (x for x in loop.body if isinstance(x, ast.Assign)):
+            if not (rest := [x for x in loop.body if x is not start]):
+                continue  # a loop needs a line
+            new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
+            advice = f"write {quoted(start)} before the loop, not in it."
+            yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
+
+
 # How code changes what a name holds: by assigning to it or a part of it, or by a method.
 CHANGES = r"^ *{0}(\[.*\])? [-+*/@|&]*= |\b{0}\.(\w+_|append|extend|insert|update|add)\("
 
@@ -240,6 +260,7 @@ REPAIRS = (
     _not_kept,
     _in_the_table("first"),
     *RETURN_IN_A_LOOP,
+    _start_on_the_wrong_side_of_the_loop,
     _kept_between_calls,
     _names_from_above,
     _dimensions,
