@@ -70,7 +70,7 @@ def test_the_constraints_choose_all_that_the_pinned_packages_need():
         found = [Requirement(text) for each in todo for text in requires(each) or ()]
         found = {package(r.name) for r in found if not r.marker or r.marker.evaluate({"extra": ""})}
         needed, todo = needed | found, found - needed
-    assert needed - pinned <= chosen, "run tests/constrain.py"
+    assert needed - pinned <= chosen, "run tests/scripts/constrain.py"
 
 
 def test_a_python_that_is_too_old_is_refused_before_pytorch_is_downloaded():

@@ -245,7 +245,7 @@ def test_code_of_an_inner_comprehension_is_read_with_the_functions_that_it_names
     [
         pytest.param(answer, id=f"{LESSON_OF[answer.exercise]}-{answer.exercise}-written-{k}")
         for k, answer in enumerate(answers())
-        # CI tries every eighth, and all that must be told something; python tests/rates.py all
+        # CI tries every eighth, and all that must be told something; scripts/rates.py all
         if k % (8 if CI else 16) == 0 or "; said: " in answer.what
     ],
 )

@@ -76,7 +76,7 @@ def test_committed_as_executed_from_top_to_bottom_and_clean(path):
     counts = [cell.execution_count for cell in code_cells(path)]
     assert counts == list(range(1, len(counts) + 1))
     notebook = nbformat.read(path, as_version=4)
-    assert notebook == clean(copy.deepcopy(notebook)), "run: python tests/execute.py"
+    assert notebook == clean(copy.deepcopy(notebook)), "run: python tests/scripts/execute.py"
     assert path.stat().st_size < 1_000_000
     ids = [cell.id for cell in notebook.cells]
     assert len(ids) == len(set(ids))

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 from execute import METADATA
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SECONDS = 20  # the time a page has to show what is expected: CI can be a busy machine
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "

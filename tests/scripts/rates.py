@@ -1,6 +1,6 @@
 """Count how often a verdict is right, over the answers of tests/written:
 
-    python tests/rates.py [--all] [exercise ...]
+    python tests/scripts/rates.py [--all] [exercise ...]
 
 Prints each verdict that is not what it should be (--all: every one), and how many right answers
 are accepted, and how many wrong ones are rejected, named and named wrongly. Ends with code 1 if a
@@ -20,11 +20,11 @@ from statistics import median
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from helpers.checks import check  # noqa: E402
 from helpers.tools.pages import puzzle  # noqa: E402
 
-WRITTEN = Path(__file__).with_name("written")
+WRITTEN = Path(__file__).parents[1] / "written"
 KINDS = {True: "right", False: "wrong", None: "debatable"}
 
 

@@ -1,4 +1,4 @@
-"""Measure what attention costs: python tests/bench_attention.py [memory]
+"""Measure what attention costs: python tests/scripts/bench_attention.py [memory]
 
 Writes and prints data/attention_times.csv, which lessons 11 and 12 draw, and
 data/attention_memory.csv, which lesson 12 draws; with the word memory only the second, in a few
@@ -16,7 +16,7 @@ import timeit
 from multiprocessing import get_context
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 from torch.nn import functional as F
@@ -160,7 +160,7 @@ def write(path, about, rows):
 
 
 TIMES = """\
-# Time and memory of attention, measured by python tests/bench_attention.py on one
+# Time and memory of attention, measured by python tests/scripts/bench_attention.py on one
 # thread of a processor of the kind {machine}, with PyTorch {version}: {heads} heads of
 # {dim} numbers, causal, forward. On another computer the times differ.
 # task: attention of n words at once, or writing n words one by one.  way: how.
@@ -168,7 +168,7 @@ TIMES = """\
 # at the peak, in MiB, where measured; 0.1 stands for less, too.
 """
 PEAKS = """\
-# Memory of attention, measured by python tests/bench_attention.py memory, with
+# Memory of attention, measured by python tests/scripts/bench_attention.py memory, with
 # PyTorch {version} on a processor of the kind {machine}: heads of {dim} numbers,
 # causal, forward. On another computer it may differ.
 # call: naive attention, or how PyTorch's function was called.  heads: how many.

@@ -1,4 +1,4 @@
-"""Execute lessons in place, as they are committed: python tests/execute.py [notebook ...]
+"""Execute lessons in place, as they are committed: python tests/scripts/execute.py [notebook ...]
 
 Every cell runs from top to bottom in a fresh kernel. What would differ from one execution
 to the next is left out: times, versions, and the ids of live widgets (whose pictures and
@@ -14,10 +14,10 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import v4
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from helpers.tools.pages.closed import closed  # noqa: E402
 
-NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},

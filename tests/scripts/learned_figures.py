@@ -1,7 +1,8 @@
 """Repeat, with the seeds 0 to 19, what lessons 13 to 15 say about trained models.
 
-python tests/learned_figures.py prints the figures; it takes a few minutes.
-python tests/learned_figures.py record writes the training of lesson 13 into data/training.csv.
+python tests/scripts/learned_figures.py prints the figures; it takes a few minutes.
+python tests/scripts/learned_figures.py record writes the training of lesson 13 into
+data/training.csv.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
@@ -111,7 +112,8 @@ def save_training(history):
     """Write a list of Snapshot into data/training.csv, with four decimals."""
     with FILE.open("w", encoding="utf-8", newline="\n") as file:
         file.write(
-            "# The training of lesson 13, recorded by: python tests/learned_figures.py record\n"
+            "# The training of lesson 13, recorded by: "
+            "python tests/scripts/learned_figures.py record\n"
             "# step: steps done.  loss: of the next sentences.  parameter: its name in the model;\n"
             "# a line for each of its rows.  numbers: that row.\n"
             "step,loss,parameter,numbers\n"

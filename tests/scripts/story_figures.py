@@ -1,8 +1,8 @@
 """Compute the figures of the story model, over five seeds.
 
-python tests/story_figures.py prints them: first for the kept state, then for each seed of lesson
-10's own training, with the lesson's class and with one that only rounds differently.
-python tests/story_figures.py record trains longer with one seed, and keeps the model in
+python tests/scripts/story_figures.py prints them: first for the kept state, then for each seed of
+lesson 10's own training, with the lesson's class and with one that only rounds differently.
+python tests/scripts/story_figures.py record trains longer with one seed, and keeps the model in
 data/stories.npz.
 """
 
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ from helpers.lessons.stories import (
 from helpers.lessons.tales import RECALLS, WORDS
 
 SEEDS, KEPT, COUNT = range(5), 2, 300
-NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSON_6 = NOTEBOOKS / "06_causal_attention.ipynb"
 LESSON_10 = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 

@@ -1,4 +1,6 @@
-"""Choose a version for every package that the course's packages need: python tests/constrain.py
+"""Choose a version for every package that the course's packages need:
+
+    python tests/scripts/constrain.py
 
 Writes .github/constraints.txt, one file for all Pythons and systems of the course. Needs uv
 (python -m pip install uv). Versions stay as they are where they still fit; with --upgrade, each
@@ -10,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / ".github" / "constraints.txt"
 # They are installed together on a server, and in CI.
 LISTS = "requirements.txt", "notebooks/your_own_model.txt", "helpers/tools/classroom/jupyterhub.txt"
@@ -33,7 +35,7 @@ if __name__ == "__main__":
     # One version for all Pythons, where there is one. What the lists pin is left out: pip would
     # tell a reader whose Python is too old of a conflict between the two, and not of Python.
     options = ["--universal", f"--python-version={OLDEST}", "--fork-strategy=fewest"]
-    options += ["--no-annotate", "--custom-compile-command=python tests/constrain.py"]
+    options += ["--no-annotate", "--custom-compile-command=python tests/scripts/constrain.py"]
     options += [f"--no-emit-package={package(pin)}" for pin in lines] + ["--quiet", *sys.argv[1:]]
     subprocess.run(
         [sys.executable, "-m", "uv", "pip", "compile", "-", f"--output-file={CONSTRAINTS}"]
