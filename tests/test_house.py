@@ -30,7 +30,7 @@ ROOMS = {  # each with the rooms that it may import from
     "pictures": (),
     "checks": ("attention",),  # and the files of a lesson, by its number
     "lessons": ("attention", "pictures", "checks"),
-    "tools": ("attention", "pictures", "checks"),  # which no lesson imports
+    "tools": ("attention", "pictures", "checks", "lessons"),  # which no lesson imports
 }
 
 

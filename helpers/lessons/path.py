@@ -1,89 +1,30 @@
-"""Draw the path of the course, from words to a model that writes, with one part of it lit."""
+"""Show the path of the course, with the part lit that a lesson adds: pictures that never change,
+drawn by helpers/tools/path.py."""
 
-import numpy as np
+import struct
 
-from ..pictures.sketch import INCH, Sketch
+from ..attention.data import DATA, rows_of
 from ..pictures.still import Still
 
-# The boxes from left to right: the part, its lines of text, the lesson that adds it (0: given).
-BOXES = (
-    ("words", ("words",), 0),
-    ("queries", ("queries,", "keys, values"), 4),
-    ("scores", ("scores",), 1),
-    ("mask", ("no later", "words"), 6),
-    ("weights", ("weights",), 2),
-    ("contexts", ("contexts",), 3),
-    ("heads", ("several", "heads"), 8),
-    ("heads module", ("a module", "of heads"), 9),
-    ("block", ("a model", "that writes"), 10),
-)
-# The same for what spans several boxes, with the first of them and the last.
-SPANS = (
-    ("module", ("a module that learns",), 5, 1, 5),
-    ("causal module", ("the same for batches, with dropout",), 7, 1, 5),
-)
-LESSONS = {part: lesson for part, _, lesson, *_ in BOXES + SPANS if lesson}
-WIDE, HIGH, GAP, TOP, LINE = 96, 42, 14, 26, 17  # pixels
-ROW = 3  # boxes in a row, so that a phone has room for them
+FOLDER, TEXTS = DATA / "path", "texts.csv"
 
 
-def course_path(lit):
-    """Return the path of the core as a Still: lit is filled, what comes later is pale.
+class Drawn(Still):
+    """A picture that is a PNG file already."""
 
-    lit: the part that a lesson adds, one of LESSONS: "scores", "weights", "contexts", ...
-    """
-    from matplotlib.figure import Figure
+    def __init__(self, file, alt):
+        super().__init__(None, alt)
+        self._png = file.read_bytes()
 
-    apart = HIGH + 22 * len(SPANS) + TOP + 14  # from the top of a row to the top of the next
-    sketch = Sketch(ROW * (WIDE + GAP), TOP + 2 * apart + HIGH + 2)
-    left, right = [2 + k * (WIDE + GAP) for k in range(ROW)], ROW * (WIDE + GAP) - GAP + 2
-    places = [(left[k % ROW], TOP + k // ROW * apart) for k in range(len(BOXES))]
-    for (x, y), (part, lines, lesson) in zip(places, BOXES, strict=True):
-        role, line, text = _look(part, lesson, lit)
-        middle = y + HIGH / 2
-        if part == lit:
-            sketch.box(x, y, WIDE, HIGH, role, opacity=0.18)
-        sketch.frame(x, y, WIDE, HIGH, role, line)
-        start = middle - LINE * (len(lines) - 1) / 2
-        for k, words in enumerate(lines):
-            sketch.text(x + WIDE / 2, start + k * LINE, words, text)
-        if lesson:
-            sketch.text(x + WIDE / 2, y - 13, lesson, text)
-        if x > 2:
-            sketch.arrow((x - GAP + 1, middle), (x - 2, middle), "rest", 1)
-        elif y > TOP:  # from the end of the row above
-            turn, up = y - TOP + 4, middle - apart
-            corners = [(right + 1, up), (right + 8, up), (right + 8, turn), (x + 14, turn)]
-            sketch.line(corners, "rest", 1)
-            sketch.arrow(corners[-1], (x + 14, y - 2), "rest", 1)
-    # what spans several boxes goes on in the next row
-    for k, (part, (line_of_text,), lesson, first, last) in enumerate(SPANS):
-        words = f"{lesson}: {line_of_text}"
-        role, line, text = _look(part, lesson, lit)
-        (start, y), (_, low) = (np.add(places[j], (0, HIGH + 14 + 22 * k)) for j in (first, last))
-        sketch.line([(start, y - 6), (start, y), (right, y)], role, line)
-        room, middle = 4 * len(words) + 6, (left[0] + right) / 2
-        sketch.line([(left[0], low), (middle - room, low)], role, line)
-        sketch.line([(middle + room, low), (right, low), (right, low - 6)], role, line)
-        sketch.text(middle, low, words, text)
-    figure = Figure(figsize=[pixels / INCH for pixels in sketch.size])
-    sketch.paint(figure.add_axes((0, 0, 1, 1)))
-    return Still(figure, _alt(lit))
+    def png(self):
+        return self._png
+
+    @property
+    def width(self):
+        return struct.unpack(">I", self._png[16:20])[0] // 2  # as every PNG begins
 
 
-def _look(part, lesson, lit):
-    """Return (the role of the outline, its width, the role of the text)."""
-    if part == lit:
-        return "query", 3, "query strong"
-    return ("ink", 1.5, "ink") if lesson < LESSONS[lit] else ("rest", 0.7, "rest")
-
-
-def _alt(lit):
-    """Describe the path in words, in the order of the lessons."""
-    order = sorted(BOXES + SPANS, key=lambda each: each[2])
-    texts = [f"{' '.join(lines)} ({lesson})" for _, lines, lesson, *_ in order if lesson]
-    k = LESSONS[lit] - 1
-    built, later = ", ".join(["words", *texts[:k]]), ", ".join(texts[k + 1 :])
-    text = f"The path of the course, with the number of each lesson. Built: {built}. "
-    text += f"This lesson adds {texts[k]}."
-    return text + (f" Still to come: {later}." if later else "")
+def course_path(part):
+    """Return the path of the course as a Still: the part that a lesson adds is lit, what comes
+    later is pale.  part: the name of a picture in data/path, such as "scores"."""
+    return Drawn(FOLDER / f"{part}.png", dict(rows_of(FOLDER / TEXTS))[part])
