@@ -41,15 +41,8 @@ from .pictures.view import View
 
 __all__ = [
     "Arcs",
-    "Blend",
-    "Broadcast",
-    "Cache",
     "InputError",
-    "Prefixes",
-    "Shadow",
     "Still",
-    "Tiles",
-    "Strip",
     "View",
     "check",
     "explore",

@@ -1,6 +1,6 @@
 """Make arguments on which right and wrong answers differ, so that no wrong one is right by luck.
 
-A maker is a function (sizes, step) that makes one argument. examples.py has more, for one lesson.
+A maker is a function (sizes, step) that makes one argument. The checks.py of a lesson has more.
 float32 holds the numbers exactly, so that a sum does not depend on the order of its terms.
 """
 
@@ -11,7 +11,6 @@ import torch
 
 from ..attention.data import load_journey
 from .exercise import Case
-from .results import NotNumbers, Observed
 from .texts import contents
 
 
@@ -42,14 +41,6 @@ def seeded(d_in=3, d_out=2):
     """Return W_query, W_key and W_value, each (d_in, d_out), as the lessons draw them."""
     generator = torch.Generator().manual_seed(123)
     return [torch.rand(d_in, d_out, generator=generator) for _ in range(3)]
-
-
-def scoring(scores):
-    """Return a query, keys and values with these scores once scaled: sqrt(d_k) is 2."""
-    query = torch.tensor([2.0, 0.0, 0.0, 0.0])
-    keys = exact(len(scores), 4, step=3)
-    keys[:, 0] = torch.tensor(scores)
-    return query, keys, exact(len(scores), 3, step=7)
 
 
 # --- cases of all sizes: no quantity equals another, or the lesson's ---
@@ -154,11 +145,6 @@ def shares(*names, spread=2):
     return make
 
 
-def sharp_shares(*names):
-    """Return a function like shares(), with weights that differ more."""
-    return shares(*names, spread=16)
-
-
 def places(count, below):
     """Return a function (sizes, step): count whole numbers less than below, in pairs of equals."""
     return lambda sizes, step: torch.arange(sizes[count]) // 2 * step % max(1, sizes[below] - 1)
@@ -168,16 +154,3 @@ def each(kind, *names):
     """Return a function (sizes, step) that makes a batch of these, all with different numbers."""
     one = globals()[kind](*names)
     return lambda sizes, step: torch.stack([one(sizes, step + 2 * k) for k in range(sizes["b"])])
-
-
-# --- a measure ---
-
-TRUTHS = "made of True and False"
-
-
-def is_of_truths(mask, *sizes):
-    """Observe whether mask(*sizes) is made of True and False. Raises NotNumbers."""
-    made = mask(*sizes)
-    if isinstance(made, list) and torch.is_tensor(made[0]):
-        raise NotNumbers(made, "a list of tensors")
-    return Observed({TRUTHS: torch.as_tensor(made).dtype == torch.bool})

@@ -5,6 +5,7 @@ lesson_NN/checks.py       what only these exercises measure, or compute with
 other files in lesson_NN  what only this lesson, or this one first, draws or trains
 
 measures  what can be observed of a student's class, lessons 5 to 10; worlds changes torch for it
+masks     what can be observed of a mask, lessons 7 and 11
 path      the path of the course, in lessons 1 to 10
 stories   the model that writes, of lessons 1 to 11; tales makes up its stories
 training  Adam, and a progress bar

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from ... import attention
-from ...checks.arguments import exact, sentence
+from ...checks.arguments import exact, sentence, shares
 from ...checks.exercise import Case
 from ...checks.results import NotNumbers, numbers_of
 from .. import measures  # noqa: F401
@@ -112,3 +112,8 @@ def self_attention_cases():
             "a module in training mode", (inputs, sizes, matrices), measure=training, if_right=True
         ),
     ]
+
+
+def sharp_shares(*names):
+    """Return a function like shares(), with weights that differ more."""
+    return shares(*names, spread=16)

@@ -8,6 +8,7 @@ from ... import attention
 from ...checks.arguments import exact
 from ...checks.exercise import Case
 from .. import measures  # noqa: F401
+from ..masks import TRUTHS, is_of_truths  # noqa: F401
 from ..measures import (
     full_length_works,  # noqa: F401
     keeping,

@@ -3,6 +3,7 @@
 import torch
 
 from ...checks.arguments import exact, matrix, sentence
+from ..masks import TRUTHS, is_of_truths  # noqa: F401
 
 
 def step():
@@ -30,3 +31,11 @@ def long_cache():
     """Return the arguments of next_context for a cache of 40 words: d_k = 3, d_v = 5."""
     shapes = ((3,), 5), ((3,), 7), ((5,), 3), ((40, 3), 7), ((40, 5), 5)
     return [exact(*shape, step=step, unit=4).double() for shape, step in shapes]
+
+
+def scoring(scores):
+    """Return a query, keys and values with these scores once scaled: sqrt(d_k) is 2."""
+    query = torch.tensor([2.0, 0.0, 0.0, 0.0])
+    keys = exact(len(scores), 4, step=3)
+    keys[:, 0] = torch.tensor(scores)
+    return query, keys, exact(len(scores), 3, step=7)

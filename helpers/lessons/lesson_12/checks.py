@@ -3,8 +3,8 @@
 import torch
 
 from ... import attention
-from ...checks.arguments import exact, matrix, scoring
-from ..lesson_11.checks import doubles, step  # noqa: F401
+from ...checks.arguments import exact, matrix
+from ..lesson_11.checks import doubles, scoring, step  # noqa: F401
 
 
 def far_below():
