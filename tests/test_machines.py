@@ -6,7 +6,7 @@ import sys
 
 from rates import answers, judged
 
-from helpers.checks.code import data_from_above, reads
+from helpers.checks._code import data_from_above, reads
 from helpers.checks.engine import _within
 from helpers.guard import Outcome
 from helpers.tools.pages.puzzle import Answer

@@ -4,7 +4,7 @@ helpers/lessons. An entry is an exercise:
     [softmax_of_one]
     gives = "(n,)"                      the shape of what is returned
     kind = "weights"                    see Exercise
-    args = ["scores = any_size n"]      names, and their makers, see arguments.py
+    args = ["scores = any_size n"]      names, and their makers, see _arguments.py
     code = '''
     use exp                             the steps of steps.toml with that name
     weights = soft(scores, exp)         a step of its own; the last one is the result
@@ -21,10 +21,10 @@ helpers/lessons. An entry is an exercise:
 An exercise that uses steps has their mistakes, too (those whose steps it has), except the names in
 `without`; `names` renames them. A mistake without a `try` has the text that the same name has
 elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
-another exercise; `least` and `avoid`, see arguments.wide and Exercise; `remark` says something of
+another exercise; `least` and `avoid`, see _arguments.wide and Exercise; `remark` says something of
 right answers, `when` an expression holds; `only_if` and `detect`, see Mistake. Cases, `when`,
 `detect`, `reference` and `answer` (a way that is a whole answer) are Python, with the names
-of results.py and arguments.py, and those of checks.py beside the file. `cases` may also be one
+of _results.py and _arguments.py, and those of checks.py beside the file. `cases` may also be one
 expression, for all cases; a case may be a table with `args` and what else a Case has.
 """
 
@@ -35,10 +35,10 @@ from pathlib import Path
 
 from .. import attention
 from ..errors import InputError
-from . import arguments, results
+from . import _arguments, _results
+from ._texts import contents
 from .exercise import Case, Exercise, Mistake, returned
 from .program import Program, steps
-from .texts import contents
 
 LESSONS = Path(__file__).parents[1] / "lessons"
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
@@ -52,14 +52,16 @@ def _names(lesson):
     own = None
     if (LESSONS / f"lesson_{lesson}/checks.py").exists():
         own = import_module(f"..lessons.lesson_{lesson}.checks", __package__)
-    modules = filter(None, (results, arguments, getattr(own, "measures", None), own))
+    modules = filter(None, (_results, _arguments, getattr(own, "measures", None), own))
     every = {name: x for module in modules for name, x in vars(module).items()}
     return every | {"attention": attention}
 
 
 def _maker(spec, known):
-    """Return a maker of an argument, see arguments.py. spec: the name of a size, or that of a maker
-    and what it takes, such as "words n d".  known: see _names()."""
+    """Return a maker of an argument, see _arguments.py.
+
+    spec: the name of a size, or that of a maker and what it takes, such as "words n d".
+    known: see _names()."""
     kind, *names = spec.split()
     if names:
         return known[kind](*names)
@@ -107,8 +109,8 @@ def _exercise(name, entry, shared, texts, known):
     def cases():
         if isinstance(given, str):
             return python(given)
-        first = [_case(*one, python) for one in given.items()] or [*arguments.small(*makers)]
-        wide = arguments.wide(*makers, **entry.get("least", {}))
+        first = [_case(*one, python) for one in given.items()] or [*_arguments.small(*makers)]
+        wide = _arguments.wide(*makers, **entry.get("least", {}))
         plain = [case for case in first if case.measure is returned]
         return [*plain, *wide, *(case for case in first if case.measure is not returned)]
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from ..checks.counterfactual import World
+from ..checks._counterfactual import World
 
 
 class NothingDropped(World):

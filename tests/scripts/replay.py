@@ -14,7 +14,7 @@ import nbformat
 import torch
 from execute import NOTEBOOKS
 
-from helpers.checks.verdict import forget
+from helpers.checks._verdict import forget
 
 CELLS = itertools.count(1)
 

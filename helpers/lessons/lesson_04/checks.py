@@ -2,7 +2,7 @@
 
 import torch
 
-from ...checks.arguments import exact, mixed
+from ...checks._arguments import exact, mixed
 
 
 def mixed_attention():

@@ -4,9 +4,9 @@ import torch
 from torch import nn
 
 from ... import attention
-from ...checks.arguments import exact, sentence, shares
+from ...checks._arguments import exact, sentence, shares
+from ...checks._results import NotNumbers, numbers_of
 from ...checks.exercise import Case
-from ...checks.results import NotNumbers, numbers_of
 from .. import measures  # noqa: F401
 from ..measures import (
     drawn_after,

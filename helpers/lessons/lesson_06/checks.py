@@ -1,6 +1,6 @@
 """What the checks of lesson 6 need besides exercises.toml: see helpers/checks/exercises.py."""
 
-from ...checks.arguments import exact, seeded, sentence
+from ...checks._arguments import exact, seeded, sentence
 
 
 def sentence_scores():

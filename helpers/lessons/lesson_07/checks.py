@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from ... import attention
-from ...checks.arguments import exact
+from ...checks._arguments import exact
 from ...checks.exercise import Case
 from .. import measures  # noqa: F401
 from ..masks import TRUTHS, is_of_truths  # noqa: F401

@@ -2,7 +2,7 @@
 
 import torch
 
-from ...checks.arguments import exact, numbers, sentence
+from ...checks._arguments import exact, numbers, sentence
 from ..lesson_06.checks import different  # noqa: F401
 
 

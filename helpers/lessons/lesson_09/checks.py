@@ -4,9 +4,9 @@ import torch
 from torch.nn import functional as F
 
 from ... import attention
-from ...checks.arguments import exact
+from ...checks._arguments import exact
+from ...checks._results import Observed, close, numbers_of
 from ...checks.exercise import Case
-from ...checks.results import Observed, close, numbers_of
 from .. import measures  # noqa: F401
 from ..lesson_08.checks import far_heads
 from ..measures import (  # noqa: F401

@@ -2,7 +2,7 @@
 
 import torch
 
-from ...checks.arguments import exact, matrix, sentence
+from ...checks._arguments import exact, matrix, sentence
 from ..masks import TRUTHS, is_of_truths  # noqa: F401
 
 

@@ -3,7 +3,7 @@
 import torch
 
 from ... import attention
-from ...checks.arguments import exact, matrix
+from ...checks._arguments import exact, matrix
 from ..lesson_11.checks import doubles, scoring, step  # noqa: F401
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from ...checks.arguments import places, wide
+from ...checks._arguments import places, wide
 from ...checks.exercise import Case
 
 # A word three times; a word right after itself, and word 0; no copies at all; a single word.

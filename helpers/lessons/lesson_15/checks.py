@@ -2,7 +2,7 @@
 
 import torch
 
-from ...checks.arguments import exact
+from ...checks._arguments import exact
 from ...checks.exercise import Case
 
 

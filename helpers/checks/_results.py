@@ -62,7 +62,7 @@ def attempt(answer, case, call, world=None):
     """Return the Result of calling an answer on a copy of the case's arguments.
 
     call: guard.call, or call_ours for code that cannot do harm.  world: what is different during
-    the call, see counterfactual.py.
+    the call, see _counterfactual.py.
     """
     args, read = case.fresh(), {}
 

@@ -10,8 +10,8 @@ from math import prod
 import torch
 
 from ..attention.data import load_journey
+from ._texts import contents
 from .exercise import Case
-from .texts import contents
 
 
 def numbers(name, dtype=torch.float32):

@@ -1,13 +1,13 @@
 """A small change to the student's own code that makes everything right. It is found by trying the
-changes in repairs.py."""
+changes in _repairs.py."""
 
 import ast
 import sys
 from itertools import chain, islice
 
-from .code import changed, nodes, written
-from .repairs import quoted
-from .texts import Fact
+from ._code import changed, nodes, written
+from ._repairs import quoted
+from ._texts import Fact
 
 # Limits that do not depend on a clock, or the same answer would get different words on a busy
 # machine: the changes tried, and the lines that changed code runs, in one try and in all.

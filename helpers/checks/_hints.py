@@ -13,7 +13,7 @@ from types import ModuleType
 
 import torch
 
-from .code import (
+from ._code import (
     all_codes,
     data_from_above,
     nodes,
@@ -23,7 +23,7 @@ from .code import (
     unwrapped,
     written_into,
 )
-from .texts import HINT, Fact, contents
+from ._texts import HINT, Fact, contents
 
 # --- what Python says ---
 

@@ -5,10 +5,10 @@ import inspect
 
 from torch import nn
 
-from .code import own_functions, unwrapped
+from ._code import own_functions, unwrapped
+from ._results import kind
 from .exercises import CHECKED
 from .message import shorten
-from .results import kind
 
 # --- not written yet ---
 

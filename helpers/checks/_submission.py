@@ -10,10 +10,9 @@ from functools import cached_property
 
 import torch
 
-from .code import nodes, own_functions, reads, tree_of_all
-from .counterfactual import NoEndlessLists
-from .exercise import returned
-from .results import (
+from ._code import nodes, own_functions, reads, tree_of_all
+from ._counterfactual import NoEndlessLists
+from ._results import (
     Result,
     attempt,
     call_ours,
@@ -23,6 +22,7 @@ from .results import (
     numbers_of,
     same,
 )
+from .exercise import returned
 
 
 @dataclass

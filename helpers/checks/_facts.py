@@ -4,14 +4,14 @@ mistake is established."""
 import re
 from itertools import chain
 
-from .code import reads
-from .direction import another_order, of_shapes, size_to_look_for, where
-from .hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice
+from ._code import reads
+from ._direction import another_order, of_shapes, size_to_look_for, where
+from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice
+from ._repairs import REPAIRS
+from ._results import close, has_equal_rows, same_fact
+from ._search import repaired
+from ._texts import HINT, Fact, contents
 from .message import number
-from .repairs import REPAIRS
-from .results import close, has_equal_rows, same_fact
-from .search import repaired
-from .texts import HINT, Fact, contents
 
 NOT_FINITE = {
     "infinite": "look for exp of more than 88, log of 0, division by 0, and places never filled.",

@@ -1,8 +1,8 @@
 """Slips of Python and PyTorch, which happen in every exercise, and small changes that undo them. A
-change is told if it makes everything right (see search.py).
+change is told if it makes everything right (see _search.py).
 
 Each repair yields (what is wrong, what to try, pairs of an old and a new part). If there is nothing
-to try but to write the new part instead of the old one, it leaves these words to search.py.
+to try but to write the new part instead of the old one, it leaves these words to _search.py.
 """
 
 import ast
@@ -12,7 +12,7 @@ from itertools import chain, product
 
 import torch
 
-from .code import (
+from ._code import (
     arguments_in,
     blocks,
     changed,
@@ -25,8 +25,8 @@ from .code import (
     own_functions,
     written,
 )
+from ._texts import contents
 from .exercise import returned
-from .texts import contents
 
 
 def quoted(node):

@@ -4,9 +4,9 @@ import re
 
 import torch
 
-from .hints import only_arguments
-from .results import close
-from .texts import HINT, Fact
+from ._hints import only_arguments
+from ._results import close
+from ._texts import HINT, Fact
 
 
 def of_shapes(submission, k):

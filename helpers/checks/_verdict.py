@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from IPython import get_ipython
 from IPython.display import display
 
+from ._misuse import no_exercise
 from .exercises import CHECKED
 from .message import TRY, Message, Table
-from .misuse import no_exercise
 
 MIME = "application/vnd.attention.verdict+json"  # for programs that read verdicts
 
