@@ -204,6 +204,7 @@ def mine(scores):
         ("scores", LIST, "x @ inputs[i]", "(x * inputs[i]).sum", "Write () after the method"),
         ("scores", LOOP, "s[j, k]", "s[i, k]", "instead of `out[j] += inputs[i, k] * inputs["),
         ("scores", LOOP, "len(inputs))\n", "len(inputs) / 1)\n", "Write `len(inputs) // 1`"),
+        ("scores", LIST, "stack(out)", "stack(x)", "`x` is the wrong variable here."),
         ("softmax", ROWS, ".values", "", "Write `scores.max(dim=-1, keepdim=True).values`"),
         ("cosine_scores", UNIT, ", keepdim=True", "", "keepdim=True is missing"),
         ("causal_weights", MASKED, "** 0.5", "^ 0.5", "Write ** instead of ^, which"),

@@ -214,6 +214,26 @@ def _another_index(tree, submission):
                 yield _instead(f"`{index.id}` is the wrong index here.", old, new)
 
 
+def _another_name(tree, submission):
+    names = _variables(tree)
+    # Over another list, a loop might make longer what it runs over.
+    over = {x for loop in nodes(tree, ast.For, ast.comprehension) for x in ast.walk(loop.iter)}
+    # In a loop over a list, a name for one part is hardly meant to be the whole list.
+    parts_of = {
+        (n.id, whole.id)
+        for loop in nodes(tree, ast.For)
+        for n, whole in product(nodes(loop.target, ast.Name), nodes(loop.iter, ast.Name))
+    }
+    kinds = ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return
+    for old in (x for x in nodes(tree, *kinds) if x not in over):
+        parts = [x for x in ast.iter_child_nodes(old) if is_name(x, *names)]
+        for part, name in product(parts, names):
+            twice = isinstance(old, ast.Call) and any(is_name(x, name) for x in parts)
+            if name != part.id and (part.id, name) not in parts_of and not twice:
+                what = f"`{part.id}` is the wrong variable here."
+                yield _instead(what, old, changed(old, [(part, _name(name))]))
+
+
 def _too_much(tree, submission):
     for body in blocks(tree):
         for k, old in enumerate(body):
@@ -270,4 +290,5 @@ REPAIRS = (
     _in_the_table("more"),
     _too_much,
     _in_the_table("last"),
+    _another_name,
 )
