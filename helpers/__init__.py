@@ -1,18 +1,19 @@
 """What the lessons import: the sentence, the pictures, the questions before an answer, the checks.
 
-What a lesson imports:
+The core, which every lesson uses:
 attention  the correct definition of everything, in the order of the lessons, and their data
-pictures   a matrix as a still picture and as a live one, with controls; drawings/ has more kinds,
-           browser/ what runs there; predict() asks for a guess before an answer
+pictures   a matrix as a still picture and as a live one, with controls; browser/ runs in the
+           browser; predict() asks for a guess before an answer
 checks     what check() does with an answer: its own __init__ describes the files
-models     the small models of the lessons, and the reader's own model
-
-What no lesson imports:
-tools      the course as web pages, the commands for a class
-
 guard calls the reader's code safely, session restores the notebook afterwards, contents finds what
 it holds, and errors has the error for bad input.
-Imports go one way: attention imports from no other room, and the checks need no picture.
+
+lessons    a folder for each lesson: its exercises, what only it measures, draws or trains
+your_model the model that a reader brings, for one notebook
+tools      what no lesson imports: the course as web pages, the commands for a class
+
+Imports go one way: the core imports no lesson. A lesson's checks are read when one of its exercises
+is asked for, its drawing when it is imported.
 """
 
 import sys
@@ -24,19 +25,14 @@ if sys.version_info < (3, 11):  # noqa: UP036
         "Choose the kernel of .venv, or install the course as README.md says."
     )
 
+from importlib import import_module
+from pathlib import Path
+
 import torch
 
 from .attention import load_journey
 from .checks import check, progress
 from .errors import InputError
-from .pictures.drawings.arcs import Arcs
-from .pictures.drawings.blend import Blend
-from .pictures.drawings.broadcast import Broadcast
-from .pictures.drawings.cache import Cache
-from .pictures.drawings.prefixes import Prefixes
-from .pictures.drawings.shadow import Shadow
-from .pictures.drawings.strip import Strip
-from .pictures.drawings.tiles import Tiles
 from .pictures.explore import explore
 from .pictures.given import yours
 from .pictures.predict import predict
@@ -45,15 +41,8 @@ from .pictures.view import View
 
 __all__ = [
     "Arcs",
-    "Blend",
-    "Broadcast",
-    "Cache",
     "InputError",
-    "Prefixes",
-    "Shadow",
     "Still",
-    "Tiles",
-    "Strip",
     "View",
     "check",
     "explore",
@@ -67,3 +56,13 @@ __all__ = [
 # The course computes with small tensors, where a second thread saves no time. On a busy machine,
 # such as one server for a class, it slows everything down.
 torch.set_num_threads(1)
+
+
+def __getattr__(name):
+    """Import a drawing, such as Tiles, when a lesson asks for it: its file is tiles.py."""
+    here = Path(__file__).parent
+    files = [*here.glob(f"pictures/{name.lower()}.py"), *here.glob(f"lessons/*/{name.lower()}.py")]
+    if not files or not name[0].isupper():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    file = files[0].relative_to(here).with_suffix("")
+    return getattr(import_module(f".{'.'.join(file.parts)}", __name__), name)

@@ -6,7 +6,7 @@ import torch
 from asking import change, state
 
 from helpers import Blend, InputError, Tiles, explore, heatmap
-from helpers.pictures.drawings.plane import Plane, hull, is_inside
+from helpers.lessons.lesson_03.plane import Plane, hull, is_inside
 
 WORDS = "the man took it".split()
 LOOK = torch.tensor([0.1, 0.5, 0.4, 0.0])

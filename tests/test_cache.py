@@ -9,7 +9,7 @@ import torch
 from execute import NOTEBOOKS
 from replay import code_cells, committed, markdown_cells, replay, run
 
-from helpers.models import cost
+from helpers.lessons import cost
 
 LESSON = NOTEBOOKS / "11_writing_with_a_cache.ipynb"
 

@@ -1,6 +1,8 @@
 """Cases and stubs agree: shapes are read from the docstrings of the stubs in the lessons, and every
 case has them."""
 
+import ast
+import builtins
 import re
 from functools import cache
 from pathlib import Path
@@ -8,9 +10,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from helpers.checks import exercises
+from helpers.checks._results import numbers_of
 from helpers.checks.exercise import returned
-from helpers.checks.exercises import CHECKED
-from helpers.checks.results import numbers_of
+from helpers.checks.exercises import ANYWHERE, CHECKED
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 STUB = re.compile(r'def \w+\(([^)]*)\):\n    """(.*?)"""\n.*\ncheck\("(\w+)"', re.S)
@@ -78,3 +81,36 @@ def test_every_case_has_the_shapes_that_the_stub_promises(name):
 def test_what_only_right_answers_are_asked_comes_last(name):
     last = [case.if_right for case in CHECKED[name].cases()]
     assert last == sorted(last)
+
+
+def python_of(name):
+    """Yield all Python that the text files have for an exercise."""
+    entry = CHECKED._entries[name]
+    entry = {**CHECKED._entries.get(entry.get("same_as"), {}), **entry}
+    used = re.findall(r"(?m)^use (\w+)$", entry["code"])
+    shared = [exercises._group(CHECKED._shared, group)[1] for group in [*used, ANYWHERE]]
+    for mistakes in [entry.get("mistakes", {}), *shared]:
+        for key, mistake in mistakes.items():
+            if key not in entry.get("without", ()):
+                answers = mistake.get("answer", [])
+                yield mistake.get("detect", "")
+                yield from answers if isinstance(answers, list) else [answers]
+    yield from (entry.get("remark", {}).get("when", ""), entry.get("reference", ""))
+    cases = entry.get("cases", {})
+    for case in [cases] if isinstance(cases, str) else cases.values():
+        yield from (case.values() if isinstance(case, dict) else [case])
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_every_name_of_python_in_the_text_files_is_there(name):
+    """Most of it runs only for an answer that nobody has written yet."""
+    source = CHECKED._entries[name].get("same_as", name)
+    known = {"submission", *dir(builtins)}
+    known |= exercises._names(CHECKED.lesson_of[name]).keys()
+    known |= exercises._names(CHECKED.lesson_of[source]).keys()
+    for text in python_of(name):
+        tree = ast.parse(f"({text},)") if isinstance(text, str) and text else ast.Module([], [])
+        names = [x for x in ast.walk(tree) if isinstance(x, ast.Name)]
+        made = {x.id for x in names if isinstance(x.ctx, ast.Store)}
+        made |= {x.arg for x in ast.walk(tree) if isinstance(x, ast.arg)}
+        assert {x.id for x in names} - made <= known, text

@@ -9,7 +9,7 @@ import torch
 from execute import NOTEBOOKS
 from replay import code_cells, committed, replay
 
-from helpers.models import cost
+from helpers.lessons import cost
 
 LESSON = NOTEBOOKS / "12_cost_of_attention.ipynb"
 

@@ -1,4 +1,5 @@
-"""The repository stays in order: one list of dependencies, five rooms, few lines, clean code."""
+"""The repository stays in order: one list of dependencies, a core that knows no lesson, few lines,
+clean code."""
 
 import ast
 import re
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 from constrain import CONSTRAINTS, LISTS, OLDEST, package, pins
+from execute import lessons
+from lines import MOST, sums
 from packaging.requirements import Requirement
 from replay import run
 
@@ -23,14 +26,14 @@ REQUIREMENTS = ROOT / "requirements.txt"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "notebooks/README.md"]
 PROSE += ["helpers/README.md", "helpers/tools/classroom/README.md"]
-LINES = {"helpers": 12_500, "helpers/checks": 4_450, "tests": 10_300}  # of Python, with room
 SHARED = "guard.py", "session.py", "contents.py", "errors.py"
-ROOMS = {  # each with the rooms that it may import from
+ROOMS = dict.fromkeys(SHARED, ()) | {  # each with the rooms that it may import from
     "attention": (),
     "pictures": (),
-    "checks": ("attention",),
-    "models": ("attention", "pictures"),
-    "tools": ("attention", "pictures", "checks", "models"),  # which no lesson imports
+    "checks": ("attention",),  # and the files of a lesson, by its number
+    "lessons": ("attention", "pictures", "checks"),
+    "your_model.py": ("pictures", "lessons"),
+    "tools": ("attention", "pictures", "checks", "lessons"),  # which no lesson imports
 }
 
 
@@ -70,7 +73,7 @@ def test_the_constraints_choose_all_that_the_pinned_packages_need():
         found = [Requirement(text) for each in todo for text in requires(each) or ()]
         found = {package(r.name) for r in found if not r.marker or r.marker.evaluate({"extra": ""})}
         needed, todo = needed | found, found - needed
-    assert needed - pinned <= chosen, "run tests/constrain.py"
+    assert needed - pinned <= chosen, "run tests/scripts/constrain.py"
 
 
 def test_a_python_that_is_too_old_is_refused_before_pytorch_is_downloaded():
@@ -119,15 +122,15 @@ def room_of(file):
     return file.relative_to(HELPERS).parts[0]
 
 
-def test_helpers_has_five_rooms_and_imports_between_them_run_one_way():
+def test_imports_between_the_rooms_of_helpers_run_one_way():
     files = [*HELPERS.rglob("*.py")]
-    assert {room_of(f) for f in files if f.parent != HELPERS} == ROOMS.keys()
+    assert {room_of(f) for f in files} - {"__init__.py"} == ROOMS.keys()
     graph = {file: set(imports_of(file)) for file in files}
     # A package lists what its rooms offer: that does not count as an import back.
     graph = {file: {f for f in used if f.name != "__init__.py"} for file, used in graph.items()}
     assert len([*TopologicalSorter(graph).static_order()]) == len(files)  # raises on a circle
     for file, used in graph.items():
-        if file.parent != HELPERS:
+        if file != HELPERS / "__init__.py":
             may = {room_of(file), *SHARED, *ROOMS[room_of(file)]}
             assert {room_of(f) for f in used} <= may, file
 
@@ -140,13 +143,19 @@ def test_helpers_know_neither_tests_nor_notebooks():
     assert [file for file in others if ".ipynb" in text[file]] == []
 
 
-@pytest.mark.parametrize("folder", LINES)
-def test_the_house_stays_small(folder):
-    files = (ROOT / folder).rglob("*.py")
-    lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
-    total = sum(lines.values())
-    assert total <= LINES[folder], f"{folder} has {total} lines of Python: what can go?"
-    assert {file.name: n for file, n in lines.items() if n > 400} == {}
+def test_the_core_names_no_lesson_and_a_lesson_is_a_folder():
+    core = [f for f in HELPERS.rglob("*.py") if room_of(f) not in ("lessons", "tools")]
+    found = {file: re.findall(r"lesson_\d+", file.read_text(encoding="utf-8")) for file in core}
+    assert {file: names for file, names in found.items() if names} == {}
+    numbers = {path.name[:2] for path in lessons()}
+    folders = {path for path in (HELPERS / "lessons").iterdir() if path.name.startswith("lesson_")}
+    assert {path.name.removeprefix("lesson_") for path in folders} == numbers
+    assert all((folder / "exercises.toml").exists() for folder in folders)
+
+
+def test_the_house_stays_small():
+    too_many = [(what, n, MOST[key]) for what, n, key in sums() if n > MOST[key]]
+    assert too_many == [], "what can go?"
 
 
 def test_the_code_is_linted_and_formatted():
@@ -160,22 +169,18 @@ def test_the_code_is_linted_and_formatted():
 def follow(recipe, root):
     """Add a recipe's code at the end of the file that is named last before it."""
     before, code = re.search(r"(.*?)```toml\n(.*?)```", recipe, re.S).groups()
-    (file,) = (root / "helpers/checks").rglob(re.findall(r"`([\w/]+\.toml)`", before)[-1])
+    file = root / re.findall(r"`([\w/]+\.toml)`", before)[-1]
     with file.open("a", encoding="utf-8") as text:
         text.write(code)
 
 
-def test_a_first_contribution_that_follows_the_recipes_passes(tmp_path, monkeypatch):
+def test_a_first_contribution_that_follows_the_recipes_passes(tmp_path):
     for name in ("helpers", "data", "pyproject.toml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
     changing = (ROOT / ".github/CONTRIBUTING.md").read_text(encoding="utf-8")
     for title in ("Add a mistake", "Add an exercise"):
         follow(changing.partition(f"\n## {title}\n")[2].partition("\n## ")[0], tmp_path)
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    monkeypatch.setattr(sys.modules[__name__], "HELPERS", tmp_path / "helpers")
-    test_the_house_stays_small("helpers")
-    test_the_house_stays_small("helpers/checks")
     (tmp_path / "contributed.py").write_text(
         "from helpers.checks import check\n"
         "check('scaled_scores', lambda q, k: q @ k.mT / q.shape[-1] ** (1 / 3))\n"

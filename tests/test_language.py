@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from helpers import InputError
-from helpers.models.language import load_language
+from helpers.lessons.language import load_language
 
 small = load_language()
 

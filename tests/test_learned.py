@@ -10,9 +10,10 @@ import torch
 from learned_figures import LESSON, SECOND
 from replay import code_cells, replay, run, solutions
 
-from helpers.models import small
-from helpers.models.marks import train_reader
-from helpers.models.training import counted, load_training
+from helpers.lessons.lesson_09.marks import train_reader
+from helpers.lessons.lesson_13.snapshots import load_training
+from helpers.lessons.lesson_15 import small
+from helpers.lessons.training import counted
 
 # With this parameter they run with the other tests that replay the lesson, see conftest.py.
 of_the_lesson = pytest.mark.parametrize("path", [LESSON], ids=lambda path: path.stem)

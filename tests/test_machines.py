@@ -10,7 +10,7 @@ import lab
 import pytest
 from rates import answers, judged
 
-from helpers.checks.code import data_from_above, reads
+from helpers.checks._code import data_from_above, reads
 from helpers.checks.engine import _within
 from helpers.guard import Outcome
 from helpers.tools.pages.puzzle import Answer

@@ -11,13 +11,13 @@ from rates import answers
 
 from helpers import attention, guard
 from helpers.checks import check, exercises
-from helpers.checks.code import variables_of
+from helpers.checks._code import variables_of
+from helpers.checks._results import attempt, call_ours, same
+from helpers.checks._submission import Submission
+from helpers.checks._texts import contents
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.match import NUMBER
 from helpers.checks.program import steps
-from helpers.checks.results import attempt, call_ours, same
-from helpers.checks.submission import Submission
-from helpers.checks.texts import contents
 
 # code to repair that is checked like the exercise with the same right answer
 ALIKE = "repair_context", "repair_weights", "repair_qkv", "repair_causal"
@@ -156,8 +156,8 @@ def test_a_word_is_said_once_and_what_is_left_out_or_renamed_is_offered():
     """A text that no mistake has, or a step that no exercise uses, is dead."""
     entries = {
         name: entry
-        for path in sorted((exercises.HERE / "lessons").glob("*.toml"))
-        for name, entry in contents(f"lessons/{path.name}").items()
+        for path in sorted(exercises.LESSONS.glob("*/exercises.toml"))
+        for name, entry in contents(path).items()
     }
     used = re.findall(r"^use (\w+)$", "\n".join(e.get("code", "") for e in entries.values()), re.M)
     inherited = [group["like"] for group in SHARED.values() if "like" in group]

@@ -37,6 +37,7 @@ from replay import (
 from helpers import attention, yours
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.tools.pages.closed import ASIDE
+from helpers.tools.pages.record import restored
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", [*lessons(), OPTIONAL], ids=lambda path: path.stem)
@@ -78,7 +79,7 @@ def test_committed_as_executed_from_top_to_bottom_and_clean(path):
     counts = [cell.execution_count for cell in code_cells(path)]
     assert counts == list(range(1, len(counts) + 1))
     notebook = nbformat.read(path, as_version=4)
-    assert notebook == clean(copy.deepcopy(notebook)), "run: python tests/execute.py"
+    assert notebook == clean(copy.deepcopy(notebook)), "run: python tests/scripts/execute.py"
     assert path.stat().st_size < 1_000_000
     _, export = ScriptExporter().from_notebook_node(notebook)
     assert export["output_extension"] == ".py"
@@ -309,7 +310,7 @@ def test_no_function_of_a_reader_changes_what_a_lesson_holds(path):
     with patch.dict(namespace, {name: yours(f, f.course) for name, f in spoiling.items()}):
         for view in views:
             ends = {control["name"]: list(whole_range(control))[-1] for control in view.controls}
-            with view.recording():
+            with restored(view):
                 pictures += [view.compute(values) for values in ({}, ends)]
     for x, was in zip(held, before, strict=True):
         torch.testing.assert_close(x.detach(), was, rtol=0, atol=0, equal_nan=True)

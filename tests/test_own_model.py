@@ -11,7 +11,7 @@ from optional import OPTIONAL
 from own_models import TEXT, built, complaint, hf, saved, tiny, tokenizer
 from replay import code_cells, markdown_cells, replay, run
 
-from helpers.models import own_model
+from helpers import your_model as own_model
 
 SHE = "Anna is in the park with a kite. Tom has a book. she"
 IT = "a cat comes. Anna has a kite in the park. Tom takes a book to the barn. it"

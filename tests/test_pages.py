@@ -357,7 +357,7 @@ def test_the_first_page_invites_says_minutes_and_aims_and_has_the_notebooks(page
         assert 30 <= minutes <= 60 and lesson.locator("li").count() in (2, 3, 4)
     with zipfile.ZipFile(pages / "course.zip") as course:
         names = set(course.namelist())
-    sent = "*.md .github/*.* requirements.txt notebooks/*.* helpers/**/*.* data/*"
+    sent = "*.md .github/*.* requirements.txt notebooks/*.* helpers/**/*.* data/**/*.*"
     for pattern in [*sent.split(), ".venv/etc/**/labconfig/*"]:
         for path in ROOT.glob(pattern):
             if path.is_file() and path.suffix != ".pyc":

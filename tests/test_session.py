@@ -25,7 +25,8 @@ ROOT = Path(__file__).parent.parent
 
 
 def right(scores):
-    return torch.softmax(scores, -1)
+    exps = (scores - scores.max(-1, keepdim=True).values).exp()
+    return exps / exps.sum(-1, keepdim=True)
 
 
 # --- whatever it does, there is a verdict ---
@@ -82,7 +83,7 @@ def test_all_calls_together_have_one_limit(monkeypatch):
 IMPORTED = """
 import sys
 import helpers
-from helpers.models.marks import train_reader
+from helpers.lessons.lesson_09.marks import train_reader
 heavy = {"matplotlib", "PIL", "torch._dynamo", "pandas", "sympy"}
 before = heavy & sys.modules.keys()
 helpers.check("softmax", lambda scores: scores)
@@ -282,7 +283,8 @@ def as_before(request, monkeypatch):
 @pytest.mark.parametrize("name, code", RUDE)
 def test_a_right_answer_is_right_and_leaves_nothing_behind(name, code, as_before, capsys):
     assert check(name, code).passed
-    assert capsys.readouterr() == (f"✔ {name}: right.\n", "")
+    printed, errors = capsys.readouterr()
+    assert printed.startswith(f"✔ {name}: right.\n") and errors == ""
 
 
 @pytest.mark.parametrize("name, code", RUDE)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from helpers import InputError, Shadow, Strip, attention, heatmap, load_journey
-from helpers.pictures.drawings.strip import WIDE
+from helpers.lessons.lesson_02.strip import WIDE
 
 TOKENS, INPUTS = load_journey()
 SCORES = INPUTS @ INPUTS[1]

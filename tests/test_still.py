@@ -2,6 +2,7 @@
 
 import base64
 import html
+import io
 import itertools
 import re
 
@@ -13,13 +14,15 @@ import torch
 from execute import lessons
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from PIL import Image
 
 from helpers import Arcs, InputError, View, heatmap
-from helpers.models import cost
-from helpers.models.training import Log
-from helpers.pictures.path import LESSONS, WIDE, course_path
+from helpers.lessons import cost
+from helpers.lessons.lesson_10.log import Log
+from helpers.lessons.path import course_path
 from helpers.pictures.still import MAX_NUMBERS
 from helpers.pictures.view import MAX_TEXT, palette
+from helpers.tools.path import LESSONS, WIDE, drawn
 
 pytestmark = pytest.mark.filterwarnings("error")  # a warning would land in the cell's output
 
@@ -280,7 +283,7 @@ def test_what_cannot_be_drawn_is_said_in_one_sentence(given, sentence):
 
 @pytest.mark.parametrize("part", LESSONS)
 def test_the_path_lights_one_part_and_its_words_fit_their_box(part):
-    still = course_path(part)
+    still = drawn(part)
     canvas, texts = FigureCanvasAgg(still.figure), still.figure.axes[0].texts
     lit = [text.get_text() for text in texts if text.get_weight() == "bold"]
     added = " ".join(sorted(lit, key=str.isdigit)).removeprefix(f"{LESSONS[part]}: ")
@@ -292,6 +295,18 @@ def test_the_path_lights_one_part_and_its_words_fit_their_box(part):
     box = WIDE * still.figure.get_dpi() / 80
     widths = {t.get_text(): t.get_window_extent().width for t in texts}
     assert all(wide < box for text, wide in widths.items() if ":" not in text), widths
+
+
+@pytest.mark.parametrize("part", LESSONS)
+def test_the_path_that_lessons_show_is_the_one_that_is_drawn(part):
+    kept, still = course_path(part), drawn(part)
+    assert (repr(kept), kept.alt, kept.width) == (repr(still), still.alt, still.width)
+    pixels, drawn_now = (
+        np.asarray(Image.open(io.BytesIO(one.png())).convert("RGB"), dtype=float)
+        for one in (kept, still)
+    )
+    assert pixels.shape == drawn_now.shape, "run: python -m helpers.tools.path"
+    assert abs(pixels - drawn_now).mean() < 1, "run: python -m helpers.tools.path"
 
 
 def test_each_lesson_lights_its_part_of_the_path():

@@ -10,16 +10,18 @@ from replay import replay
 from story_figures import lesson_10
 
 from helpers import InputError
-from helpers.models import stories
-from helpers.models.stories import (
+from helpers.lessons import stories
+from helpers.lessons.lesson_10 import trials
+from helpers.lessons.lesson_10.log import Log
+from helpers.lessons.stories import (
     Storyteller,
     load_stories,
     numbered,
     weights_of,
     write,
 )
-from helpers.models.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
-from helpers.models.training import Log
+from helpers.lessons.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
+from helpers.tools.pages.record import restored
 
 LESSON = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 START = "Anna has a kite in the park. Ben is in the yard with a book. a dog comes."
@@ -103,10 +105,10 @@ def test_a_start_that_cannot_be_read_is_refused_with_what_is_expected(start, sai
 def test_a_text_of_your_own_keeps_its_most_frequent_words(tmp_path):
     file = tmp_path / "own.txt"
     file.write_text("The rain, the sun, don't stop. " * 24 + "Snow!", encoding="utf-8")
-    known, text = stories.own_text(file, most=7)
+    known, text = trials.own_text(file, most=7)
     assert (len(known), text.shape) == (8, (218,)) and {"the", ",", "."} < {*known}
-    assert known[text[-2]] == stories.RARE and "don't" in {*stories.own_text(file)[0]}
-    passages = stories.draw_passages(text, random.Random(0), 50)
+    assert known[text[-2]] == trials.RARE and "don't" in {*trials.own_text(file)[0]}
+    passages = trials.draw_passages(text, random.Random(0), 50)
     starts = {int(row) for row in passages[:, 0]}
     assert passages.shape == (50, LENGTH) and len(starts) > 3
     model = Storyteller(known=known)
@@ -118,7 +120,7 @@ def test_a_text_of_your_own_keeps_its_most_frequent_words(tmp_path):
 def test_a_text_that_is_too_short_to_learn_from_is_refused(tmp_path):
     (tmp_path / "short.txt").write_text("one two three")
     with pytest.raises(InputError, match="the text has 3 words; at least 192 are expected"):
-        stories.own_text(tmp_path / "short.txt")
+        trials.own_text(tmp_path / "short.txt")
 
 
 def test_the_model_of_lesson_10_is_the_one_that_is_kept(kept, lesson):
@@ -180,7 +182,7 @@ def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else(
     by_title = {view.title: view for view in views}
     first, last = by_title["what comes next"], by_title["go on"]
     ends = ["a dog waits. it", "a dog waits. a cat comes.", "a dog waits. a cat comes. it"]
-    with first.recording(), last.recording():
+    with restored(first), restored(last):
         assert sum(bool(first.compute({"step": k})["reached"]) for k in range(20)) == 1
         found = [last.compute({"end": end})["reached"] for end in ends]
     assert found[:2] == ["", ""] and found[2].startswith("It barks, most likely")

@@ -1,28 +1,27 @@
 """The checks: one verdict per exercise, and a cause only where it is established.
 
-What an exercise is, in text files: lessons/ (right answers and mistakes), steps.toml (what they
-share), arguments.toml (numbers), repairs.toml (small repairs, and what
-errors mean).
-exercises  reads them: CHECKED, {name: Exercise}
+Six files tell how a check works; read them in this order:
 exercise   what an exercise is made of: cases, mistakes
 program    a right answer as a program, one step a line
-arguments  makers of arguments; examples has those of single lessons
-modules    what is measured of a class; classes has classes with mistakes
-
-How an answer is judged:
+exercises  reads the exercises from text files: CHECKED, {name: Exercise}. A lesson's own are in its
+           folder of helpers/lessons; steps.toml has what several share
 engine     check(): calls the answer and the right one on the same cases, and makes a verdict
-misuse     is the answer written yet, and can it be called?
-results    calls an answer once (attempt), and compares results
-submission what is known of a wrong answer; code reads the answer's code
-match      which mistakes, alone or two together, give exactly these results
-facts      what can be seen when no mistake is established: hints reads errors, search finds a
-           small change that makes the answer right (repairs has the list), direction compares
-           numbers
-counterfactual  runs torch with one change; texts reads the text files
-message    what a verdict says; verdict shows it, and progress()
+match      which mistakes, alone or two together, give exactly the answer's numbers
+message    what a verdict says
+
+What you may skip, until you need it, begins with an underscore:
+_arguments   makers of arguments, from the numbers of arguments.toml
+_misuse      is the answer written yet, and can it be called?
+_results     calls an answer once (attempt), and compares results
+_submission  what is known of a wrong answer; _code reads the answer's code
+_facts       what can be seen when no mistake is established: _hints reads errors, _search finds a
+             small change that makes the answer right (_repairs and repairs.toml have the list),
+             _direction compares numbers
+_counterfactual  runs torch with one change; _texts reads the text files
+_verdict     shows a message, remembers it, and makes progress()
 """
 
+from ._verdict import Verdict, progress
 from .engine import check
-from .verdict import Verdict, progress
 
 __all__ = ["Verdict", "check", "progress"]

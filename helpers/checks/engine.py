@@ -1,7 +1,7 @@
 """check(): run the student's answer and the right one on the same cases, and judge the answer.
 
 match.py names a mistake only when it gives exactly the student's numbers, or when it is detected;
-else facts.py says what can be seen without knowing the cause.
+else _facts.py says what can be seen without knowing the cause.
 """
 
 import re
@@ -9,15 +9,15 @@ import re
 from .. import guard
 from ..session import untouched
 from . import message
+from ._facts import fact_of
+from ._misuse import is_left_to_do, is_stub, misuse
+from ._repairs import NOT_KEPT, RETURN_IN_A_LOOP
+from ._results import attempt, same, was_stopped
+from ._search import repaired
+from ._submission import Submission
+from ._verdict import Verdict, not_written, refusal, remember, right, show
 from .exercises import CHECKED
-from .facts import fact_of
 from .match import established
-from .misuse import is_left_to_do, is_stub, misuse
-from .repairs import NOT_KEPT, RETURN_IN_A_LOOP
-from .results import attempt, same, was_stopped
-from .search import repaired
-from .submission import Submission
-from .verdict import Verdict, not_written, refusal, remember, right, show
 
 
 def check(name, fn=None):

@@ -1,9 +1,10 @@
-"""All exercises, read from lessons/*.toml, in the order of the lessons. An entry is an exercise:
+"""All exercises, in the order of the lessons, read from exercises.toml in each lesson's folder of
+helpers/lessons. An entry is an exercise:
 
     [softmax_of_one]
     gives = "(n,)"                      the shape of what is returned
     kind = "weights"                    see Exercise
-    args = ["scores = any_size n"]      names, and their makers, see arguments.py
+    args = ["scores = any_size n"]      names, and their makers, see _arguments.py
     code = '''
     use exp                             the steps of steps.toml with that name
     weights = soft(scores, exp)         a step of its own; the last one is the result
@@ -20,40 +21,51 @@
 An exercise that uses steps has their mistakes, too (those whose steps it has), except the names in
 `without`; `names` renames them. A mistake without a `try` has the text that the same name has
 elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
-another exercise; `least` and `avoid`, see arguments.wide and Exercise; `remark` says something of
+another exercise; `least` and `avoid`, see _arguments.wide and Exercise; `remark` says something of
 right answers, `when` an expression holds; `only_if` and `detect`, see Mistake. Cases, `when`,
-`detect`, `reference` and `answer` (a way that is a whole answer) are Python, with the names in
-NAMES. `cases` may also be one expression, for all cases; a case may be a table with `args` and what
-else a Case has.
+`detect`, `reference` and `answer` (a way that is a whole answer) are Python, with the names
+of _results.py and _arguments.py, and those of checks.py beside the file. `cases` may also be one
+expression, for all cases; a case may be a table with `args` and what else a Case has.
 """
 
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
+from .. import attention
 from ..errors import InputError
-from . import arguments, classes, examples, modules, results
+from . import _arguments, _results
+from ._texts import contents
 from .exercise import Case, Exercise, Mistake, returned
 from .program import Program, steps
-from .texts import contents
 
-HERE = Path(__file__).parent
-MODULES = results, arguments, examples, modules, classes
-NAMES = {name: x for module in MODULES for name, x in vars(module).items()}
+LESSONS = Path(__file__).parents[1] / "lessons"
 ANYWHERE = "anywhere"  # mistakes of every exercise; their code is an expression with the result
 # How many ways to round count, the coarsest first: more decimals are within the tolerance.
 DECIMALS = {"weights": 3, "positions": 0}
 
 
-def _python(text, **more):
-    return eval(text, NAMES | more)
+@cache
+def _names(lesson):
+    """Return {name: what it means} of all that the Python in a lesson's file may use."""
+    own = None
+    if (LESSONS / f"lesson_{lesson}/checks.py").exists():
+        own = import_module(f"..lessons.lesson_{lesson}.checks", __package__)
+    modules = filter(None, (_results, _arguments, getattr(own, "measures", None), own))
+    every = {name: x for module in modules for name, x in vars(module).items()}
+    return every | {"attention": attention}
 
 
-def _maker(spec):
-    """Return a maker of an argument, see arguments.py. spec: the name of a size, or that of a maker
-    and what it takes, such as "words n d"."""
+def _maker(spec, known):
+    """Return a maker of an argument, see _arguments.py.
+
+    spec: the name of a size, or that of a maker and what it takes, such as "words n d".
+    known: see _names()."""
     kind, *names = spec.split()
     if names:
-        return NAMES[kind](*names)
-    return NAMES.get(kind) or (lambda sizes, step: sizes[kind])
+        return known[kind](*names)
+    return known.get(kind) or (lambda sizes, step: sizes[kind])
 
 
 def _listed(x):
@@ -79,9 +91,9 @@ def _texts(entries):
     return found
 
 
-def _exercise(name, entry, shared, texts):
-    """Return the Exercise that an entry declares. Raises InputError."""
-    groups, lines = [], []
+def _exercise(name, entry, shared, texts, known):
+    """Return the Exercise that an entry declares. Raises InputError.  known: see _names()."""
+    groups, lines, python = [], [], partial(_python, known)
     for line in entry["code"].strip().splitlines():
         if line.startswith("use "):
             groups.append(_group(shared, line.removeprefix("use ")))
@@ -92,13 +104,13 @@ def _exercise(name, entry, shared, texts):
     program = Program(args, steps("\n".join(lines)))
     own, without = entry.get("mistakes", {}), entry.get("without", ())
     given = entry.get("cases", {})
-    makers = [_maker(spec) for spec in args.values()]
+    makers = [_maker(spec, known) for spec in args.values()]
 
     def cases():
         if isinstance(given, str):
-            return _python(given)
-        first = [_case(*one) for one in given.items()] or [*arguments.small(*makers)]
-        wide = arguments.wide(*makers, **entry.get("least", {}))
+            return python(given)
+        first = [_case(*one, python) for one in given.items()] or [*_arguments.small(*makers)]
+        wide = _arguments.wide(*makers, **entry.get("least", {}))
         plain = [case for case in first if case.measure is returned]
         return [*plain, *wide, *(case for case in first if case.measure is not returned)]
 
@@ -116,8 +128,8 @@ def _exercise(name, entry, shared, texts):
             code = [line.replace("result", f"({expression})") for line in lines]
             yield key, {**mistake, "code": [f"{last} = {line}" for line in code]}
 
-    mistakes = [_mistake(key, mistake, program, texts, name) for key, mistake in found()]
-    reference = _python(entry["reference"]) if "reference" in entry else program
+    mistakes = [_mistake(key, mistake, program, texts, name, python) for key, mistake in found()]
+    reference = python(entry["reference"]) if "reference" in entry else program
     said = {"say": "", "when": "False", **entry.get("remark", {})}
     takes = entry.get("takes", list(args))
     return Exercise(
@@ -127,9 +139,9 @@ def _exercise(name, entry, shared, texts):
         reference,
         cases,
         tuple(filter(None, mistakes)),
-        modules.formula_args if "reference" in entry else (lambda case: case.args),
+        known["formula_args"] if "reference" in entry else (lambda case: case.args),
         entry.get("avoid", ""),
-        lambda submission: said["say"] if _python(said["when"], submission=submission) else "",
+        lambda submission: said["say"] if python(said["when"], submission=submission) else "",
     )
 
 
@@ -137,19 +149,23 @@ def _text(entry):
     return {key: entry[key] for key in ("why", "try", "only_if") if key in entry}
 
 
-def _case(label, entry):
+def _python(known, text, **more):
+    return eval(text, known | more)
+
+
+def _case(label, entry, python):
     entry = dict(entry) if isinstance(entry, dict) else {"args": entry}
-    args = _python(f"({entry.pop('args')},)")
+    args = python(f"({entry.pop('args')},)")
     if "measure" in entry:
-        entry["measure"] = _python(entry["measure"])
+        entry["measure"] = python(entry["measure"])
     return Case(label, args, **entry)
 
 
-def _mistake(name, entry, program, texts, exercise):
+def _mistake(name, entry, program, texts, exercise, python):
     """Return the Mistake, or None if the program lacks the steps, or the entry is only a text."""
     ways = [steps(code) for code in _listed(entry.get("code", []))]
     ways = [way for way in ways if program.has(way)]
-    ways += [_python(text) for text in _listed(entry.get("answer", []))]
+    ways += [python(text) for text in _listed(entry.get("answer", []))]
     detect = entry.get("detect")
     if not ways and not detect:
         return None
@@ -162,24 +178,39 @@ def _mistake(name, entry, program, texts, exercise):
         said.get("why", ""),
         said["try"],
         said.get("only_if", ""),
-        detect and (lambda submission: _python(detect, submission=submission)),
+        detect and (lambda submission: python(detect, submission=submission)),
     )
 
 
-def _found():
-    """Yield the number of the lesson and the Exercise."""
-    shared = contents("steps.toml")
-    paths = sorted((HERE / "lessons").glob("lesson_*.toml"))
-    files = {path: contents(f"lessons/{path.name}") for path in paths}
-    entries = {name: entry for file in files.values() for name, entry in file.items()}
-    texts = _texts([*shared.values(), *entries.values()])
-    for path, file in files.items():
-        for name, entry in file.items():
-            entry = {**entries[entry["same_as"]], **entry} if "same_as" in entry else entry
-            yield path.stem.split("_")[1], _exercise(name, entry, shared, texts)
+class Exercises(Mapping):
+    """{name: Exercise}, in the order of the lessons. An exercise is made, and the Python of its
+    lesson imported, when it is first asked for.  lesson_of: {name: "01"}."""
+
+    def __init__(self):
+        self._shared, files = contents("steps.toml"), sorted(LESSONS.glob("*/exercises.toml"))
+        self._entries, self.lesson_of, self._made = {}, {}, {}
+        for path in files:
+            file = contents(path)
+            self._entries |= file
+            self.lesson_of |= dict.fromkeys(file, path.parent.name.removeprefix("lesson_"))
+        self._texts = _texts([*self._shared.values(), *self._entries.values()])
+
+    def __getitem__(self, name):
+        if name not in self._made:
+            entry, known = self._entries[name], _names(self.lesson_of[name])
+            if "same_as" in entry:
+                known = _names(self.lesson_of[entry["same_as"]]) | known
+                entry = {**self._entries[entry["same_as"]], **entry}
+            self._made[name] = _exercise(name, entry, self._shared, self._texts, known)
+        return self._made[name]
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def __len__(self):
+        return len(self._entries)
 
 
-_FOUND = tuple(_found())
 # Includes exercises with code to repair, checked like the one with the same right answer.
-CHECKED = {exercise.name: exercise for _, exercise in _FOUND}
-LESSON_OF = {exercise.name: lesson for lesson, exercise in _FOUND}
+CHECKED = Exercises()
+LESSON_OF = CHECKED.lesson_of

@@ -1,6 +1,9 @@
 """Pictures of weights: view describes a matrix; still draws it with matplotlib, and explore draws
 it live, with controls (and a still picture, which stays in the saved notebook).
 
-browser/ runs in the browser. sketch has the marks of drawings, drawings/ their kinds, and path
-draws the course. given reads what a reader passes in.
+browser/ runs in the browser. given reads what a reader passes in. sketch has the marks of drawings.
+
+A drawing is a View with sketch(), numbers() and alt(), as in arcs.py, which most lessons draw; the
+others stand with their lessons. Its file has its name, so that `from helpers import Arcs` finds it.
+helpers/README.md lists them all.
 """

@@ -7,14 +7,13 @@ waits, so a drag cannot pile up. A new page reads the trait `picture`; a still p
 """
 
 import threading
-from contextlib import contextmanager
 
 import numpy as np
 import traitlets
 
 from ..contents import on_copies
 from ..errors import InputError, sendable
-from ..guard import Worker, call
+from ..guard import Worker
 from ..session import unchanged_by_a_picture
 from .controls import control
 from .live import Live, page_text, running_cell
@@ -38,7 +37,6 @@ class Explore(Live):
     """
 
     name, note = "explore", "A saved picture. To bring it to life"
-    recorder = None  # recorder(widget): {mime type: data} to be saved with the still picture
 
     # the text, not the path: with a path, anywidget watches the file and keeps every widget alive
     _esm = "".join(map(page_text, SCRIPTS))
@@ -113,31 +111,6 @@ class Explore(Live):
         with unchanged_by_a_picture(self._random):
             return self._worker.call(work)
 
-    @contextmanager
-    def recording(self):
-        """Let the widget compute any values inside the with block; restore its state afterwards."""
-        held = self._values, self._views, self._panels
-        try:
-            yield
-        finally:
-            self._values, self._views, self._panels = held
-
-    def snapshot(self, values):
-        """Return compute(values) with "told" in each panel: how each number is computed.
-
-        Raises InputError if the explanations take too long.
-        """
-        picture = self.compute(values)
-        outcome = call(lambda: [p | {"told": self._told(k, p)} for k, p in enumerate(self._panels)])
-        if outcome.error:
-            raise InputError(outcome.complaint())
-        return picture | {"panels": outcome.value}
-
-    def _told(self, k, panel):
-        places = range(len(panel["cells"]) if panel["explains"] else 0)
-        width = len(panel["columns"])
-        return [self.explanation([k, *divmod(place, width)])[1] for place in places]
-
     def _answer(self, content):
         with self._lock:
             if "cell" in content:
@@ -181,8 +154,7 @@ class Explore(Live):
         bundle, metadata = {}, {}
         if self._views:
             bundle, metadata = draw(self._views)._repr_mimebundle_()
-        recorded = self.recorder() if self.recorder else {}
-        return bundle | {"text/plain": repr(self)} | recorded, metadata
+        return bundle | {"text/plain": repr(self)}, metadata
 
 
 def explore(fn, /, **controls):

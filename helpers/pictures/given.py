@@ -48,6 +48,20 @@ def as_array(values, what="the matrix"):
     return array.astype(np.float64)
 
 
+def shaped(given, what, *sizes, hint=""):
+    """Return as_array(given, what), which must have these sizes: a whole number, or a name, such as
+    "n", for any number above 0. Raises InputError, with a hint at its end."""
+    array = as_array(given, what)
+    fits = (
+        own == size if isinstance(size, int) else own
+        for own, size in zip(array.shape, sizes, strict=False)
+    )
+    if array.ndim != len(sizes) or not all(fits):
+        asked = f"({', '.join(map(str, sizes))}{',' * (len(sizes) == 1)})"
+        raise InputError(f"{what} has the shape {array.shape}; {asked} is expected{hint}.")
+    return array
+
+
 def bare(value):
     """Return a single number of torch or numpy as a Python number; anything else unchanged."""
     single = isinstance(value, (torch.Tensor, np.ndarray, np.generic)) and value.ndim == 0

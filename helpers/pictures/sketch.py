@@ -87,6 +87,11 @@ class Sketch:
         right, low = x + width, y + height
         self.area([(x, y), (right, y), (right, low), (x, low)], role, **more)
 
+    def frame(self, x, y, width, height, role="rest", thick=2, **more):
+        """Add the edge of a rectangle with its top left corner at (x, y)."""
+        right, low = x + width, y + height
+        self.line([(x, y), (right, y), (right, low), (x, low), (x, y)], role, thick, **more)
+
     def _add(self, kind, points, role, **more):
         at = np.asarray(points, float).ravel().tolist()
         if not all(map(isfinite, at)):

@@ -71,9 +71,13 @@ class Still:
         drawn.quantize(128, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
         return small.getvalue()
 
+    @property
+    def width(self):
+        """Pixels: half of those that png() has."""
+        return round(self.figure.get_figwidth() * 80)
+
     def _repr_mimebundle_(self, include=None, exclude=None):
-        data = base64.b64encode(self.png()).decode()
-        width = round(self.figure.get_figwidth() * 80)
+        data, width = base64.b64encode(self.png()).decode(), self.width
         source = f"data:image/png;base64,{data}"
         tag = f'<img alt="{html.escape(self.alt)}" width="{width}" src="{source}">'
         bundle = {"text/plain": repr(self), "text/html": tag, "image/png": data}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from ...checks import verdict
+from ...checks import _verdict
 from ...checks.exercises import CHECKED, LESSON_OF
 from ...pictures import predict
 from .folder import chosen, lessons
@@ -130,7 +130,7 @@ def verdict_in(output):
     match output:
         case {
             "data": {
-                verdict.MIME: {
+                _verdict.MIME: {
                     "exercise": str(name),
                     "passed": True | False | None as passed,
                     "mistakes": [*said],

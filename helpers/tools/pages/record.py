@@ -8,17 +8,20 @@ others at their start.
 import itertools
 import math
 import random
+from contextlib import contextmanager
 from decimal import Decimal
 
 import numpy as np
 import torch
 
 from ...errors import InputError
+from ...guard import call
 from ...pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
 MOST = 2000  # states with all combinations
 PLACES = 1200  # positions of all vectors in a plane together
+_still = Explore._repr_mimebundle_  # what a view saves without a recording
 
 
 class CannotRecord(InputError):
@@ -30,13 +33,15 @@ def start(texts):
     picture.  texts: that each text box can take, as well as the one at its start.
     """
 
-    def recorder(widget):
+    def with_recording(widget, **kwargs):
+        bundle, metadata = _still(widget, **kwargs)
         try:
-            return {MIME: record(widget, texts)}
+            recorded = record(widget, texts)
         except InputError as error:
-            return {MIME: {"cannot": str(error)}}
+            recorded = {"cannot": str(error)}
+        return bundle | {MIME: recorded}, metadata
 
-    Explore.recorder = recorder
+    Explore._repr_mimebundle_ = with_recording
 
 
 def record(widget, texts=()):
@@ -47,11 +52,40 @@ def record(widget, texts=()):
     The widget and all random generators keep their state.  Raises CannotRecord.
     """
     dice = _dice()
-    with widget.recording():
+    with restored(widget):
         try:
             return Recorder(widget, texts, dice).record()
         finally:
             _put(dice)
+
+
+@contextmanager
+def restored(widget):
+    """Let the widget compute any values inside the with block; restore its state afterwards."""
+    held = widget._values, widget._views, widget._panels
+    try:
+        yield
+    finally:
+        widget._values, widget._views, widget._panels = held
+
+
+def _snapshot(widget, values):
+    """Return widget.compute(values) with "told" in each panel: how each number is computed.
+
+    Raises InputError if the explanations take too long.
+    """
+    picture = widget.compute(values)
+    panels = picture["panels"]
+    outcome = call(lambda: [p | {"told": _told(widget, k, p)} for k, p in enumerate(panels)])
+    if outcome.error:
+        raise InputError(outcome.complaint())
+    return picture | {"panels": outcome.value}
+
+
+def _told(widget, k, panel):
+    places = range(len(panel["cells"]) if panel["explains"] else 0)
+    width = len(panel["columns"])
+    return [widget.explanation([k, *divmod(place, width)])[1] for place in places]
 
 
 def in_columns(recording):
@@ -134,7 +168,7 @@ class Recorder:
         """Return what is shown in a state, without panels after an error."""
         asked = self.asked(state)
         _put(self.dice)  # as if each state were the first
-        shown = self.widget.snapshot(asked)
+        shown = _snapshot(self.widget, asked)
         picture = {key: shown[key] for key in ("error", "printed")}
         if shown["error"]:
             return picture

@@ -1,0 +1,102 @@
+"""Where to look when no cause is known: shapes, order, and which rows are right."""
+
+import re
+
+import torch
+
+from ._hints import only_arguments
+from ._results import close
+from ._texts import HINT, Fact
+
+
+def of_shapes(submission, k):
+    """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does so on
+    every wrong case."""
+    pairs = [(submission.mine[j].numbers, submission.right[j].numbers) for j in submission.wrong]
+    pairs = [(mine.double(), right.double()) for mine, right in pairs if mine is not None]
+    sizes = submission.right[k].numbers.shape
+    for dim, size in enumerate(sizes):
+        for j in range(-1 if size > 1 else size, size):  # -1: the last one
+            if all(
+                j < right.shape[dim] and close(mine.squeeze(), right.select(dim, j).squeeze())
+                for mine, right in pairs
+            ):
+                advice = only_arguments(submission.answer) or "return all the parts, not only this."
+                part = f"(index {j % size} of dimension {dim})"
+                yield Fact(f"you returned only one part {part}.", advice)
+
+
+def size_to_look_for(submission, k):
+    """Return advice on an unexplained wrong shape: which size to check, and what it should be."""
+    given = [j for j in submission.wrong if submission.mine[j].numbers is not None]
+    ours = {submission.right[j].numbers.shape for j in given}
+    if len({submission.mine[j].numbers.shape for j in given}) == 1 < len(ours):
+        return "take sizes from the arguments: the shape of your result never changes."
+    mine, right = submission.mine[k].numbers.shape, submission.right[k].numbers.shape
+    pairs = [(submission.mine[j].numbers, submission.right[j].numbers) for j in given]
+    if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
+        return "arrange these numbers in the right shape, for instance with reshape."
+    if left := [d for d in range(len(mine)) if mine[d] == 1 and mine[:d] + mine[d + 1 :] == right]:
+        made = f"a slice, keepdim or reshape? Remove that, or add .squeeze({left[0]})."
+        return f"dimension {left[0]}, of size 1, should not be there. Find what makes it: {made}"
+    if len(mine) != len(right):
+        step = "loses one, or that should make one"
+        if len(mine) > len(right):
+            is_all = mine.numel() == right.numel()
+            step = "should merge two" if is_all else "should sum over a dimension or pick from it"
+        asked = f"{len(right)} dimension{'s' * (len(right) != 1)}"
+        return (
+            f"the answer has {asked}, but your result has {len(mine)}: find the step that {step}."
+        )
+    dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
+    asked = re.search(r"-> \((.+?),?\)$", submission.exercise.signature)  # a class says no shape
+    size = f"{right[dim]} (`{asked[1].split(', ')[dim]}`)" if asked else right[dim]
+    return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
+
+
+def another_order(submission):
+    """Yield a Fact if the numbers are right, but in the wrong places."""
+    pairs = [(submission.mine[k].numbers, submission.right[k].numbers) for k in submission.wrong]
+    if any(mine is None or mine.shape != right.shape for mine, right in pairs):
+        return
+    both = [[x.double().flatten().sort().values for x in pair] for pair in pairs]
+    if len(both[0][0].unique()) > 2 and all(close(*pair) for pair in both):
+        yield Fact(
+            "the right numbers, but in the wrong places.",
+            "look at what changes the order: an index, a transpose, a view, a reshape or cat.",
+        )
+
+
+def where(submission):
+    """Yield the Fact that tells which rows, columns or texts are right, if some are. Of several
+    tables, it is about the first one that is wrong."""
+    k, table = submission.wrong[0], []
+    mine, right = submission.mine[k].numbers.double(), submission.right[k].numbers.double()
+    alike = torch.isclose(mine, right, 1e-5, 1e-6)  # close() would count what is close by chance
+    some_right = alike.dim() > 2 and alike.flatten(-2).all(-1).any()
+    while alike.dim() > 2:
+        table.append(int(alike.flatten(1).all(1).logical_not().nonzero()[0]))
+        alike = alike[table[-1]]
+    of = f" of table {table}" if table else ""  # none where there is a single one
+    for dim in range(alike.dim()):
+        rows = alike.movedim(dim, 0).reshape(alike.shape[dim], -1).all(1)
+        if 0 < rows.sum() < len(rows):
+            good, bad = rows.nonzero()[:, 0].tolist(), (~rows).nonzero()[:, 0].tolist()
+            what = "entry" if alike.dim() == 1 else ("row", "column")[dim]
+            fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
+            said = f"{_named(what, good)} right; {_named(what, bad)} wrong."
+            yield Fact(fact, HINT, f"In table {table}, {said}" if table else said.capitalize())
+            return
+    if some_right:
+        yield Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
+
+
+def _named(what, positions):
+    """Return positions and a verb, such as "row 3 is", "rows 0, 1, 5 are" or "rows 0 to 7 are"."""
+    if len(positions) == 1:
+        return f"{what} {positions[0]} is"
+    many = "entries" if what == "entry" else f"{what}s"
+    if len(positions) > 2 and positions == list(range(positions[0], positions[-1] + 1)):
+        return f"{many} {positions[0]} to {positions[-1]} are"
+    more = " and more" if len(positions) > 6 else ""
+    return f"{many} {', '.join(map(str, positions[:6]))}{more} are"

@@ -1,0 +1,281 @@
+"""What to try when no cause is known: what an error means, and sizes written as numbers."""
+
+import ast
+import builtins
+import difflib
+import inspect
+import linecache
+import os
+import re
+import sys
+from contextlib import suppress
+from types import ModuleType
+
+import torch
+
+from ._code import (
+    all_codes,
+    data_from_above,
+    nodes,
+    own_functions,
+    part_at,
+    tree_of,
+    unwrapped,
+    written_into,
+)
+from ._texts import HINT, Fact, contents
+
+# --- what Python says ---
+
+# Errors that say what is wrong in their own words, or nearly: nothing else is looked for.
+PLAIN = {
+    RecursionError: "your function calls itself, again and again: use another name in that line.",
+    KeyError: "print the keys of that dict: this one is not in it. A tensor is a key only as the \
+same object, so use its position instead.",
+    SystemExit: "use `return` to end a function: this ends the whole program.",
+    KeyboardInterrupt: "leave out what raises KeyboardInterrupt: it ends the whole program.",
+    AssertionError: "correct this `assert`: it does not hold for these arguments.",
+}
+IMPORTS = {
+    "math": "import math",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+}
+
+
+def python_says(error, submission):
+    """Return the Fact about an error that Python explains itself, with the student's own names, or
+    None: a name or an attribute that is not there, a failed assert, an endless recursion."""
+    what, advice = f"it raised {type(error).__name__}.", ""
+    if isinstance(error, UnboundLocalError):
+        advice = _unbound(error, submission)
+    elif isinstance(error, NameError):
+        advice = _unknown(error.name, error, submission)
+    elif isinstance(error, AttributeError):
+        advice = _no_attribute(error, submission)
+    elif isinstance(error, ImportError):
+        advice = f"do without `{error.name}`, which cannot be imported here: torch is enough."
+    elif isinstance(error, TypeError) and (name := _pythons_own(error, submission)):
+        advice = f"`{name}` is Python's own function: {_or_else(name, error, submission)}"
+    elif not (advice := known_advice(error, submission, first=True)):
+        advice = next((said for kind, said in PLAIN.items() if isinstance(error, kind)), "")
+    return Fact(what, advice) if advice else None
+
+
+def _or_else(name, error, submission):
+    near = _nearest(name, _locals(error, submission), cutoff=0.7)
+    return f"did you mean `{near[0]}`?" if near else "give your variable a different name."
+
+
+def _nearest(name, known, cutoff=0.75):
+    """Return [the known name that looks most like this one], or []. The same letters, large or
+    small, come first."""
+    alike = [k for k in known if k.lower() == name.lower()]
+    return alike[:1] or difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
+
+
+def _locals(error, submission):
+    """Return the names of local variables that have a value where the error was raised."""
+    step = _step_of(error, submission)
+    return list(step.tb_frame.f_locals) if step else []
+
+
+def _unbound(error, submission):
+    name = re.search(r"'(\w+)'", str(error))[1]
+    step = _step_of(error, submission)
+    if step and name in step.tb_frame.f_globals:
+        return f"start `{name}` inside your function, above this line: a function that writes to \
+`{name}` does not see the `{name}` of a cell above."
+    return f"give `{name}` a value above this line, in every case: an `if` or a loop may skip it."
+
+
+def _unknown(name, error, submission):
+    """Return advice on a name that has no value."""
+    step, is_class = _step_of(error, submission), submission.exercise.is_class
+    if name == "self":
+        return "leave out self.: this is a function, and everything it needs is an argument."
+    used = re.search(rf"(?<![\w.]){name}\.(\w+)", submission.body)
+    own_work = f"{submission.exercise.name}|{submission.exercise.avoid}"
+    if used and re.fullmatch(own_work, used[1]):
+        name = used[1]
+    if name in IMPORTS:
+        tensors = any(map(torch.is_tensor, submission.cases[0].args))
+        done = _instead_of(used[1]) if used and tensors else ""
+        what = done or f"write `{IMPORTS[name]}` above your code"
+        return f"{what}: `{name}` is not imported."
+    known = _locals(error, submission)
+    own = getattr(unwrapped(submission.answer), "__name__", "")
+    module = step.tb_frame.f_locals.get("self") if step else None
+    if is_class and hasattr(module, name):
+        return f"write self.{name} instead of {name}: it belongs to the module."
+    if re.fullmatch(own_work, name):
+        return f"write the steps of {name} yourself, as the exercise asks."
+    if name in sys.stdlib_module_names:
+        return f"write `import {name}` above your code, or do without it."
+    if callable(getattr(torch, name, None)) or name == "inf":
+        return f"{_instead_of(name)}: there is no `{name}` without its module."
+    if submission.tree and name in written_into(submission.tree):
+        return f"make `{name}` above this line, with torch.zeros: then you can write into it."
+    # v for values: the reader's own short name is nearer than one that looks alike.
+    is_role = re.match("quer|key|val", name)
+    near = [k for k in known if is_role and len(k) < 3 and name.startswith(k)]
+    near = near if len(near) == 1 else _nearest(name, known)
+    if not near and step:
+        others = [k for k in step.tb_frame.f_globals if k != own]
+        near = _nearest(name, others, cutoff=0.85)
+    if near:
+        return f"did you mean `{near[0]}`? `{name}` has no value."
+    if is_class:
+        return f"give `{name}` a value: make it from the arguments, or store it in __init__ as \
+self.{name} and use that."
+    return f"use the arguments, {submission.exercise.takes}, or what you make of them: there is no \
+`{name}` here."
+
+
+def _instead_of(name):
+    """Return what to write instead of a function such as math.sqrt or np.exp."""
+    if name == "sqrt":
+        return "write ** 0.5"
+    return f"write torch.{name}" if hasattr(torch, name) else ""
+
+
+def _no_attribute(error, submission):
+    """Return advice on an attribute that an object does not have."""
+    name, x = error.name, error.obj
+    if said := known_advice(error, submission):
+        return said
+    if isinstance(x, torch.nn.Module) and type(x).__name__ == submission.answer.__name__:
+        return _never_set(name, x)
+    if isinstance(x, ModuleType):
+        if x is not torch and name and hasattr(torch, name):
+            return f"write torch.{name}: `{x.__name__}` has no `{name}`."
+        near = _nearest(name, dir(x))
+        return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
+    if isinstance(x, list | tuple) and hasattr(torch.Tensor, name):
+        kind = type(x).__name__
+        return f"make that {kind} a tensor, with torch.tensor or torch.stack: it has no .{name}."
+    near = _nearest(name, dir(x))
+    return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
+
+
+def _never_set(name, module):
+    """Return advice on self.name, which this module of the student's class has not got."""
+    own = vars(module)
+    kept = *(own.get(k, {}) for k in ("_parameters", "_modules", "_buffers")), own
+    made = [k for names in kept for k in names if k[0] != "_" and k != "training"]
+    if near := _nearest(name, made):
+        return f"did you mean self.{near[0]}? self.{name} was never set."
+    if not made:
+        return f"set self.{name} in __init__, or define a method {name}."
+    *most, last = (f"self.{k}" for k in made)
+    listed = f"{', '.join(most)} and {last}" if most else last
+    return f"set self.{name} in __init__, or define a method {name}, or use what is set: {listed}."
+
+
+def _pythons_own(error, submission):
+    """Return the name of a function of Python's own that the failing line uses as a value; ""."""
+    step = _step_of(error, submission)
+    if step is None:
+        return ""
+    with suppress(SyntaxError):
+        tree = ast.parse(part_at(step.tb_frame.f_code, step.tb_lasti))
+        called = {id(call.func) for call in nodes(tree, ast.Call)}
+        frame = step.tb_frame
+        for n in nodes(tree, ast.Name):
+            own = getattr(builtins, n.id, None)
+            hidden = n.id in frame.f_locals or n.id in frame.f_globals
+            if callable(own) and not hidden and id(n) not in called and not inspect.isclass(own):
+                return n.id
+    return ""
+
+
+# --- errors of PyTorch ---
+
+
+def after_error(error, submission):
+    """Return what to try after this error, a sentence."""
+    text = f"{type(error).__name__}: {error}"
+    if submission.only_first and (said := only_arguments(submission.answer)):
+        return said
+    names = data_from_above(submission.answer)
+    if names and re.search("shapes cannot be multiplied|invalid for input of size", text):
+        missing = "is self. missing? " if submission.exercise.is_class else ""
+        return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
+    if said := known_advice(error, submission) or fixed_sizes(submission):
+        return said
+    if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
+        at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
+        return f"check that index: {at_most}."
+    if re.search("shapes cannot be|must match the|size mismatch", text):
+        return "check the shapes in that line: the message names two sizes that do not fit."
+    return HINT
+
+
+def known_advice(error, submission, first=False):
+    """Return what repairs.toml says to try after this error, with this code; or "". first: only if
+    it says so before anything else is looked for."""
+    text, step = f"{type(error).__name__}: {error}", _step_of(error, submission)
+    line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
+    looked = {"words": text, "in": submission.exercise.name, "code": submission.body, "line": line}
+    for entry in contents("repairs.toml")["errors"]:
+        if all(re.search(entry.get(key, ""), found) for key, found in looked.items()):
+            return entry["try"] if entry.get("first", False) or not first else ""
+    return ""
+
+
+def seen_advice(what, submission):
+    """Return what repairs.toml says to try when this is seen of the numbers; or ""."""
+    for entry in contents("repairs.toml")["seen"]:
+        if what in entry["of"] and re.search(entry.get("in", ""), submission.exercise.name):
+            if re.search(entry["code"], submission.body):
+                return entry["try"]
+    return ""
+
+
+def _step_of(error, submission):
+    """Return the last step of the traceback that is in a cell or in the student's code, or None."""
+    files = {code.co_filename for code in all_codes(submission.answer)}
+    step, last = error.__traceback__, None
+    while step:
+        name = step.tb_frame.f_code.co_filename
+        if name in files or (linecache.getlines(name) and not os.path.exists(name)):
+            last = step
+        step = step.tb_next
+    return last
+
+
+def _written(submission):
+    """Return the whole numbers in the code, except those that name dimensions."""
+    tree = ast.parse(submission.code)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    turns = "transpose", "permute", "softmax", "sum", "stack", "cat", "unsqueeze", "swapaxes"
+    turned = [call for call in calls if getattr(call.func, "attr", "") in turns]
+    dims = {x for call in turned for y in (*call.args, *call.keywords) for x in ast.walk(y)}
+    found = {x for x in ast.walk(tree) if isinstance(x, ast.Constant) and type(x.value) is int}
+    return {x.value for x in found - dims}
+
+
+def fixed_sizes(submission):
+    """Return what to try when only the first case is right, if the code shows it; or ""."""
+    if not submission.only_first:
+        return ""
+    first = submission.cases[0].args
+    sizes = {n for x in first for n in (x.shape if torch.is_tensor(x) else [x])}
+    if numbers := sorted(sizes & _written(submission) - {0, 1}):
+        said = " and ".join(map(str, numbers))
+        return f"look for {said} in your code: take sizes from the arguments."
+    return only_arguments(submission.answer)
+
+
+def only_arguments(answer):
+    """Return what to try when the code reads data from cells above; or ""."""
+    names = data_from_above(answer)
+    trees = filter(None, (tree_of(f.__code__) for f in own_functions(answer)))
+    for name in [name for tree in trees for name in written_into(tree) if name in names]:
+        return f"make your own `{name}` first, with torch.zeros: this one is from a cell above."
+    said = " and ".join(f"`{name}`" for name in names)
+    if not said:
+        return ""
+    return f"use the arguments, and what you make of them, not {said} from a cell above."

@@ -1,0 +1,89 @@
+"""A small change to the student's own code that makes everything right. It is found by trying the
+changes in _repairs.py."""
+
+import ast
+import sys
+from itertools import chain, islice
+
+from ._code import changed, nodes, written
+from ._repairs import quoted
+from ._texts import Fact
+
+# Limits that do not depend on a clock, or the same answer would get different words on a busy
+# machine: the changes tried, and the lines that changed code runs, in one try and in all.
+MOST, LINES, ALL_LINES = 200, 50_000, 150_000
+HANGS = 60  # seconds: only a try that hangs in C, where no line is counted, takes so long
+CHANGED = "<changed>"  # the file that changed code pretends to be from
+
+
+class _Enough(BaseException):
+    """Ends a try that runs too many lines."""
+
+
+def repaired(submission, repairs):
+    """Return [Fact] on a small change, from one of these repairs, that makes all right; or []."""
+    tree = None if submission.mine[-1].stopped else submission.tree
+    if tree is None:
+        return []
+    found = []
+    own_tests = {id(x) for node in nodes(tree, ast.Assert, ast.Raise) for x in ast.walk(node)}
+
+    def is_sensible(change):
+        """Would a person change that? Not what a student tests."""
+        return own_tests.isdisjoint(id(old) for old, _ in change[2])
+
+    def look():
+        left = ALL_LINES
+        changes = chain.from_iterable(repair(tree, submission) for repair in repairs)
+        for change in islice(filter(is_sensible, changes), MOST):
+            is_right, lines = _tried(changed(tree, change[2]), submission, min(left, LINES))
+            left -= lines
+            if is_right and ".T.T" not in (fact := _told(change, tree)).advice:
+                found.append(fact)
+            if found or left <= 0:
+                return
+
+    # as one call: a thread for each would take longer than the tries
+    submission.call(look, limit=HANGS)
+    # If the unchanged code is right here, the cause is what earlier cells left behind.
+    return [] if found and _tried(tree, submission, LINES)[0] else found
+
+
+def _tried(tree, submission, most):
+    """Return (is this code right?, how many of its lines were run); it is wrong if they are more
+    than most, as in a loop that a change made endless."""
+    lines = 0
+
+    def count(frame, event, _):
+        nonlocal lines
+        if frame.f_code.co_filename != CHANGED:
+            return None
+        lines += event == "line"
+        if lines > most:
+            raise _Enough
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        return submission.is_right_with(tree, CHANGED), lines
+    except _Enough:
+        return False, lines
+    finally:
+        sys.settrace(before)
+
+
+def _told(change, tree):
+    """Return the Fact that tells a change: the whole line, if the part occurs elsewhere, too."""
+    what, advice, pairs = change
+    sources = {id(x.lines): x.lines for x in nodes(tree, ast.stmt) if hasattr(x, "lines")}
+    code = "\n".join(chain.from_iterable(sources.values()))
+    if not advice:
+        old, new = pairs[0]
+        if code.count(written(old)) > 1:
+            old = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
+            new = changed(old, pairs)
+        advice = f"write {quoted(new)} instead of {quoted(old)}."
+    if advice.startswith("leave out") and code.count(line := advice.split("`")[1]) > 1:
+        advice = f"leave out one of the lines `{line}`."
+    return Fact(what, advice, "One small change fixes your code.")

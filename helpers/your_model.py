@@ -1,0 +1,327 @@
+"""A model that the reader brings: its attention, and its answers when weights are changed.
+
+Only the notebook "Your own model" uses this. Without a name it is the story model of lesson 10; a
+Hugging Face model needs transformers, which is imported only then.
+
+A model that computes attention with transformers' AttentionInterface calls the function that is
+registered under a name. Ours calls the model's own eager function: scaling, mask, window, cap, bias
+and softmax stay the model's. Only changed weights are multiplied with the values again.
+Source: transformers, "Attention Interface" in its documentation.
+"""
+
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from .errors import InputError
+from .lessons.stories import load_stories, look, numbered
+from .pictures.view import MAX_HEADS, MAX_SIDE, View
+
+INSTALL = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
+# the text that every model is tried on when it is loaded; longer than a small window
+LONGER = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
+NAME = "weights_that_can_be_changed"
+LIKELIEST = 5
+_running = ContextVar("running")  # (change, weights so far) of a run; each thread has its own
+
+
+def load_model(name=None):
+    """Return an OwnModel, ready to run.
+
+    name: on the Hugging Face hub, such as "distilgpt2" (downloaded the first time, then kept
+        on this computer), or a folder with config.json, weights and tokenizer. None is the story
+        model of lesson 10.
+    Raises InputError if the model cannot be loaded, or its weights cannot be read and changed.
+    """
+    if name is None:
+        return StoryModel()
+    transformers, hub = _packages()
+    folder = Path(name).expanduser()
+    try:
+        if folder.is_dir():
+            return HuggingFaceModel(folder.resolve().name, *_load(transformers, folder))
+        try:  # an earlier download first: without a network, a question to the hub takes minutes
+            loaded = _load(transformers, name)
+        except Exception:  # incomplete, or not there
+            hub.model_info(name, timeout=10)  # fails sooner than a download
+            loaded = _load(transformers, name, only_here=False)
+        return HuggingFaceModel(name, *loaded)
+    except Exception as error:  # transformers raises almost any
+        first, *_ = str(error).strip().splitlines() or [""]
+        why = first if isinstance(error, InputError) else f"{type(error).__name__}: {first}"[:200]
+        raise InputError(f"{name} cannot be shown: {why}") from None
+
+
+def even(weights):
+    """Return even weights (n, n) over all pieces that a head of a layer (heads, n, n) looks at."""
+    seen = (weights > 0).any(0)
+    return seen / seen.sum(-1, keepdim=True).clamp(min=1)
+
+
+@dataclass
+class Look:
+    """What a model did with a text.
+
+    pieces: n str.  weights: for each layer a tensor (heads, n, n).  answers: (known pieces,), the
+    probability of each to come next.
+    """
+
+    pieces: list
+    weights: list
+    answers: torch.Tensor
+
+
+class OwnModel:
+    """What the notebook does with a model: views of its weights, answers with weights changed.
+
+    layers, heads: the numbers to choose from, starting at 1.
+    A kind of model defines look(text, change=None) -> Look, and known(numbers) -> names of pieces.
+    """
+
+    def __init__(self, name, text):
+        self.name, found = name, self.look(text)
+        self.layers = [k + 1 for k in range(len(found.weights))]
+        self.heads = [k + 1 for k in range(len(found.weights[0]))]
+
+    def __repr__(self):
+        size = f"{len(self.layers)} layers of {len(self.heads)} heads"
+        return f"{self.name}: {size}. It predicts what comes next."
+
+    def answers(self, text, change=None):
+        """Return the probability of each known piece to come next, (known pieces,).
+
+        change(layer, weights, values) -> weights, values: called in every layer while the model
+            runs; layer counted from 0, weights (heads, n, n) after softmax, values (heads, n, d).
+        """
+        return self.look(text, change).answers
+
+    def likeliest(self, answers):
+        """Return the five likeliest of answers (known pieces,) as text: "hat 0.31, dog 0.12"."""
+        best = answers.topk(min(LIKELIEST, len(answers)))
+        names = self.known(best.indices.tolist())
+        return ", ".join(f"{n} {p:.2f}" for n, p in zip(names, best.values.tolist(), strict=True))
+
+    def view(self, text, layer=1, head=1):
+        """Return a View of one head, with those of its layer small next to it if they are few.
+
+        layer, head: counted from 1.
+        """
+        return self._view(self.look(text), layer, head)
+
+    def without(self, text, layer, head, keep):
+        """Return a View of one head with weights taken out, and the answers before and after.
+
+        layer, head: counted from 1.  keep: bool (n, n), False where a weight is taken out; the rest
+        of its row is scaled so that its sum stays the same. The view is reached when the likeliest
+        answer differs.
+        """
+        look, keep = self.look(text), torch.as_tensor(keep).bool()
+        own = look.weights[layer - 1][head - 1]
+        left = own * keep
+        left = left * (own.sum(-1) / left.sum(-1)).nan_to_num(posinf=0)[:, None]  # an empty row: 0
+        after = self.answers(text, _put(layer - 1, head - 1, left))
+        view = self._view(look, layer, head)
+        (best,) = self.known([int(after.argmax())])
+        differs = after.argmax() != look.answers.argmax()
+        return replace(
+            view, matrix=left, heads=None, head=None, marked={"out": ~keep & (own > 0)},
+            caption=f"Before: {self.likeliest(look.answers)}.\n"
+            f"After: {self.likeliest(after)}.\n{view.caption}",
+            reached=f"Now “{best}” is the likeliest." if differs else "",
+        )  # fmt: skip
+
+    def per_head(self, text, number):
+        """Return a View of layers by heads: number(weights) of each head, weights (n, n).
+
+        The largest is outlined. The caption gives the number for even weights; a range if it
+        differs between layers.  Raises InputError if the text is too short to have the number.
+        """
+        look = self.look(text)
+        found = [[float(number(head.clone())) for head in layer] for layer in look.weights]
+        if np.isnan(found).any():
+            raise InputError("this text is too short for this question; type a longer one.")
+        ends = sorted(float(number(even(layer))) for layer in look.weights)
+        ends = " to ".join(dict.fromkeys(f"{x:.2f}" for x in (ends[0], ends[-1])))
+        return self._map(found, f"Even weights would give {ends}.")
+
+    def effects(self, text):
+        """Return a View of layers by heads: how much the answer changes when one head is made even.
+
+        The head's weights are made even over all pieces that its layer looks at. The change is the
+        total variation: the share of the probability that moves to other answers, from 0 to 1.
+        """
+        before, look = self.answers(text), self.look(text)
+
+        def moved(at, head):
+            weights = look.weights[at]
+            flat = even(weights) * weights[head].sum(-1, keepdim=True)
+            return float((self.answers(text, _put(at, head, flat)) - before).abs().sum() / 2)
+
+        found = [[moved(k - 1, h - 1) for h in self.heads] for k in self.layers]
+        return self._map(found, "Each number: the share of the probability that moves.")
+
+    def _view(self, look, layer, head):
+        heads, pieces = look.weights[layer - 1], look.pieces
+        beside = dict(heads=heads, head=head - 1) if len(heads) <= MAX_HEADS else {}
+        where = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
+        return View(
+            heads[head - 1], pieces, keys=pieces, **beside,
+            explain=lambda i, j: f"the weight from “{pieces[i]}” to “{pieces[j]}”",
+            caption=f"{where}. Model: {self.name}.",
+        )  # fmt: skip
+
+    def _map(self, found, caption):
+        """Return a View of a number for each head, the largest outlined.  found: by layer."""
+        i, j = np.unravel_index(np.argmax(found), np.shape(found))
+        caption = f"Largest: {found[i][j]:.2f} in layer {i + 1}, head {j + 1}. {caption}"
+        return View(
+            found, [f"layer {k}" for k in self.layers], keys=[f"head {k}" for k in self.heads],
+            axes=("Layer", "Head"), highlights=[(i, j)],
+            caption=f"{caption} Model: {self.name}.",
+        )  # fmt: skip
+
+
+class StoryModel(OwnModel):
+    """The trained model of lesson 10. Its pieces are the words of the stories."""
+
+    def __init__(self):
+        self.model = load_stories()
+        super().__init__("the story model", "she")
+
+    def known(self, numbers):
+        """Return the words with these numbers."""
+        return [self.model.known[k] for k in numbers]
+
+    @torch.no_grad()
+    def look(self, text, change=None):
+        """Return a Look at this text.  change: see answers().  InputError for other words."""
+
+        def in_batch(layer, weights, values):
+            return [x[None] for x in change(layer, weights[0], values[0])]
+
+        words = numbered(text, self.model.known)
+        scores, used = look(self.model, words, change and in_batch)
+        answers = scores[0, -1].softmax(-1)
+        return Look(self.known(words[0].tolist()), [layer[0] for layer in used], answers)
+
+
+class HuggingFaceModel(OwnModel):
+    """A decoder of transformers and its tokenizer.
+
+    Raises InputError unless its numbers stay the same when our function computes the attention and
+    the weights are replaced by equal ones.
+    """
+
+    def __init__(self, name, model, tokenizer):
+        self.model, self.tokenizer = model.eval(), tokenizer
+        model.config.use_cache = False
+        limits = getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length
+        self.limit = int(min([MAX_SIDE, *(x for x in limits if x and x > 0)]))  # -1 is "any"
+        ids = self._ids(LONGER)
+        plain = self._run(ids)[0]
+        model.set_attn_implementation(NAME)
+        same, weights = self._run(ids, lambda layer, weights, values: (weights.clone(), values))
+        square = all(x.shape[1:] == (ids.shape[1], ids.shape[1]) for x in weights)
+        if not square or len(weights) != model.config.get_text_config().num_hidden_layers:
+            raise InputError("its attention weights cannot be read in every layer.")
+        if not torch.allclose(plain[0], same[0], rtol=1e-5, atol=1e-6):
+            raise InputError("its answers change when its own weights are put back.")
+        super().__init__(name, LONGER)
+
+    def known(self, numbers):
+        """Return the pieces as readable texts: without the mark of a space, but never empty."""
+        names = []
+        for number in numbers:
+            text = self.tokenizer.decode([number]).strip()
+            if not text or "\ufffd" in text:  # a space, or a part of a letter
+                text = self.tokenizer.convert_ids_to_tokens(number)
+            names.append(str(text or f"piece {number}"))  # a model may have more than its tokenizer
+        return names
+
+    def look(self, text, change=None):
+        """Return a Look at this text.  change: see answers().
+
+        Raises InputError if the text is empty or too long.
+        """
+        ids = self._ids(text)
+        output, weights = self._run(ids, change)
+        return Look(self.known(ids[0].tolist()), weights, output.logits[0, -1].softmax(-1))
+
+    def _ids(self, text):
+        ids = self.tokenizer(str(text), verbose=False)["input_ids"]
+        if not 0 < len(ids) <= self.limit:
+            raise InputError(f"the text has {len(ids)} pieces; 1 to {self.limit} are expected.")
+        return torch.tensor([ids])
+
+    def _run(self, ids, change=None):
+        """Return (the model's output, the weights of each layer before any change)."""
+        weights = []
+        _running.set((change, weights))
+        with torch.no_grad():
+            return self.model(input_ids=ids, attention_mask=torch.ones_like(ids)), weights
+
+
+def _packages():
+    """Return (transformers, huggingface_hub), silent but for the progress of a download."""
+    try:
+        import huggingface_hub
+        import transformers
+    except ImportError:
+        raise InputError(
+            f"the package transformers is not installed; run {INSTALL} in the course's folder "
+            r"(on Windows .venv\Scripts\python for .venv/bin/python), then restart the kernel."
+        ) from None
+    transformers.AttentionInterface.register(NAME, _attention)
+    masks = transformers.AttentionMaskInterface
+    masks.register(NAME, masks()["eager"])
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    huggingface_hub.utils.enable_progress_bars()
+    return transformers, huggingface_hub
+
+
+def _load(transformers, place, only_here=True):
+    """Return (model, tokenizer) from a folder or the hub.  only_here: without a download."""
+    how = dict(local_files_only=only_here, trust_remote_code=False)
+    config = transformers.AutoConfig.from_pretrained(place, **how)
+    names = config.architectures or ()
+    if not any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
+        raise InputError("it is no decoder, which predicts what comes next, such as distilgpt2.")
+    model, report = transformers.AutoModelForCausalLM.from_pretrained(
+        place, config=config, dtype=torch.float32, output_loading_info=True, **how,
+        attn_implementation="eager",  # only this keeps the weights of attention
+    )  # fmt: skip
+    if missing := report["missing_keys"]:  # they would be filled with random numbers
+        raise InputError(f"its files lack tensors, such as {min(missing)}; copy them again.")
+    return model, transformers.AutoTokenizer.from_pretrained(place, **how)
+
+
+def _attention(module, query, key, value, attention_mask, **kwargs):
+    """Compute attention as the model does, keep its weights, and let them be changed."""
+    own = sys.modules[type(module).__module__].eager_attention_forward
+    output, weights = own(module, query, key, value, attention_mask, **kwargs)
+    change, kept = _running.get()
+    kept.append(weights[0])
+    if change is None:
+        return output, weights
+    # grouped keys: several heads read each value
+    values = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+    changed, values = change(len(kept) - 1, weights[0], values[0])
+    blended = (changed.to(values.dtype) @ values).transpose(0, 1)
+    return blended.reshape(output.shape).contiguous(), changed[None]
+
+
+def _put(at, head, matrix):
+    """Return a change that replaces the weights of one head by a matrix (n, n)."""
+
+    def change(layer, weights, values):
+        if layer == at:
+            weights = weights.clone()
+            weights[head] = matrix
+        return weights, values
+
+    return change

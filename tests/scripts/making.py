@@ -1,0 +1,44 @@
+"""Make answers out of the ways that an exercise declares, and compare them."""
+
+import inspect
+
+import torch
+from torch import nn
+
+from helpers.checks._results import attempt, call_ours, same
+from helpers.checks.match import NUMBER
+
+
+def student(code):
+    """Return code as a function or a class that does not show where it comes from."""
+    if inspect.isclass(code):
+        return type("Student", (code,), {})
+    return lambda *args: code(*args)
+
+
+def give_the_same(exercise, code, other):
+    """Do two codes give the same results on the cases on which a wrong answer is called?"""
+    cases = [case for case in exercise.cases() if not case.if_right]
+    return all(same(*(attempt(x, p, call_ours) for x in (code, other))) for p in cases)
+
+
+def made(exercise, *ways):
+    """Return the answer with these ways, dicts of steps, or the only one, a whole answer."""
+    if not isinstance(ways[0], dict):
+        return ways[0]
+    # 10 is a typical number where a way takes any
+    ways = [{step: line.replace(NUMBER, "10.0") for step, line in way.items()} for way in ways]
+    formula = exercise.program.changed(*ways)
+    if not exercise.is_class:
+        return formula
+
+    class Module(exercise.reference):
+        def forward(self, inputs):
+            layers = [self.W_query, self.W_key, self.W_value]
+            layers += [self.out_proj] if hasattr(self, "out_proj") else []
+            matrices = [W.weight.T if isinstance(W, nn.Linear) else W for W in layers]
+            # The program makes its mask on the CPU, which is no part of a mistake in its numbers.
+            with torch._C.DisableTorchFunction():
+                return formula(inputs, *matrices, *filter(None, [getattr(self, "num_heads", None)]))
+
+    return Module

@@ -1,0 +1,138 @@
+"""Compute the figures of the story model, over five seeds.
+
+python tests/scripts/story_figures.py prints them: first for the kept state, then for each seed of
+lesson 10's own training, with the lesson's class and with one that only rounds differently.
+python tests/scripts/story_figures.py record trains longer with one seed, and keeps the model in
+data/stories.npz.
+"""
+
+import contextlib
+import random
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+import torch
+from replay import code_cells
+from torch.nn import functional as F
+
+from helpers.attention import merge_heads, split_heads
+from helpers.lessons.lesson_09.recalls import recalled
+from helpers.lessons.lesson_10.trials import draw_passages, own_text, swapped
+from helpers.lessons.stories import (
+    FILE,
+    HEADS,
+    LAYERS,
+    draw_stories,
+    even,
+    load_stories,
+)  # fmt: skip
+from helpers.lessons.tales import RECALLS, WORDS
+
+SEEDS, KEPT, COUNT = range(5), 2, 300
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+LESSON_6 = NOTEBOOKS / "06_causal_attention.ipynb"
+LESSON_10 = NOTEBOOKS / "10_a_block_that_writes.ipynb"
+
+
+def lesson_10():
+    """Return the names that lesson 10's training needs, made by its own code."""
+    names = {}
+    for cell in code_cells(LESSON_10):
+        if "explore(" in cell.source or cell.source.startswith("predict("):
+            continue
+        with contextlib.redirect_stdout(None):
+            exec(cell.source, names)
+        if "def train(" in cell.source:
+            return names
+
+
+def rounds_differently(cls):
+    """Return a subclass of lesson 10's class that lets PyTorch's function compute the contexts: the
+    same numbers but for their rounding, as a reader's own class gives them."""
+
+    class Fused(cls):
+        def forward(self, x):
+            layers = self.W_query, self.W_key, self.W_value
+            q, k, v = (split_heads(layer(x), self.num_heads) for layer in layers)
+            contexts = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.out_proj(merge_heads(contexts))
+
+    return Fused
+
+
+def line(name, shares):
+    """Print a name, and shares with two decimals."""
+    print(f"  {name:34}", *(f"{share:.2f}" for share in shares))
+
+
+def print_figures(model):
+    """Print everything that is claimed about one trained model."""
+    print("  right recalls:", *RECALLS)
+    line("trained", recalled(model, None, COUNT).values())
+    line("all weights even", recalled(model, even, COUNT).values())
+    last = [(LAYERS - 1, head) for head in range(HEADS)]
+    line("exchanged in the whole last layer", swapped(model, last, COUNT))
+
+
+def print_seed(seed, lesson):
+    """Train lesson 10's model with one seed, by its own code, and print the figures."""
+    start = time.process_time()
+    model, log = lesson["train"](
+        lesson["new_model"](WORDS, seed), lesson["sixteen_stories"], "today", seed=seed
+    )
+    print(
+        f"seed {seed}, {lesson['Mine'].__name__}: {time.process_time() - start:.0f} s of one core"
+    )
+    for step, loss, text in log.texts:
+        print(f"  after {step} steps, loss {loss:.2f}: {text}")
+    print_figures(model)
+
+
+def print_masks():
+    """Run the training of lesson 6 with and without a mask, by its own code."""
+    names = {}
+    for cell in code_cells(LESSON_6):
+        if "import sys" in cell.source or "class SeesAll" in cell.source:
+            exec(cell.source, names)
+    for seed in SEEDS:
+        for name in "SeesAll", "MultiHeadAttention":
+            print(f"lesson 6, seed {seed}, {name}", end=": ")
+            names["trained"](names[name], seed)
+
+
+def print_own_texts(lesson):
+    """Print after how many steps the loss on the unseen quarter of two texts is lowest."""
+    for path, start, steps in (("data/house.txt", "this is the", 200), ("README.md", "the", 400)):
+        known, words = own_text(NOTEBOOKS.parent / path, most=300)
+        cut = len(words) * 3 // 4
+        unseen = draw_passages(words[cut:], random.Random(1), 16)
+        _, log = lesson["train"](
+            lesson["new_model"](known),
+            lambda dice, words=words[:cut]: draw_passages(words, dice, 16),
+            start, steps, unseen,
+        )  # fmt: skip
+        print(f"{path}, {len(words)} words: (step, loss on unseen text)", log.unseen[::2])
+        print(f"  loss at the end {log.losses[-1]:.2f}")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    own = lesson_10()
+    if sys.argv[1:] == ["record"]:
+        untrained = own["new_model"](WORDS, KEPT)
+        model = own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0]
+        numbers = {name: p.detach().half().numpy() for name, p in model.named_parameters()}
+        np.savez_compressed(FILE, **numbers)
+    else:
+        print("the kept state")
+        print_figures(load_stories())
+        for cls in own["Mine"], rounds_differently(own["Mine"]):
+            own["Mine"] = cls
+            for seed in SEEDS:
+                print_seed(seed, own)
+        print_own_texts(own)
+        print_masks()
