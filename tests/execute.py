@@ -15,14 +15,11 @@ from nbclient import NotebookClient
 from nbformat import v4
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from helpers.tools.course import METADATA  # noqa: E402
 from helpers.tools.pages.closed import closed  # noqa: E402
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 
 
 def lessons():

@@ -4,13 +4,12 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from functools import cache
 from itertools import product
 from pathlib import Path
 
 from ...errors import InputError
+from ..course import lessons
 
-ROOT = Path(__file__).resolve().parents[3]
 OTHERS = "files that are not notebooks"
 
 
@@ -22,12 +21,6 @@ def clean(text):
 
 
 # --- lessons ---
-
-
-@cache
-def lessons():
-    """Return the notebooks of the course, in order."""
-    return sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
 
 def chosen(names=None):
