@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from ...errors import InputError
-from .folder import OTHERS, clean, find
+from .folder import OTHERS, clean, find, missing
 from .read_notebook import RIGHT, exercises_by_lesson, keep_best, read
 from .table import counts, section, table
 
@@ -35,7 +35,8 @@ def add_options(parser):
 def main(options):
     """Print the tables. Return the exit code: 0, or 2 if something in FOLDER was not read."""
     lessons = exercises_by_lesson(options.lessons)
-    notebooks, left_out = find(options.folder)
+    notebooks, others, left_out = find(options.folder)
+    left_out[OTHERS] += len(others) * (not notebooks)
     if not notebooks:
         more = "".join(f", but {what}: {n}" for what, n in left_out.items())
         raise InputError(f"There is no notebook (.ipynb) in {clean(options.folder)}{more}.")
@@ -48,6 +49,11 @@ def main(options):
         if notebook.failed:
             failed.append(f"{clean(path.relative_to(options.folder))}: {notebook.failed}")
         empty += not notebook.failed and not notebook.answers
+    for student, paths in missing(others, answers, lessons).items():
+        names = [clean(path.relative_to(options.folder)) for path in paths]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        failed.append(f"{student}: no notebook, but {', '.join(names[:3])}{more}")
+    left_out = +left_out
     unread = [*failed, *(left_out.keys() - {OTHERS})]
     lines = [SAVED, "", *report(answers, lessons), *section("Damaged, or not read", failed)]
     lines += counts("Left out", left_out + Counter({"notebooks without an exercise": empty}))

@@ -9,13 +9,14 @@ import shutil
 import sys
 import textwrap
 import time
+from collections import defaultdict
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 
-from .folder import OTHERS, chosen, find
+from .folder import OTHERS, chosen, find, missing
 from .read_notebook import OPEN, RIGHT, exercises_by_lesson, read
-from .table import counts, table, tally
+from .table import counts, section, table, tally
 
 FORGED = "This is not a grade: it shows saved verdicts, and anyone can forge one."
 EVERY = 5  # seconds between two looks
@@ -65,13 +66,14 @@ class Class:
 
     def look(self):
         """Return lines to show, with no word of a student's but the name. Never raises an error."""
-        notebooks, left_out = find(self.folder)
+        notebooks, others, left_out = find(self.folder)
         del left_out[OTHERS]
-        self._hide({student for student, _ in notebooks})
-        now = {}
+        self._hide({student for student, _ in notebooks + others})
+        now, everything = {}, defaultdict(dict)
         for student, path in notebooks:
-            name = self.hidden[student] if self.hide_names else student
+            name = self._shown(student)
             notebook = read(path)
+            everything[student] |= notebook.answers
             lesson, answers = self._lesson(notebook.answers)
             if lesson:
                 seen = notebook.saved // AT_ONCE, lesson, answers, notebook.guesses
@@ -87,7 +89,14 @@ class Class:
                 places = {name: _place(own) for name, own in answers.items()}
                 lines += [f"{lesson}   (> is here)", *tally([now[name][3] for name in answers])]
                 lines += table(answers, exercises, places)
-        return lines + counts("Not shown", left_out)
+        forms = [
+            f"{self._shown(student)}: no notebook, but {', '.join(sorted({x.suffix for x in paths}))}"
+            for student, paths in missing(others, everything, self.lessons).items()
+        ]
+        return lines + section("Not read", forms) + counts("Not shown", left_out)
+
+    def _shown(self, student):
+        return self.hidden[student] if self.hide_names else student
 
     def _lesson(self, answers):
         """Return the lesson of a notebook with these answers, or "", and those of its exercises.
