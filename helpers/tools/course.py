@@ -18,7 +18,8 @@ from ..pictures.predict import GUESS, NONE, SAVED
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("course.toml")
-CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
+CALL = re.compile(r"""\bcheck\(["'](\w+)["'], *(\w+)\)""")
+CHECK = re.compile(f"^{CALL.pattern}", re.M)  # of an exercise, on a line of its own
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -45,7 +46,14 @@ def lessons():
 
 def defines(name):
     """Return a pattern that finds where a cell gives this name a value."""
-    return re.compile(rf"^(def|class) +{name}\b|^{name} *=", re.M)
+    return re.compile(rf"^(?:def|class) +(?:{name})\b|^(?:{name}) *=", re.M)
+
+
+@cache
+def answers():
+    """Return a pattern that finds an answer to any exercise of the course."""
+    stubs = (stub for one in listed()["notebooks"].values() for stub in one["stubs"].values())
+    return defines("|".join({found[2] for stub in stubs for found in CALL.finditer(stub)}))
 
 
 def handed_out(path):
@@ -89,22 +97,21 @@ def _as_listed(cells, path):
     if there.isdisjoint(known):
         why = "has other ids for its cells than the course, so no exercise in it can be taken back"
         raise InputError(f"{path} {why}; put the course's own file there.")
-    checks = {x: found for x, stub in stubs.items() if (found := CHECK.search(stub))}
-    answers = [defines(found[2]) for found in checks.values()]
+    checks = {name: found[1] for name, stub in stubs.items() if (found := CALL.search(stub))}
     kept, back, left_out = [], [], []
     for k, cell in enumerate(cells, start=1):
         source = cell.source if cell.cell_type == "code" else ""
-        found = CHECK.search(source)
+        found = CALL.search(source)
         said = f'cell {k} ("{cell.source.strip().partition(chr(10))[0][:40]}")'
         name = cell.id
         if found and name not in stubs:  # a cell that was cut and pasted has a new id
-            name = next((x for x in checks if checks[x][1] == found[1] and x not in there), name)
+            name = next((x for x in checks if checks[x] == found[1] and x not in there), name)
         if name in stubs:
             there.add(name)
             kept.append(v4.new_code_cell(stubs[name], id=name, metadata=cell.metadata))
             if source != stubs[name]:
                 back.append(said)
-        elif name not in known or found or any(x.search(source) for x in answers):
+        elif name not in known or found or answers().search(source):
             left_out.append(said)
         else:
             kept.append(cell)

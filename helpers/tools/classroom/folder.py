@@ -130,7 +130,8 @@ DOWNLOADED = [
     # Sakai: Muster, Anna(mustera)/Submission attachment(s)/02_softmax.ipynb
     r"(?:.*/)?([^/,]+, [^/,()]+\([^/()\s]+\))[/_].+",
     # ILIAS: Lesson 2/Abgaben/Muster_Anna_mustera_4711/02_softmax.ipynb
-    rf"(?:.*/)?(?:Abgaben|Submissions|multi_feedback_[^/]+)/(?:Team[ _]\d+/)?({NAME}_{NAME}_[^/]+_\d+)/.+",
+    r"(?:.*/)?(?:Abgaben|Submissions|multi_feedback_[^/]+)/(?:Team[ _]\d+/)?"
+    rf"({NAME}_{NAME}_[^/]+_\d+)/.+",
     # Teams: Student Work/Submitted files/Anna Muster/Lesson 2/Version 1/02_softmax.ipynb
     r"(?:.*/)?(?:Submitted|Working) files/([^/]+)/.+",
     # Google Classroom, in Drive: Classroom/Course/Lesson 2/Anna Muster - 02_softmax.ipynb
@@ -168,9 +169,9 @@ def student_of(path):
         return clean(re.sub(rf"(?! ?\(\d+\)$)(?:{COPIED})+$", "", folders[0], flags=re.I))
     name = re.sub(r"\.ipynb.*$|\.\w{1,9}$", "", name, flags=re.I | re.S)
     name = re.sub(rf"^(?:{COPY}) (?:of|von|van|de|di|av|af) ", "", name, flags=re.I)
-    before, stem, after = re.fullmatch(
-        rf"(?:(.*?)[ _-]*({STEMS}))?(.*)", name, re.I | re.S
-    ).groups(default="")
+    before, stem, after = re.fullmatch(rf"(?:(.*?)[ _-]*({STEMS}))?(.*)", name, re.I | re.S).groups(
+        default=""
+    )
     if before and re.fullmatch(rf"-(?:\d+|(?:.*-)?(?:{MACHINE})\b.*)", after, re.I):
         after = ""  # -1 is Canvas'
     after = re.sub(rf"(?:{COPIED}|{SYNCED})+$", "", after, flags=re.I).lstrip(" _-")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...checks import verdict
 from ...checks.exercises import CHECKED, LESSON_OF
 from ...pictures import predict
-from ..course import CHECK, defines, handed_out, lessons, listed
+from ..course import CALL, CHECK, defines, handed_out, lessons, listed
 from .folder import chosen
 
 LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is read in one go
@@ -94,7 +94,8 @@ def _answers(source, cell, as_handed_out):
     checked = set()
     for exercise, answer in filter(None, map(verdict_in, outputs)):
         checked.add(exercise)
-        if as_handed_out and answer.state == WRONG:  # code to repair
+        if as_handed_out and (answer.state == WRONG or not CHECK.search(source)):
+            # code to repair; or the course's own answer
             answer = Answer(OPEN)
         yield exercise, answer._replace(at=at)
     if as_handed_out:
@@ -113,10 +114,10 @@ def stubs():
     """Return {a cell with a check, as it is handed out: all cells of its exercise}. A class to
     repair stands in a cell of its own."""
     return {
-        stub: {x for x in own if x is stub or defines(CHECK.search(stub)[2]).search(x)}
+        stub: {x for x in own if x is stub or defines(CALL.search(stub)[2]).search(x)}
         for own in (notebook["stubs"].values() for notebook in listed()["notebooks"].values())
         for stub in own
-        if CHECK.search(stub)
+        if CALL.search(stub)
     }
 
 

@@ -89,11 +89,12 @@ class Class:
                 places = {name: _place(own) for name, own in answers.items()}
                 lines += [f"{lesson}   (> is here)", *tally([now[name][3] for name in answers])]
                 lines += table(answers, exercises, places)
-        forms = [
-            f"{self._shown(student)}: no notebook, but {', '.join(sorted({x.suffix for x in paths}))}"
+        forms = {
+            self._shown(student): ", ".join(sorted({path.suffix for path in paths}))
             for student, paths in missing(others, everything, self.lessons).items()
-        ]
-        return lines + section("Not read", forms) + counts("Not shown", left_out)
+        }
+        named = [f"{name}: no notebook, but {suffixes}" for name, suffixes in forms.items()]
+        return lines + section("Not read", named) + counts("Not shown", left_out)
 
     def _shown(self, student):
         return self.hidden[student] if self.hide_names else student
