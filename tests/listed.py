@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from helpers.tools.course import CALL, LIST, ROOT, defines  # noqa: E402
+from helpers.tools.course import CALL, CHECK, LIST, ROOT, defines  # noqa: E402
 
 PATTERNS = "*.md requirements.txt environment.yml .gitignore .venv .github notebooks helpers data"
 HEAD = "# What the course consists of; tests/listed.py writes this file.\n"
@@ -45,8 +45,8 @@ def _notebook(path):
     for cell in code:
         found = CALL.search(cell.source)
         if found or any(defines(check[2]).search(cell.source) for check in checks):
-            own = found and f'check("{found[1]}' in cell.source.split("\n")[-1]
-            if own and TODO not in cell.source and not found[1].startswith("repair_"):
+            is_own = CHECK.search(cell.source)
+            if is_own and TODO not in cell.source and not found[1].startswith("repair_"):
                 raise ValueError(f"{path.name}, {found[1]}: this is an answer, not a stub")
             lines.append(f"{cell.id} = '''\n{cell.source}'''")
     return lines

@@ -16,7 +16,7 @@ from pathlib import Path
 from ...errors import InputError
 from .folder import OTHERS, clean, find, missing
 from .read_notebook import RIGHT, exercises_by_lesson, keep_best, read
-from .table import counts, section, table
+from .table import counts, section, short, table
 
 SAVED = "These are results saved in the notebooks. Nothing was run again, and anyone can forge one."
 
@@ -52,7 +52,7 @@ def main(options):
     for student, paths in missing(others, answers, lessons).items():
         names = [clean(path.relative_to(options.folder)) for path in paths]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        failed.append(f"{student}: no notebook, but {', '.join(names[:3])}{more}")
+        failed.append(f"{short(student)}: no notebook, but {', '.join(names[:3])}{more}")
     left_out = +left_out
     unread = [*failed, *(left_out.keys() - {OTHERS})]
     lines = [SAVED, "", *report(answers, lessons), *section("Damaged, or not read", failed)]

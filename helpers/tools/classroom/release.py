@@ -18,7 +18,7 @@ A_FOLD = "<details><summary>...</summary> ... </details>, none inside another"
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", ".github/constraints.txt", "environment.yml", ".gitignore")
 NEEDED += (".venv/etc/jupyter/labconfig/default_setting_overrides.json",)  # no news at the start
-NEEDED += ("notebooks/your_own_model.txt",)
+OPTIONAL = "notebooks/your_own_model.txt"  # the package that this notebook may need
 COPIED, TOOLS = ("helpers/", "data/"), "helpers/tools/"  # a copy has these, without the tools
 KINDS = ("solutions", "hints", "answers")
 # of a cell, as nbgrader requires it
@@ -104,7 +104,9 @@ def main(options):
             target = part / path.name if options.nbgrader else part / "notebooks" / path.name
             made[target] = nbformat.writes(with_points(copy) if options.nbgrader else copy)
             done += [f"{path.name}: {clause}." for clause in said]
-        made |= _files(part, options.nbgrader)
+        names = () if options.nbgrader else NEEDED
+        names += () if options.nbgrader or options.lessons else (OPTIONAL,)
+        made |= _files(part, names)
     _refuse_links(folder, made)
     for part in parts:
         write(part / MARK, _mark(part))
@@ -115,17 +117,18 @@ def main(options):
         write(path, content)
     if not options.nbgrader:
         write_readme(folder, without)
-    done += [f"{name}: left out, since it is not a file of the course." for name in _others()]
+    if others := _others():
+        done.append(f"Left out, since they are not files of the course: {', '.join(others)}.")
     done.append(f"Lessons in {folder}: {len(paths)} written. {_left_out(without)}")
     print("\n".join(map(clean, done)))
     return 0
 
 
-def _files(part, for_nbgrader):
-    """Return {path in this part of the copy: content} of what the lessons need."""
-    names = [x for x in listed()["files"] if x.startswith(COPIED) and not x.startswith(TOOLS)]
-    names = [name for name in names if not name.endswith("README.md")]
-    names += [] if for_nbgrader else NEEDED
+def _files(part, names):
+    """Return {path in this part of the copy: content} of what the lessons need, and of these."""
+    copied = (name for name in listed()["files"] if name.startswith(COPIED))
+    copied = (x for x in copied if not x.startswith(TOOLS) and not x.endswith("README.md"))
+    names = [*copied, *names]
     return {part / name: (ROOT / name).read_bytes() for name in names if (ROOT / name).exists()}
 
 
@@ -133,7 +136,8 @@ def _others():
     """Return the names of the files in the copied folders that are not the course's."""
     paths = (path for name in (*COPIED, "notebooks/") for path in (ROOT / name).rglob("*"))
     names = [path.relative_to(ROOT).as_posix() for path in paths if not path.is_dir()]
-    return sorted(x for x in names if x not in listed()["files"] and "__pycache__" not in x)
+    names = (name for name in names if "/." not in name and "__pycache__" not in name)
+    return sorted({*names} - {*listed()["files"]})
 
 
 def _left_out(without):

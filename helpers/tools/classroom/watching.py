@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .folder import OTHERS, chosen, find, missing
 from .read_notebook import OPEN, RIGHT, exercises_by_lesson, read
-from .table import counts, section, table, tally
+from .table import counts, section, short, table, tally, width
 
 FORGED = "This is not a grade: it shows saved verdicts, and anyone can forge one."
 EVERY = 5  # seconds between two looks
@@ -50,9 +50,12 @@ def main(options):
 
 def _wrapped(lines):
     """Return the lines, none wider than the window."""
-    width = shutil.get_terminal_size().columns
-    parts = (textwrap.wrap(line, width, subsequent_indent="    ") or [""] for line in lines)
-    return [part for line in parts for part in line]
+    columns = shutil.get_terminal_size().columns
+    parts = []
+    for line in lines:
+        most = columns - (width(line) - len(line))
+        parts += textwrap.wrap(line, max(most, 10), subsequent_indent="    ") or [""]
+    return parts
 
 
 class Class:
@@ -90,7 +93,7 @@ class Class:
                 lines += [f"{lesson}   (> is here)", *tally([now[name][3] for name in answers])]
                 lines += table(answers, exercises, places)
         forms = {
-            self._shown(student): ", ".join(sorted({path.suffix for path in paths}))
+            short(self._shown(student)): ", ".join(sorted({path.suffix for path in paths}))
             for student, paths in missing(others, everything, self.lessons).items()
         }
         named = [f"{name}: no notebook, but {suffixes}" for name, suffixes in forms.items()]
