@@ -2,6 +2,7 @@
 nbgrader itself."""
 
 import csv
+import errno
 import html
 import importlib.util
 import io
@@ -91,7 +92,9 @@ def used(tmp_path_factory):
     strays = "grades.csv notes.txt notes.md notebooks/grades.csv notebooks/anna_02_softmax.ipynb"
     strays += " notebooks/99_mine.ipynb notebooks/.ipynb_checkpoints/02_softmax.ipynb .env"
     strays += " helpers/notes.py helpers/checks/.hidden data/grades.csv data/anna/02_softmax.ipynb"
-    strays += " .github/grades.csv .venv/etc/jupyter/labconfig/mine.json helpers/tools/pages/anna.txt"
+    strays += (
+        " .github/grades.csv .venv/etc/jupyter/labconfig/mine.json helpers/tools/pages/anna.txt"
+    )
     for name in strays.split():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(TEACHER)
@@ -142,7 +145,9 @@ def test_what_a_teacher_keeps_in_the_folder_is_in_no_file_that_is_handed_out(
         own = {release.MARK, "README.md", *(x for x in names if x.endswith(".ipynb"))}
         assert names - own <= {*course.listed()["files"]}
     made = {path.name: read(path) for path in files if path.suffix == ".ipynb"}
-    assert made.keys() == {x.name for x in course.notebooks() if way != "nbgrader" or x in course.lessons()}
+    assert made.keys() == {
+        x.name for x in course.notebooks() if way != "nbgrader" or x in course.lessons()
+    }
     everything = "\n".join(
         texts(read(x)) if x.suffix == ".ipynb" else x.read_text("utf-8", "replace") for x in files
     )
@@ -216,6 +221,81 @@ def test_what_is_there_is_never_overwritten(tmp_path, capsys):
     inside = course.ROOT / "data" / "copy"  # a copy there would be copied into itself, without end
     assert main(["release", str(inside)]) == 2 and not inside.exists()
     assert "is inside a copied folder" in capsys.readouterr().err
+
+
+def test_the_list_of_the_course_is_up_to_date():
+    assert course.LIST.read_text(encoding="utf-8") == text(), "run tests/listed.py"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "notebooks", "helpers", "helpers/checks", "data/journey.csv", "README.md", ".release"],
+)
+def test_nothing_is_written_through_a_link(tmp_path, capsys, name):
+    mine, copy = tmp_path / "mine", tmp_path / "copy"
+    command = ["release", str(copy), "--lessons", "01"]
+    assert not name or main(command) == 0
+    if (copy / name).is_dir():
+        shutil.move(copy / name, mine)
+    else:
+        mine.mkdir() if not name else shutil.move(copy / name, mine)
+    before = {path: path.stat().st_mtime_ns for path in [mine, *mine.rglob("*")]}
+    (copy / name).symlink_to(mine)
+    capsys.readouterr()
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert f"{copy / name} is a link, and nothing is written through one" in said
+    assert {path: path.stat().st_mtime_ns for path in [mine, *mine.rglob("*")]} == before
+
+
+def test_what_cannot_be_done_is_one_sentence_that_names_the_file(
+    used, tmp_path, capsys, monkeypatch
+):
+    def write(path, content):
+        if path.name.startswith("journey.csv"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return written(path, content)
+
+    def refused(*arguments):
+        assert main(["release", *map(str, arguments)]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        return said
+
+    written = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", write)
+    for options in ["--lessons", "01"], ["--lessons", "01", "--nbgrader"]:
+        said = refused(tmp_path / "full", *options)
+        assert "journey.csv cannot be written: No space left on device" in said
+        assert not [*tmp_path.rglob("*.part")]
+    path = used / "notebooks" / "02_softmax.ipynb"
+    whole = read(path)
+    (tmp_path / "file").write_text("")
+    command = tmp_path / "new", "--lessons", "02", "--without", "hints"
+    assert "file/copy" in refused(tmp_path / "file" / "copy")
+    try:
+        for change, said in (
+            (lambda: path.write_text("{"), "is damaged, or not a notebook"),
+            (lambda: path.unlink(), "cannot be read: No such file"),
+            (lambda: nbformat.write(renamed(whole), path), "has other ids for its cells"),
+            (lambda: nbformat.write(open_fold(whole), path), "cell 1: a fold is expected as"),
+        ):
+            change()
+            assert f"{path}" in (sentence := refused(*command)) and said in sentence
+    finally:
+        nbformat.write(whole, path)
+    assert not (tmp_path / "new").exists()
+
+
+def renamed(notebook):
+    """Return the notebook with new ids for its cells, as some programs write them."""
+    cells = [cell | {"id": f"new-{k}"} for k, cell in enumerate(notebook.cells)]
+    return nbformat.from_dict(notebook | {"cells": cells})
+
+
+def open_fold(notebook):
+    first = notebook.cells[0] | {"source": "<details><summary>Hint</summary>no end"}
+    return nbformat.from_dict(notebook | {"cells": [first, *notebook.cells[1:]]})
 
 
 def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys):

@@ -184,7 +184,7 @@ def _submitters(path):
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return {}
-    parts = re.findall(r"(?ms)^(\S+):\n +:submitters:\n(.*?)(?=^ {1,3}\S|^\S|\Z)", text)
+    parts = re.findall(r"(?ms)^(\S+):\n +:submitters:\n(.*?)(?=^ {1,3}:|^\S|\Z)", text)
     names = {name: re.findall(r"(?m)^ *(?:- )?:name: *(.+)", own) for name, own in parts}
     return {
         path.parent / name: clean(" & ".join(str(yaml.safe_load(x)) for x in own))
