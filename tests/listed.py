@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from helpers.tools.course import CALL, CHECK, LIST, ROOT, defines  # noqa: E402
 
 PATTERNS = "*.md requirements.txt environment.yml .gitignore .venv .github notebooks helpers data"
-HEAD = "# What the course consists of; tests/listed.py writes this file.\n"
+HEAD = "# What the course consists of; the script listed.py writes this file.\n"
 TODO = "# your code here"
 
 

@@ -125,6 +125,12 @@ def test_nothing_is_told_that_is_left_out_and_every_question_stays(whole):
             assert not kept or question in texts(copy)
 
 
+def test_a_page_is_made_of_the_lesson_as_it_is_handed_out(used):
+    for path in (used / "notebooks").glob("[01y]*.ipynb"):
+        page = lesson.Lesson(path)
+        assert TEACHER not in nbformat.writes(page.notebook) and page.done, path
+
+
 @pytest.mark.parametrize("way", ["whole", "folded", "nbgrader", "course.zip"])
 def test_what_a_teacher_keeps_in_the_folder_is_in_no_file_that_is_handed_out(
     used, whole, tmp_path, way

@@ -1,7 +1,7 @@
 """The course as it is handed out, whatever people keep in its folder or write in its notebooks.
 
 course.toml has the list of its files and, for each notebook, its cells and the stubs of its
-exercises. tests/listed.py writes it, and a test compares it with the course.
+exercises. The script listed.py writes it, and a test compares it with the course.
 """
 
 import re
