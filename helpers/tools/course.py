@@ -71,7 +71,7 @@ def handed_out(path):
     except Exception:  # a damaged file raises many kinds
         raise InputError(f"{path} is damaged, or not a notebook.") from None
     done = []
-    if path.resolve() in notebooks():
+    if path.parent.resolve() / path.name in notebooks():  # also if it is a link
         notebook.cells, done = _as_listed(notebook.cells, path)
     notebook.metadata = nbformat.from_dict(METADATA)  # no saved state of widgets, with its guesses
     for cell in notebook.cells:

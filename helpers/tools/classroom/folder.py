@@ -174,7 +174,7 @@ def student_of(path):
     )
     if before and re.fullmatch(rf"-(?:\d+|(?:.*-)?(?:{MACHINE})\b.*)", after, re.I):
         after = ""  # -1 is Canvas'
-    after = re.sub(rf"(?:{COPIED}|{SYNCED})+$", "", after, flags=re.I).lstrip(" _-")
+    after = re.sub(rf"(?:{SYNCED})?(?:{COPIED})*$", "", after, flags=re.I).lstrip(" _-")
     return clean(f"{before} {after}") or stem
 
 
