@@ -10,7 +10,7 @@ from functools import cached_property
 
 import torch
 
-from ..contents import copies, names_in
+from ..copies import copies, names_in
 from .code import nodes, own_functions, reads, tree_of_all
 from .counterfactual import NoEndlessLists
 from .exercise import returned
