@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from ..contents import on_copies
+from ..copies import on_copies
 from ..errors import InputError
 from ..session import unchanged_by_a_picture
 
