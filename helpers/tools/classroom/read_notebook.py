@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from ...checks import _verdict
+from ...checks import verdict
 from ...checks.exercises import CHECKED, LESSON_OF
 from ...pictures import predict
 from ..course import CALL, CHECK, defines, handed_out, lessons, listed
@@ -127,7 +127,7 @@ def verdict_in(output):
     match output:
         case {
             "data": {
-                _verdict.MIME: {
+                verdict.MIME: {
                     "exercise": str(name),
                     "passed": True | False | None as passed,
                     "mistakes": [*said],
