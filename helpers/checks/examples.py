@@ -179,6 +179,32 @@ def scored_texts(words, v, up=0.0):
     return torch.randint(-16, 17, (*words.shape, v), generator=draws) / 8 + up, words
 
 
+def _small_model(v):
+    """Return a model, (1, n) -> scores (1, n, v), of which row i depends on all words up to i.
+
+    It seeds torch, so that whoever draws with torch.multinomial after a call draws the same words."""
+    known = exact(v, v, step=7, unit=4, period=29)
+
+    def model(words):
+        torch.manual_seed(int(words.sum()) + words.shape[-1])
+        return known[words].cumsum(1).sin() * 2 + known[words] / 4
+
+    return model
+
+
+def to_write_on():
+    """Return the cases of write_on: texts to continue, with words that no other way draws."""
+    for n, count, v, temperature, if_right in (
+        (3, 12, 7, 2.0, False),
+        (5, 9, 11, 0.5, False),
+        (1, 30, 13, 1.5, True),
+        (2, 0, 5, 1.0, True),
+    ):
+        label = f"{n} words and {count} more (vocabulary of {v}, temperature {temperature:g})"
+        words = places("n", "v")(dict(n=n, v=v), 3)[None]
+        yield Case(label, (_small_model(v), words, count, temperature), if_right=if_right)
+
+
 # --- lessons 11 and 12 ---
 
 
