@@ -4,6 +4,8 @@ python tests/story_figures.py prints them: first for the kept state, then for ea
 10's own training, with the lesson's class and with one that only rounds differently.
 python tests/story_figures.py record trains longer with one seed, and keeps the model in
 data/stories.npz.
+python tests/story_figures.py parts trains without one of the parts, and keeps what that model
+gets right in data/left_out.csv.
 """
 
 import contextlib
@@ -24,9 +26,11 @@ from helpers.models.stories import (
     FILE,
     HEADS,
     LAYERS,
+    LEFT_OUT,
     draw_passages,
     draw_stories,
     even,
+    left_out,
     load_stories,
     own_text,
     recalled,
@@ -48,7 +52,7 @@ def lesson_10():
             continue
         with contextlib.redirect_stdout(None):
             exec(cell.source, names)
-        if "def train(" in cell.source:
+        if "def without(" in cell.source:
             return names
 
 
@@ -94,6 +98,44 @@ def print_seed(seed, lesson):
     print_figures(model)
 
 
+def record_parts(lesson):
+    """Train lesson 10's model without each part that it leaves out, with each seed; keep the shares
+    of right words."""
+    rows = []
+    for part in "nothing", "positions", "heads":
+        for seed in SEEDS:
+            untrained = lesson["without"](part, seed)
+            model, _ = lesson["train"](untrained, lesson["sixteen_stories"], "today", seed=seed)
+            shares = recalled(model, None, COUNT).values()
+            rows.append([part, str(seed), *(f"{share:.2f}" for share in shares)])
+            print(*rows[-1], flush=True)
+    head = "# Of models of lesson 10, trained without a part: the share of right words, by kind.\n"
+    head += "# Recorded by: python tests/story_figures.py parts\n"
+    lines = [",".join(row) for row in (("part", "seed", *RECALLS), *rows)]
+    LEFT_OUT.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def claims_of_parts(figures):
+    """Test what lesson 10 says of models that were trained without a part, over five seeds.
+
+    figures: as left_out() returns them."""
+    of = {
+        part: dict(zip(RECALLS, zip(*seeds.values(), strict=True), strict=True))
+        for part, seeds in figures.items()
+    }
+    assert {part: [*seeds] for part, seeds in figures.items()} == {
+        part: [*SEEDS] for part in ("nothing", "positions", "heads")
+    }
+    for part in of:
+        assert max(of[part]["where"]) < 0.7, "most miss many places"
+        assert min(of[part]["sound"]) >= 0.99
+    for kind in "act", "who":
+        assert min(of["positions"][kind]) >= 0.99, "positions are not needed"
+    assert min(of["heads"]["act"]) >= 0.99, "one head is enough for the act"
+    assert sorted(share >= 0.99 for share in of["heads"]["who"]) == [False, *[True] * 4]
+    assert sorted(share >= 0.99 for share in of["nothing"]["act"]) == [False, *[True] * 4]
+
+
 def print_masks():
     """Run the training of lesson 6 with and without a mask, by its own code."""
     names = {}
@@ -129,6 +171,9 @@ if __name__ == "__main__":
         model = own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0]
         numbers = {name: p.detach().half().numpy() for name, p in model.named_parameters()}
         np.savez_compressed(FILE, **numbers)
+    elif sys.argv[1:] == ["parts"]:
+        record_parts(own)
+        claims_of_parts(left_out())
     else:
         print("the kept state")
         print_figures(load_stories())

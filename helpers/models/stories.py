@@ -20,16 +20,19 @@ from ..attention import (
     causal_mask,
     exchange,
     merge_heads,
+    next_chances,
     scaled_scores,
     split_heads,
     uniform_causal,
+    write_on,
 )
-from ..attention.data import DATA
+from ..attention.data import DATA, rows_of
 from ..errors import InputError
 from .tales import ACTS, LENGTH, RECALLS, WORDS, Story
 from .training import Adam  # noqa: F401 (lesson 6 imports it from here)
 
 FILE = DATA / "stories.npz"
+LEFT_OUT = DATA / "left_out.csv"
 WIDTH, HEADS, LAYERS = 64, 4, 2
 BATCH = 32
 NUMBER = {word: k for k, word in enumerate(WORDS)}
@@ -159,6 +162,22 @@ def new_stories(count):
     return stories, torch.tensor([[NUMBER[word] for word in story.words] for story in stories])
 
 
+def luck(count=300):
+    """Return the mean loss, on new stories, of a reader who knows the language, a float: what is
+    left is luck, and on average no model can beat it."""
+    stories, words = new_stories(count)
+    return sum(sum(story.surprise[1:]) for story in stories) / words[:, 1:].numel()
+
+
+def left_out():
+    """Return what models learned that were trained without a part: {part that is missing:
+    {seed: shares of right words, in the order of RECALLS}}."""
+    found = {}
+    for part, seed, *shares in rows_of(LEFT_OUT):
+        found.setdefault(part, {})[int(seed)] = [float(share) for share in shares]
+    return found
+
+
 @torch.inference_mode()
 def recalled(model, change=None, count=100):
     """Return {kind of RECALLS: share of its words that the model finds most likely}.
@@ -278,7 +297,8 @@ def numbered(text, known=WORDS):
 @torch.inference_mode()
 def next_words(model, text, change=None, temperature=1.0):
     """Return {word: share}: the model's probability of each next word, the most likely first."""
-    shares = _shares(model, numbered(text, model.known), change, temperature)
+    scores = _scoring(model, change)(numbered(text, model.known))[0]
+    shares = next_chances(scores, temperature)
     order = shares.argsort(descending=True).tolist()
     return {model.known[k]: shares[k].item() for k in order}
 
@@ -300,10 +320,14 @@ def write(model, start, words=20, temperature=1.0, seed=0, change=None):
         raise InputError(f"temperature is {temperature!r}; a number above 0 is expected.")
     numbers = numbered(start, model.known)
     draws = torch.Generator().manual_seed(seed)
-    for _ in range(min(words, LENGTH - numbers.shape[1])):
-        shares = _shares(model, numbers, change, temperature)
-        numbers = torch.cat([numbers, shares.multinomial(1, generator=draws)[None]], dim=1)
-    return re.sub(r" ([.,;:!?])", r"\1", " ".join(model.known[k] for k in numbers[0].tolist()))
+    count = min(words, LENGTH - numbers.shape[1])
+    numbers = write_on(_scoring(model, change), numbers, count, temperature, draws)
+    return spelled(numbers, model.known)
+
+
+def spelled(numbers, known=WORDS):
+    """Return the text of word numbers (1, n)."""
+    return re.sub(r" ([.,;:!?])", r"\1", " ".join(known[k] for k in numbers[0].tolist()))
 
 
 def tell(*parts):
@@ -311,6 +335,6 @@ def tell(*parts):
     print(textwrap.fill(" ".join(map(str, parts)), LINE, subsequent_indent="    "))
 
 
-def _shares(model, numbers, change, temperature):
-    scores = look(model, numbers, change)[0] if change else model(numbers)
-    return torch.softmax(scores[0, -1] / temperature, dim=-1)
+def _scoring(model, change):
+    """Return the model, or what scores words as it does with this change."""
+    return model if change is None else lambda words: look(model, words, change)[0]

@@ -9,7 +9,7 @@ import torch
 from IPython.display import display
 
 from ..attention.data import DATA, rows_of
-from ..pictures.sketch import ROLES, roles_css
+from ..pictures.sketch import INK, ROLES, roles_css
 from ..pictures.still import Still
 
 FILE = DATA / "training.csv"
@@ -29,13 +29,15 @@ class Adam:
     """Adam(model).step(loss, rate) moves each number of a model against its gradient.
 
     The mean of the last gradients is divided by their size, so that every number moves by about
-    rate, however small its gradient is. The correction of the first steps is left out.
+    rate, however small its gradient is; a parameter without requires_grad stays as it is. The
+    correction of the first steps is left out.
     torch.optim.Adam does the same, but importing it takes seconds and 70 MB in each kernel.
     Source: Kingma and Ba 2015.
     """
 
     def __init__(self, model):
-        self.learned = [(p, torch.zeros_like(p), torch.zeros_like(p)) for p in model.parameters()]
+        learned = (p for p in model.parameters() if p.requires_grad)
+        self.learned = [(p, torch.zeros_like(p), torch.zeros_like(p)) for p in learned]
 
     def step(self, loss, rate):
         learned = [p for p, _, _ in self.learned]
@@ -59,12 +61,14 @@ class Log:
     """Log(steps) shows a training while it runs: a bar, the losses, and texts of the model.
 
     Its plain text is fixed, since the losses after hundreds of steps differ between machines.
+    luck: a loss that no model can beat, drawn as a dashed line; None for no line.
     losses: one for each step.  unseen: (step, loss on texts that are not used for the training).
     texts: (step, loss, what the model writes after so many steps).
     """
 
-    def __init__(self, steps):
+    def __init__(self, steps, luck=None):
         self.steps, self.losses, self.unseen, self.texts = steps, [], [], []
+        self.luck = luck
         self._live = ipywidgets.HTML(self._page())
         display(self)
 
@@ -100,16 +104,24 @@ class Log:
             curve.plot(
                 *zip(*self.unseen, strict=True), color=ROLES[UNSEEN][0], label=self._lowest()
             )
+        if self.luck is not None:
+            curve.axhline(self.luck, color=INK, linewidth=1, linestyle="--", label=self._least())
+        if self.unseen or self.luck is not None:
             curve.legend()
         curve.set(xlabel="steps", ylabel="loss", ylim=(0, None))
         below.axis("off")
         below.text(0, 1, "\n\n".join(said), va="top", fontsize=9, parse_math=False)
         kinds = "curve of the loss" if not self.unseen else "curves of both losses"
-        return Still(figure, f"The {kinds} over {self.steps} steps, and what the model wrote.")
+        line = "" if self.luck is None else f", a line at {self.luck:.2f} for luck alone"
+        alt = f"The {kinds} over {self.steps} steps{line}, and what the model wrote."
+        return Still(figure, alt)
 
     def _lowest(self):
         step, loss = min(self.unseen, key=lambda one: one[1])
         return f"loss on unseen text, lowest after {step} steps: {loss:.2f}"
+
+    def _least(self):
+        return f"luck alone: {self.luck:.2f}"
 
     def _said(self):
         for step, loss, text in self.texts:
@@ -120,6 +132,11 @@ class Log:
         done, high = len(self.losses) - 1, max([1.0, *self.losses])
         now = f", loss {self.losses[-1]:.2f}" if self.losses else ""
         lowest = f"<br>{self._lowest()}" if self.unseen else ""
+        line = ""
+        if self.luck is not None:
+            lowest += f"<br>dashed: {self._least()}"
+            y = f"{100 - 96 * self.luck / high:.1f}"
+            line = f'<line x2="600" y1="{y}" y2="{y}" stroke="gray" stroke-dasharray="6 4"/>'
         curves = (
             (TRAINED, list(enumerate(self.losses))[:: max(1, self.steps // 300)]),
             (UNSEEN, self.unseen),
@@ -140,7 +157,7 @@ class Log:
             f" {max(0, done)} of {self.steps} steps{now}{lowest}<br>"
             '<svg viewBox="0 0 600 102" width="600" style="max-width: 100%" role="img" '
             f'aria-label="The loss so far{now}."><line x2="600" y1="100" y2="100" stroke="gray"/>'
-            f"{drawn}</svg>{said}</div>"
+            f"{line}{drawn}</svg>{said}</div>"
         )
 
 
