@@ -10,6 +10,7 @@ gets right in data/left_out.csv.
 
 import contextlib
 import random
+import re
 import sys
 import time
 from pathlib import Path
@@ -30,7 +31,7 @@ from helpers.models.stories import (
     draw_passages,
     draw_stories,
     even,
-    left_out,
+    five_seeds,
     load_stories,
     own_text,
     recalled,
@@ -45,10 +46,10 @@ LESSON_10 = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 
 
 def lesson_10():
-    """Return the names that lesson 10's training needs, made by its own code."""
+    """Return the names that lesson 10's trainings need, made by its own code, without a training."""
     names = {}
     for cell in code_cells(LESSON_10):
-        if "explore(" in cell.source or cell.source.startswith("predict("):
+        if re.search(r"^(predict|explore)\(|= train\(|^log\.", cell.source, re.M):
             continue
         with contextlib.redirect_stdout(None):
             exec(cell.source, names)
@@ -118,7 +119,7 @@ def record_parts(lesson):
 def claims_of_parts(figures):
     """Test what lesson 10 says of models that were trained without a part, over five seeds.
 
-    figures: as left_out() returns them."""
+    figures: as five_seeds() returns them."""
     of = {
         part: dict(zip(RECALLS, zip(*seeds.values(), strict=True), strict=True))
         for part, seeds in figures.items()
@@ -173,7 +174,7 @@ if __name__ == "__main__":
         np.savez_compressed(FILE, **numbers)
     elif sys.argv[1:] == ["parts"]:
         record_parts(own)
-        claims_of_parts(left_out())
+        claims_of_parts(five_seeds())
     else:
         print("the kept state")
         print_figures(load_stories())

@@ -169,7 +169,7 @@ def luck(count=300):
     return sum(sum(story.surprise[1:]) for story in stories) / words[:, 1:].numel()
 
 
-def left_out():
+def five_seeds():
     """Return what models learned that were trained without a part: {part that is missing:
     {seed: shares of right words, in the order of RECALLS}}."""
     found = {}

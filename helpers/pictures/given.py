@@ -120,7 +120,7 @@ def yours(mine, course):
     def run(*args, **options):
         copies, luck = copied((args, options)), torch.get_rng_state()
         result = mine(*copies[0], **copies[1])
-        torch.set_rng_state(luck)  # what both draw at random is the same
+        torch.set_rng_state(luck)  # so that both draw the same random numbers
         wanted = course(*args, **options)
         if result is None:
             run.whose = f"the course's {course.__name__} (until you write {name})"
