@@ -129,12 +129,13 @@ def claims_of_parts(figures):
     }
     for part in of:
         assert max(of[part]["where"]) < 0.7, "most miss many places"
-        assert min(of[part]["sound"]) >= 0.99
+        assert min(of[part]["sound"]) == 1
+    where = [sum(of[part]["where"]) / len(SEEDS) for part in ("nothing", "positions")]
+    assert abs(where[0] - where[1]) < 0.1, "it depends more on the seed than on the positions"
     for kind in "act", "who":
         assert min(of["positions"][kind]) >= 0.99, "positions are not needed"
-    assert min(of["heads"]["act"]) >= 0.99, "one head is enough for the act"
-    assert sorted(share >= 0.99 for share in of["heads"]["who"]) == [False, *[True] * 4]
-    assert sorted(share >= 0.99 for share in of["nothing"]["act"]) == [False, *[True] * 4]
+    assert min(of["heads"]["act"]) == 1, "one head is enough for the act"
+    assert sorted(of["heads"]["who"])[1] == 1 > min(of["heads"]["who"]), "one of five misses some"
 
 
 def print_masks():
