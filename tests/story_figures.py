@@ -46,7 +46,7 @@ LESSON_10 = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 
 
 def lesson_10():
-    """Return the names that lesson 10's trainings need, made by its own code, without a training."""
+    """Return the names that lesson 10's trainings need, made by its own code."""
     names = {}
     for cell in code_cells(LESSON_10):
         if re.search(r"^(predict|explore)\(|= train\(|^log\.", cell.source, re.M):

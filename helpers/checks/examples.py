@@ -182,7 +182,7 @@ def scored_texts(words, v, up=0.0):
 def _small_model(v):
     """Return a model, (1, n) -> scores (1, n, v), of which row i depends on all words up to i.
 
-    It seeds torch, so that whoever draws with torch.multinomial after a call draws the same words."""
+    It seeds torch, so that all who draw with torch.multinomial after a call draw the same words."""
     known = exact(v, v, step=7, unit=4, period=29)
 
     def model(words):
