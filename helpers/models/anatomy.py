@@ -20,13 +20,13 @@ def draw_block(block):
         (268, "norm_2", ("feed_forward", sizes)),
     )
     for left, norm, part in loops:
-        boxes = ((left + 14, 64, (norm,)), (left + 92, 98, part))
+        boxes = ((left + 14, 64, (norm,)), (left + 92, 106, part))
         sketch.line([(left, LINE), (left, 4 + HIGH / 2), (left + 4, 4 + HIGH / 2)], "ink", 1.5)
         for x, width, lines in boxes:
             sketch.arrow((x - 12, 4 + HIGH / 2), (x - 2, 4 + HIGH / 2), "ink", 1.5)
             _box(sketch, x, 4, width, lines)
-        plus = left + 204
-        sketch.line([(left + 192, 4 + HIGH / 2), (plus, 4 + HIGH / 2)], "ink", 1.5)
+        plus = left + 210
+        sketch.line([(left + 198, 4 + HIGH / 2), (plus, 4 + HIGH / 2)], "ink", 1.5)
         sketch.arrow((plus, 4 + HIGH / 2), (plus, LINE - 4), "ink", 1.5)
         sketch.text(plus + 12, LINE - 18, "+", "query strong large")
     sketch.text(8, LINE + 22, "x", side="left")
