@@ -179,15 +179,15 @@ def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
 
 @each_lesson
 def test_the_folded_solutions_pass_and_then_the_last_cell_says_so(path):
-    namespace = replay(path)[0]
+    namespace = dict(replay(path)[0])  # a solution may use the one before it
     for (_, code), answer in zip(exercises(path), solutions(path), strict=True):
         # the same function or class, checked by the same line
         same = r"(?m)^(?:def|class|check|    def __init__)\b.*"
         assert re.findall(same, code) == re.findall(same, answer)
         with contextlib.redirect_stdout(io.StringIO()):
-            assert run(answer, dict(namespace)).passed is True, answer
+            assert run(answer, namespace).passed is True, answer
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run(code_cells(path)[-1].source, dict(namespace))
+        run(code_cells(path)[-1].source, namespace)
     count = len(exercises(path))
     assert f"{count} of {count} solved" in printed.getvalue()
 
