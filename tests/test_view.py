@@ -7,10 +7,9 @@ import re
 import numpy as np
 import pytest
 import torch
-from helpers.pictures.drawings.tiles import Tiles
 from matplotlib.colors import to_rgb
 
-from helpers import Arcs, Blend, InputError, Prefixes, Shadow, Strip, View, explore, predict
+from helpers import Arcs, Blend, InputError, Prefixes, Shadow, Strip, Tiles, View, explore, predict
 from helpers.pictures.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
 
 
