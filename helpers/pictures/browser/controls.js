@@ -5,8 +5,8 @@ const STEP = 900; // ms for each step of a play
 const KEYS = matchMedia("(hover: none)").matches ? "" : ", or use the arrow keys";
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
-  plane: `drag a point${KEYS}`,
-  amounts: `drag it in the picture${KEYS}`,
+  plane: `is a point in the picture: drag it${KEYS}`, // read after the name
+  amounts: `is in the picture: drag it${KEYS}`,
   several: `drag a number${KEYS}`,
 };
 
