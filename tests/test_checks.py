@@ -199,6 +199,13 @@ def test_a_decorator_is_called_once_however_many_changes_are_tried():
     assert not check("context_vector", answer) and answer.__globals__["log"] == [1]
 
 
+def test_no_change_is_advised_where_the_code_is_right_once_its_cell_runs_again():
+    code = "def my(x, i, size=size):\n    return x @ x[i] * size"
+    answer = Answer("scores", False, "", (), "import torch\nsize = 2.0", code).run()
+    answer.__globals__["size"] = 1.0  # since the cell of the answer ran
+    assert "small change" not in check("scores", answer).message
+
+
 LOOP_VARIABLE = """n):
     weights = torch.ones(n, n).tril()
     for i, row in enumerate(weights):
