@@ -19,7 +19,42 @@ THIN = 0.005  # an arc of less is not drawn below the words
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 CLOSE = 16  # words; in a longer sentence they are closer together
+SHORT = 80  # pixels of the same if the words stand below each other
 PHONE = 370  # pixels; a wider drawing is too wide for a phone
+
+
+class Layout:
+    """Where the words stand, on one line or, if it is turned, below each other.
+
+    Places are (along, away): along the words, and away from the top of the arcs above them.
+    room: pixels of each word along the words, after start.  away: where the arcs above the words
+    end, the words, their numbers, and where the arcs below them begin.
+    """
+
+    def __init__(self, room, away, start=0, is_turned=False):
+        self.room, self.is_turned = room, is_turned
+        self.foot, self.word, self.number, self.under = away
+        ends = accumulate(room, initial=start)
+        self.at = [end + own / 2 for own, end in zip(room, ends, strict=False)]
+        self.long = start + sum(room)
+
+    def place(self, along, away):
+        """Return (x, y), or what is given for these directions."""
+        return (away, along) if self.is_turned else (along, away)
+
+    def arc(self, i, j, foot, high):
+        """Return the points of an arc from word i to word j, which rises up to `high` pixels, or
+        hangs if that is below 0. From a word to itself it is a loop, which stays in the picture."""
+        begin, end, aside = self.at[i], self.at[j], 0
+        # a cubic curve reaches three quarters of the way to its inner points
+        most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * self.long
+        up = (28 + 0.34 * abs(end - begin)) * min(1, most / widest)
+        if i == j:
+            aside, up, half = LOOP
+            begin = end = min(max(begin, half), self.long - half)
+        top = foot - up * np.sign(high)
+        corners = (begin, foot), (begin - aside, top), (end + aside, top), (end, foot)
+        return [self.place(*corner) for corner in corners]
 
 
 @dataclass
@@ -87,111 +122,106 @@ class Arcs(View):
 
     def sketch(self):
         """Return the sentence with its arcs, and below the word that looks what comes of it."""
-        return [self._drawn(down=False)]
+        return [self._drawn(self._on_one_line())]
 
     def narrow(self):
-        """Return the same for a phone if the sentence is too long for it: the words stand below
-        each other, and their arcs to the left of them."""
-        return [self._drawn(down=True)] if sum(self._room()) > PHONE else []
+        """Return the same for a phone if the sentence is too long for it."""
+        across = self._on_one_line()
+        return [self._drawn(self._below_each_other())] if across.long > PHONE else []
 
-    def _room(self):
-        """Return the pixels of each word on one line."""
+    def _on_one_line(self):
         gap = 14 if len(self.keys) <= CLOSE else 8
-        return [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
+        room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
+        foot = HIGH + 2
+        number = foot + 1.5 * ROW
+        return Layout(room, (foot, foot + ROW / 2, number, number + ROW / 2 + 10))
 
-    def _drawn(self, down):
-        """Return the drawing.  down: the words stand below each other."""
-        weights, has_below = self._weights, self.below is not None
-        high = 1.5 * HIGH if down else HIGH
-        foot = high + 2
-        # Places are (along, away): along the words, and away from the top of the arcs.
-        room, start = self._room(), 0
-        word_at, number_at, under = foot + ROW / 2, foot + 1.5 * ROW, foot + 2 * ROW + 10
-        if down:
-            room, start = [26 if len(room) <= CLOSE else 22] * len(room), ROW * has_below
-            word_at = foot + 6
-            number_at = word_at + 8 * max(map(wide, self.keys)) + 14
-            under = number_at + 8 * (2 + self.digits) + 4
-        place = (lambda along, away: (away, along)) if down else (lambda *both: both)
-        side = dict(side="left") if down else {}
-        at = [start + end - own / 2 for own, end in zip(room, accumulate(room), strict=True)]
-        long, deep = start + sum(room), under + LOW * has_below + 4
-        lines, columns = min(DEEP, len(self.answers)), -(-len(self.answers) // DEEP)
-        bar = (80 if down else BAR) // max(1, columns)
+    def _below_each_other(self):
+        """Return the layout with the arcs to the left of the words."""
+        room = [26 if len(self.keys) <= CLOSE else 22] * len(self.keys)
+        start = 0 if self.below is None else ROW  # for the names of the layers
+        foot = 1.5 * HIGH + 2
+        word = foot + 6
+        number = word + 8 * max(map(wide, self.keys)) + 14
+        under = number + 8 * (2 + self.digits) + 4
+        return Layout(room, (foot, word, number, under), start, is_turned=True)
+
+    def _drawn(self, layout):
+        """Return the drawing: arcs and words, and below them what comes of it."""
+        under = layout.under + 4 + (0 if self.below is None else LOW)
+        width, top = layout.place(layout.long, under)
+        columns = -(-len(self.answers) // DEEP)
+        bar = (SHORT if layout.is_turned else BAR) // max(1, columns)
         # room for answers of seven letters, so that nothing moves when they change
-        own = 8 * max(7, *map(wide, self.answers), 0) + bar + 50
-        width, end = place(long, deep)
-        letters = 0.58 * LARGE * wide(self.result)
-        width = max(width, (WORD + own * columns) * bool(self.answers), letters)
-        sketch = Sketch(width, end + ROW * lines + (LARGE + 12) * bool(self.result))
-
-        def arc(i, j, weight, role, foot, high, faint=1, **more):
-            # high: how far it may rise at most, below 0 if it hangs
-            begin, end, bent, tip = at[i], at[j], 0, TIP
-            # a cubic curve reaches three quarters of the way to its inner points
-            most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * long
-            up = (28 + 0.34 * abs(end - begin)) * min(1, most / widest)
-            if i == j:  # the word looks at itself: a loop of one width, which stays in the picture
-                (bent, up, half), tip = LOOP, 1
-                begin = end = min(max(begin, half), long - half)
-            top = foot - up * np.sign(high)
-            over = place(begin - bent, top), place(end + bent, top)
-            points = place(begin, foot), *over, place(end, foot)
-            # an arc to a word with the number 0 only keeps its place among the marks
-            is_drawn = weight >= THIN if high < 0 else float(self.number(weight)) != 0
-            width = is_drawn * (1.5 + THICK * float(weight))
-            opacity = is_drawn * faint * (0.5 + 0.5 * float(weight))
-            sketch.curve(points, role, round(width, 1), tip, opacity=round(opacity, 2), **more)
-
-        most = int(weights.argmax())
-        is_most = (weights == weights[most]).sum() == 1  # with even weights no word stands out
-        for i, row in enumerate(self.below if has_below else ()):
-            for j, weight in enumerate(row):
-                role, faint = ("key", 1) if i == most and is_most else ("rest", 0.4)
-                arc(i, j, weight, role, under, -LOW, faint)
-        for j, weight in enumerate(weights):
-            cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
-            arc(self.query, j, weight, "key", foot, high, **cell)
-        for j, word in enumerate(self.keys):
-            role = "query strong under" if j == self.query else "ink"
-            if j == most != self.query and is_most:
-                role = "key strong"
-            sets = ("query", j, word)
-            sketch.text(*place(at[j], word_at), word, role, sets=sets, label=word, **side)
-            number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
-            more = dict(cell=(0, j), label=f"{word}: {number}")
-            if self.drags:
-                more["drags"] = (self.drags, j, *place(None, HIGH))
-            sketch.text(*place(at[j], number_at), number, "ink", **more, **side)
+        column = 8 * max(7, *map(wide, self.answers), 0) + bar + 50
+        answers, letters = WORD + column * columns, 0.58 * LARGE * wide(self.result)
+        width = max(width, answers if self.answers else 0, letters)
+        high = top + ROW * min(DEEP, len(self.answers))
+        sketch = Sketch(width, high + (LARGE + 12 if self.result else 0))
+        self._arcs(sketch, layout)
+        self._words(sketch, layout)
         # Colour should not be the only sign. Added last, since each mark keeps its place in order.
-        if has_below:
+        if self.below is not None:
             sketch.text(2, 9, "later layer", "rest", side="left")
-            earlier = (width - 2, 9, "right") if down else (2, deep - 8, "left")
-            sketch.text(*earlier[:2], "earlier layer", "rest", side=earlier[2])
+            x, y, side = (width - 2, 9, "right") if layout.is_turned else (2, under - 8, "left")
+            sketch.text(x, y, "earlier layer", "rest", side=side)
         for _, j in sorted(self.highlights):
-            half, low = 8 if down else room[j] / 2 - 3, under - 10
-            left, right = at[j] - half, at[j] + half
-            frame = [(left, foot), (right, foot), (right, low), (left, low), (left, foot)]
-            sketch.line([place(*corner) for corner in frame], "ink", 1.5)
-        middle, wide_as = 0 if down else at[self.query], WORD + own * columns
-        left = np.clip(middle - wide_as / 2, 0, max(0, width - wide_as))
-        self._bars(sketch, left, end, own, bar)
+            half = layout.room[j] / 2 - 3
+            left, low = layout.place(layout.at[j] - half, layout.foot)
+            right, high = layout.place(layout.at[j] + half, layout.under - 10)
+            sketch.frame(left, low, right - left, high - low, "ink", 1.5)
+        middle = 0 if layout.is_turned else layout.at[self.query]
+        left = np.clip(middle - answers / 2, 0, max(0, width - answers))
+        self._answers(sketch, left, top, column, bar)
         if self.result:
             x = np.clip(middle, letters / 2, width - letters / 2)
             sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
         return sketch
 
-    def _bars(self, sketch, left, top, own, bar):
+    @property
+    def _most(self):
+        """Return the index of the word with most weight; None if several have as much."""
+        most = self._weights.max()
+        (words,) = np.nonzero(self._weights == most)
+        return int(words[0]) if len(words) == 1 else None
+
+    def _arcs(self, sketch, layout):
+        for (i, j), weight in np.ndenumerate(() if self.below is None else self.below):
+            role, opacity = ("key", 1) if i == self._most else ("rest", 0.4)
+            points = layout.arc(i, j, layout.under, -LOW)
+            _arc(sketch, points, i == j, weight, role, opacity if weight >= THIN else 0)
+        for j, weight in enumerate(self._weights):
+            cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
+            points = layout.arc(self.query, j, layout.foot, layout.foot - 2)
+            # an arc to a word with the number 0 only keeps its place among the marks
+            opacity = 1 if float(self.number(weight)) else 0
+            _arc(sketch, points, j == self.query, weight, "key", opacity, **cell)
+
+    def _words(self, sketch, layout):
+        side = dict(side="left") if layout.is_turned else {}
+        for j, (word, along) in enumerate(zip(self.keys, layout.at, strict=True)):
+            role = "key strong" if j == self._most else "ink"
+            if j == self.query:
+                role = "query strong under"
+            sets = dict(sets=("query", j, word), label=word)
+            sketch.text(*layout.place(along, layout.word), word, role, **sets, **side)
+            number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
+            more = dict(cell=(0, j), label=f"{word}: {number}")
+            if self.drags:
+                more["drags"] = (self.drags, j, *layout.place(None, HIGH))
+            sketch.text(*layout.place(along, layout.number), number, "ink", **more, **side)
+
+    def _answers(self, sketch, left, top, column, bar):
         if self.answers:
             sketch.text(left, top + ROW / 2, "model says", "rest", side="left")
         best = max(self.answers, key=self.answers.get, default="")
         for k, (word, share) in enumerate(self.answers.items()):
-            x = left + WORD + own * (k // DEEP + 1) - bar - 50
+            x = left + WORD + column * (k // DEEP + 1) - bar - 40
             y = top + ROW * (k % DEEP + 0.5)
-            role = "ink strong" if word == best else "ink"
-            sketch.text(x + 4, y, word, role, side="right")
-            sketch.box(x + 10, y - 7, max(1, bar * share), 14, "ink" if word == best else "rest")
-            sketch.text(x + bar * share + 15, y, self.number(share), role, side="left")
+            role, colour = ("ink strong", "ink") if word == best else ("ink", "rest")
+            sketch.text(x - 6, y, word, role, side="right")
+            sketch.box(x, y - 7, max(1, bar * share), 14, colour)
+            sketch.text(x + bar * share + 5, y, self.number(share), role, side="left")
 
     def numbers(self):
         """Return the lines of numbers as text: the weights, the answers and the layer below."""
@@ -214,3 +244,10 @@ class Arcs(View):
             said += f" The answer is {word} ({self.number(self.answers[word])})."
         said += f" {self.result}"
         return " ".join(f"{said} {self.caption}".split())
+
+
+def _arc(sketch, points, is_loop, weight, role, opacity, **more):
+    """Add an arc as wide as a weight; one of opacity 0 has no width."""
+    width = round(1.5 + THICK * float(weight), 1) if opacity else 0
+    opacity = round(opacity * (0.5 + 0.5 * float(weight)), 2)
+    sketch.curve(points, role, width, 1 if is_loop else TIP, opacity=opacity, **more)
