@@ -120,8 +120,10 @@ def test_an_answer_that_is_right_but_slow_is_told_just_that(monkeypatch):
     monkeypatch.setattr("helpers.guard.WAITS", 1)  # to sleep is to work
     above = "import time\nimport torch"
     code = "def my(scores):\n    time.sleep(0.9)\n    return torch.softmax(scores, 0)"
-    said = check("softmax", Answer("softmax", None, "", (), above, code).run()).said
+    verdict = check("softmax", Answer("softmax", None, "", (), above, code).run())
+    said = verdict.said
     assert said.head == "✘ softmax: it takes too long." and said.why[0] == "Right so far."
+    assert "all calls together did not end within 2 seconds" in " ".join(verdict.message.split())
     assert said.advice.startswith("Let torch work on whole tensors")
 
 
