@@ -234,16 +234,14 @@ class Arcs(View):
             lines += ["the layer below", *below.numbers()]
         return lines
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         order = np.argsort(-self._weights, kind="stable")[:2]
         most = " and ".join(f"{self.keys[j]} ({self.number(self._weights[j])})" for j in order)
         said = f"Arcs over a sentence: {self.keys[self.query]} looks mostly at {most}."
         if self.answers:
             word = max(self.answers, key=self.answers.get)
             said += f" The answer is {word} ({self.number(self.answers[word])})."
-        said += f" {self.result}"
-        return " ".join(f"{said} {self.caption}".split())
+        return f"{said} {self.result}"
 
 
 def _arc(sketch, points, is_loop, weight, role, opacity, **more):

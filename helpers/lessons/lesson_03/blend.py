@@ -257,8 +257,7 @@ class Blend(View):
         plane.place_names()
         return sketch
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         weights = self.weights[self.row]
         order = np.argsort(-weights, kind="stable")[:2]
         most = " and ".join(f"{self.words[j]} ({self.number(weights[j])})" for j in order)
@@ -269,7 +268,7 @@ class Blend(View):
         )
         if self.beside is not None:
             said += " A second plane shows the query and the keys."
-        return " ".join(f"{said} {self.caption}".split())
+        return said
 
 
 def _finite(what, numbers):
