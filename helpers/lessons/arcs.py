@@ -6,9 +6,9 @@ from itertools import accumulate
 import numpy as np
 
 from ..errors import InputError
-from .given import as_array, bare, one_line, one_word, shaped, wide, words
-from .sketch import LARGE, Sketch
-from .view import View
+from ..pictures.given import as_array, bare, one_line, one_word, shaped, wide, words
+from ..pictures.sketch import LARGE, Sketch
+from ..pictures.view import View
 
 MAX_WORDS = 64
 MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
