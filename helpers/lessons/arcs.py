@@ -17,9 +17,10 @@ TIP = 0.5  # of this remains at the word that it looks at
 LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
 THIN = 0.005  # an arc of less is not drawn below the words
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
+ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
+SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
-SHORT = 80  # pixels of the same if the words stand below each other
 PHONE = 370  # pixels; a wider drawing is too wide for a phone
 
 
@@ -132,7 +133,7 @@ class Arcs(View):
     def _on_one_line(self):
         gap = 14 if len(self.keys) <= CLOSE else 8
         room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
-        foot = HIGH + 2
+        foot = HIGH + ABOVE
         number = foot + 1.5 * ROW
         return Layout(room, (foot, foot + ROW / 2, number, number + ROW / 2 + 10))
 
@@ -140,7 +141,7 @@ class Arcs(View):
         """Return the layout with the arcs to the left of the words."""
         room = [26 if len(self.keys) <= CLOSE else 22] * len(self.keys)
         start = 0 if self.below is None else ROW  # for the names of the layers
-        foot = 1.5 * HIGH + 2
+        foot = 1.5 * HIGH + ABOVE
         word = foot + 6
         number = word + 8 * max(map(wide, self.keys)) + 14
         under = number + 8 * (2 + self.digits) + 4
@@ -181,26 +182,27 @@ class Arcs(View):
     @property
     def _most(self):
         """Return the index of the word with most weight; None if several have as much."""
-        most = self._weights.max()
-        (words,) = np.nonzero(self._weights == most)
-        return int(words[0]) if len(words) == 1 else None
+        weights = self._weights
+        (largest,) = np.nonzero(weights == weights.max())
+        return int(largest[0]) if len(largest) == 1 else None
 
     def _arcs(self, sketch, layout):
+        most = self._most
         for (i, j), weight in np.ndenumerate(() if self.below is None else self.below):
-            role, opacity = ("key", 1) if i == self._most else ("rest", 0.4)
+            role, opacity = ("key", 1) if i == most else ("rest", 0.4)
             points = layout.arc(i, j, layout.under, -LOW)
             _arc(sketch, points, i == j, weight, role, opacity if weight >= THIN else 0)
         for j, weight in enumerate(self._weights):
             cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
-            points = layout.arc(self.query, j, layout.foot, layout.foot - 2)
+            points = layout.arc(self.query, j, layout.foot, layout.foot - ABOVE)
             # an arc to a word with the number 0 only keeps its place among the marks
             opacity = 1 if float(self.number(weight)) else 0
             _arc(sketch, points, j == self.query, weight, "key", opacity, **cell)
 
     def _words(self, sketch, layout):
-        side = dict(side="left") if layout.is_turned else {}
+        most, side = self._most, dict(side="left") if layout.is_turned else {}
         for j, (word, along) in enumerate(zip(self.keys, layout.at, strict=True)):
-            role = "key strong" if j == self._most else "ink"
+            role = "key strong" if j == most else "ink"
             if j == self.query:
                 role = "query strong under"
             sets = dict(sets=("query", j, word), label=word)
