@@ -125,7 +125,7 @@ class Blend(View):
     def _round_the_middle(self):
         """Return the window for a handle: (low, high), centred on the middle of the values."""
         values = self.values[:, :2]
-        far = 1.2 * np.abs(values - values.mean(0)).max()
+        far = 1.2 * max(np.abs(values - values.mean(0)).max(), 1e-3)
         return values.mean(0) - far, values.mean(0) + far
 
     def _hand(self):
