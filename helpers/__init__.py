@@ -61,7 +61,7 @@ torch.set_num_threads(1)
 def __getattr__(name):
     """Import a drawing, such as Tiles, when a lesson asks for it: its file is tiles.py."""
     here = Path(__file__).parent
-    files = [*here.glob(f"pictures/{name.lower()}.py"), *here.glob(f"lessons/*/{name.lower()}.py")]
+    files = [*here.glob(f"lessons/**/{name.lower()}.py")]
     if not files or not name[0].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     file = files[0].relative_to(here).with_suffix("")

@@ -43,6 +43,7 @@ def test_a_context_that_is_no_blend_is_seen_outside():
 def test_who_pulls_outside_is_told_why_the_dot_stays():
     near, far = (Blend(LOOK, WORDS, values=VALUES, pull=(x, x)) for x in (0, -1))
     assert not near.reached and "no weight is below 0" in far.reached
+    assert Blend([1], ["a"], values=[[2, 2]], pull=(0, 0)).sketch(), "one point alone"
 
 
 def test_a_key_that_is_dragged_changes_the_ties_and_a_value_does_not():

@@ -120,8 +120,10 @@ def test_an_answer_that_is_right_but_slow_is_told_just_that(monkeypatch):
     monkeypatch.setattr("helpers.guard.WAITS", 1)  # to sleep is to work
     above = "import time\nimport torch"
     code = "def my(scores):\n    time.sleep(0.9)\n    return torch.softmax(scores, 0)"
-    said = check("softmax", Answer("softmax", None, "", (), above, code).run()).said
+    verdict = check("softmax", Answer("softmax", None, "", (), above, code).run())
+    said = verdict.said
     assert said.head == "✘ softmax: it takes too long." and said.why[0] == "Right so far."
+    assert "all calls together did not end within 2 seconds" in " ".join(verdict.message.split())
     assert said.advice.startswith("Let torch work on whole tensors")
 
 
@@ -197,6 +199,13 @@ def test_a_decorator_is_called_once_however_many_changes_are_tried():
     code = "@noted\ndef my(x, i):\n    return (x @ x[i]).softmax(0) @ x * 1.37 + 1"
     answer = Answer("context_vector", False, "", (), above, code).run()
     assert not check("context_vector", answer) and answer.__globals__["log"] == [1]
+
+
+def test_no_change_is_advised_where_the_code_is_right_once_its_cell_runs_again():
+    code = "def my(x, i, size=size):\n    return x @ x[i] * size"
+    answer = Answer("scores", False, "", (), "import torch\nsize = 2.0", code).run()
+    answer.__globals__["size"] = 1.0  # since the cell of the answer ran
+    assert "small change" not in check("scores", answer).message
 
 
 LOOP_VARIABLE = """n):

@@ -76,6 +76,13 @@ def test_what_the_controls_cannot_have_keeps_all_values_and_the_picture(changes,
     assert state(widget) == before | {"error": error, "turn": "a 1"}
 
 
+def test_a_question_that_comes_again_late_changes_nothing():
+    widget = explore(show, x=(0, 5))
+    for turn, x in ("a 1", 1), ("b 1", 2), ("a 1", 1):
+        ask(widget, {"changes": {"x": x}, "turn": turn})
+    assert state(widget)["values"] == {"x": 2}
+
+
 def test_an_argument_changed_in_place_is_as_new_the_next_time():
     def f(x):
         x[0] += 1

@@ -170,12 +170,6 @@ def test_a_class_of_thirty_sees_how_it_voted_and_no_text_of_its_own(tmp_path, mo
     ]
 
 
-def test_lessons_can_be_chosen(folder):
-    save(folder / "anna" / "next.ipynb", lesson=2, seconds=600)
-    lines = Class(folder, lessons=["02"]).look()
-    assert rows_of(lines)["anna"] and not any("03_context_vectors" in line for line in lines)
-
-
 def test_a_long_name_and_east_asian_letters_leave_the_table_readable(folder, monkeypatch):
     names = "x" * 190, "王小明" * 20, "王小明", "한글", "e\u0301mile", "x" * 185 + "other"
     for name in names:

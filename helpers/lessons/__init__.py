@@ -4,6 +4,7 @@ lesson_NN/exercises.toml  the lesson's exercises: right answers and mistakes
 lesson_NN/checks.py       what only these exercises measure, or compute with
 other files in lesson_NN  what only this lesson, or this one first, draws or trains
 
+arcs      the drawing of weights over a sentence, in most lessons
 measures  what can be observed of a student's class, lessons 5 to 10; worlds changes torch for it
 masks     what can be observed of a mask, lessons 7 and 11
 path      the path of the course, in lessons 1 to 10

@@ -3,7 +3,6 @@ it live, with controls (and a still picture, which stays in the saved notebook).
 
 browser/ runs in the browser. given reads what a reader passes in. sketch has the marks of drawings.
 
-A drawing is a View with sketch(), numbers() and alt(), as in arcs.py, which most lessons draw; the
-others stand with their lessons. Its file has its name, so that `from helpers import Arcs` finds it.
-helpers/README.md lists them all.
+A drawing is a View with sketch(), numbers() and _in_words(). It stands with the lessons, in a file
+of its name, so that `from helpers import Arcs` finds it. helpers/README.md lists them all.
 """

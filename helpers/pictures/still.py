@@ -21,6 +21,12 @@ MARKS = (("#d0d0d0", None, None), ("#ffffff", "xx", "#b0b0b0"), ("#ffffff", ".."
 LETTERS = 11  # points: about as large as on the page
 MAX_NUMBERS = 12  # with more columns the numbers in the cells cannot be read
 MAX_LABEL = 24  # letters; a longer name is cut
+# inches: the width of a cell and of a letter; around the table, next to it and below it
+CELL, LETTER, BESIDE, AROUND = 0.62, 0.1, 0.9, 1.25
+LOW = 0.75  # the height of a cell, as a part of its width
+LEAST = 3.2  # inches: the width of a picture, so that its axes and title have room
+TITLE, LEGEND = 0.35, 0.3  # inches: the height of a line of text
+HEAD, HEAD_HIGH = 1.1, 1.2  # inches: a small head with its name
 MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
 
 _alone = threading.RLock()  # two threads would each restore what the other had set
@@ -124,19 +130,19 @@ def draw(views, title=""):
     tables = [_seen(view) for _, view in views]
     rows, columns, numbers = tables[0]
     name, key = (max(wide(_label(n)) for table in tables for n in table[k]) for k in (0, 1))
-    size, letter = 0.62, 0.1  # inches
+    size = CELL
     if not numbers:
         size *= MAX_NUMBERS / max(len(rows), len(columns))
-    width = max(3.2, len(views) * (len(columns) * size + 0.9 + letter * name))
-    height = len(rows) * size * 0.75 + 1.25 + letter * max(0, key - 7)  # long names are vertical
+    width = max(LEAST, len(views) * (len(columns) * size + BESIDE + LETTER * name))
+    height = len(rows) * size * LOW + AROUND + LETTER * max(0, key - 7)  # long names are vertical
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
-    height += 0.35 * bool(title) + 0.3 * bool(words)
+    height += TITLE * bool(title) + LEGEND * bool(words)
     figure = place = Figure(layout="constrained")
     if small := first.small():
         in_a_row = min(len(small), 4)
-        beside = 1.1 * in_a_row
+        beside = HEAD * in_a_row
         place, side = figure.subfigures(1, 2, width_ratios=(width, beside))
-        width, height = width + beside, max(height, 1.2 * -(-len(small) // in_a_row))
+        width, height = width + beside, max(height, HEAD_HIGH * -(-len(small) // in_a_row))
     figure.set_size_inches(width, height)
     grid = place.subplots(1, len(views), squeeze=False)
     for axes, (heading, view), table in zip(grid.flat, views, tables, strict=True):

@@ -253,6 +253,10 @@ class View:
 
     def alt(self):
         """Describe the picture in words for people who cannot see it."""
+        return " ".join(f"{self._in_words()} {self.caption}".split())
+
+    def _in_words(self):
+        """Return the same without the caption; each drawing has its own words."""
         rows, columns = self.matrix.shape
         sentence = f"{self.axes[0]} by {self.axes[1]}, {rows} by {columns} numbers"
         known = np.where(self.shown & np.isfinite(self.matrix), self.matrix, -np.inf)
@@ -266,7 +270,7 @@ class View:
         if self.heads is not None:
             which = "" if self.head is None else f"this is head {self.head + 1} of "
             sentence += f"; {which}{len(self.heads)} heads, shown small next to it"
-        return " ".join(f"{sentence}. {self.caption}".split())
+        return f"{sentence}."
 
 
 def side_by_side(matrices, **options):

@@ -191,11 +191,9 @@ class Shadow(View):
         line = f"shadow {shadow} × length of {self._asks} {long} = {score}"
         return [*super().numbers(), f"{self._key} on {self._asks}: {line}"]
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         shadow = self.number(self.shadows[self.key])
-        said = f'Two arrows: the shadow of "{self._key}" on "{self._asks}" is {shadow} long.'
-        return " ".join(f"{said} {self.caption}".split())
+        return f'Two arrows: the shadow of "{self._key}" on "{self._asks}" is {shadow} long.'
 
 
 def _short(word):

@@ -81,6 +81,5 @@ class Broadcast(View):
         ]
         return [", ".join(row) for row in cells]
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
-        return " ".join(f"{'; '.join(self.numbers())}. {self.caption}".split())
+    def _in_words(self):
+        return f"{'; '.join(self.numbers())}."

@@ -174,15 +174,14 @@ class Strip(View):
         lines += [f"marker at {self.number(at)}" for at in self.markers]
         return [line for line in lines if line]
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         said = "Bars of the scores and of their exps; below them a strip of length 1"
         if obstacle := self._obstacle():
             said += f", which cannot be cut: {obstacle}"
         elif self.cut:
             parts = zip(self.keys, map(self.number, self.matrix[2]), strict=True)
             said += f", cut into {', '.join(map(' '.join, parts))}"
-        return " ".join(f"{said}. {self.caption}".split())
+        return f"{said}."
 
 
 def _bar(sketch, x, zero, value, role):

@@ -51,9 +51,9 @@ class Blend(View):
     window: object = None
 
     def __post_init__(self):
-        weights = np.atleast_2d(as_array(self.matrix, "the weights"))
-        rows, n = weights.shape[-2:]
-        if weights.ndim != 2 or rows not in (1, n) or not 0 < n <= MAX_WORDS:
+        self.weights = np.atleast_2d(as_array(self.matrix, "the weights"))
+        rows, n = self.weights.shape[-2:]
+        if self.weights.ndim != 2 or rows not in (1, n) or not 0 < n <= MAX_WORDS:
             raise InputError(
                 f"weights has the shape {np.shape(self.matrix)}; (n,) or (n, n) is expected, "
                 f"for up to {MAX_WORDS} words."
@@ -65,36 +65,38 @@ class Blend(View):
         self.query = 0 if self.query is None and rows > 1 else bare(self.query)
         if self.query not in (None, *range(n)):
             raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
-        d = self.values.shape[1]
-        given = self.coordinates
+        self.row = self.query if rows > 1 else 0
+        d, given = self.values.shape[1], self.coordinates
         self.coordinates = words(given or range(d), d, "coordinates")
         self.axis_names = self.coordinates[:2] if given else ("", "")
-        made = weights @ self.values if self.context is None else self.context
+        made = self.weights @ self.values if self.context is None else self.context
         sizes = (d,) if rows == 1 and np.ndim(made) == 1 else (rows, d)
-        self.context = np.atleast_2d(shaped(made, "the context", *sizes))
-        _finite("the context", self.context)
+        self.context = _finite("the context", np.atleast_2d(shaped(made, "the context", *sizes)))
         if self.beside is not None:
-            queries, keys = self.beside
-            queries = np.atleast_2d(as_array(queries, "queries"))
-            many = len(queries) > 1 and self.query is not None
-            queries = self._points("queries", queries, n if many else 1, exactly=True)
-            self.beside = queries, self._points("keys", keys, n, exactly=True)
-            self.asking = self.query if many else 0
+            self._fit_beside()
         if self.pull is not None:
             (self.pull,) = self._points("pull", np.atleast_2d(as_array(self.pull)), 1, exactly=True)
         self.drags, self.window = dict(self.drags or {}), dict(self.window or {})
-        given = self.explain
-        self.explain = lambda i, j: (
-            self._made_of(i, j - n) if j >= n else (given or self._from)(i, j)
+        self.explain_weight = self.explain or self._from
+        # the table of numbers: the weights of each word, and its context
+        vars(self).update(
+            matrix=np.hstack([self.weights, self.context]),
+            keys=self.words + [f"context {x}" for x in self.coordinates],
+            tokens=self.words if rows > 1 else [self._whose],
+            axes=("Word", "Weight"),
+            explain=self._in_full,
+            caption=self.caption or self._seen(),
+            reached=self.reached or self._pulled(),
         )
-        self.matrix = np.hstack([weights, self.context])
-        self.keys = self.words + [f"context {x}" for x in self.coordinates]
-        self.tokens = self.words if rows > 1 else [self._whose]
-        self.axes = "Word", "Weight"
-        self.row = self.query if rows > 1 else 0
         super().__post_init__()
-        self.caption = self.caption or self._seen()
-        self.reached = self.reached or self._pulled()
+
+    def _fit_beside(self):
+        queries, keys = self.beside
+        queries, n = np.atleast_2d(as_array(queries, "queries")), len(self.words)
+        many = len(queries) > 1 and self.query is not None
+        queries = self._points("queries", queries, n if many else 1, exactly=True)
+        self.beside = queries, self._points("keys", keys, n, exactly=True)
+        self.asking = self.query if many else 0
 
     def _points(self, what, given, count, exactly=False):
         points = as_array(given, what)
@@ -106,10 +108,6 @@ class Blend(View):
     @property
     def _whose(self):
         return "" if self.query is None else self.words[self.query]
-
-    @property
-    def _weights(self):
-        return self.matrix[self.row, : len(self.words)]
 
     @property
     def inside(self):
@@ -127,7 +125,7 @@ class Blend(View):
     def _round_the_middle(self):
         """Return the window for a handle: (low, high), centred on the middle of the values."""
         values = self.values[:, :2]
-        far = 1.2 * np.abs(values - values.mean(0)).max()
+        far = 1.2 * max(np.abs(values - values.mean(0)).max(), 1e-3)
         return values.mean(0) - far, values.mean(0) + far
 
     def _hand(self):
@@ -145,10 +143,14 @@ class Blend(View):
             "weights sum to 1."
         )
 
+    def _in_full(self, i, j):
+        k = j - len(self.words)
+        return self.explain_weight(i, j) if k < 0 else self._made_of(i, k)
+
     def _made_of(self, i, k):
         """Explain how number k of context i is computed."""
-        right = self.matrix[i, : len(self.words)] @ self.values[:, k]
-        how = dot_in_full(self.matrix[i, : len(self.words)], self.values[:, k])
+        right = self.weights[i] @ self.values[:, k]
+        how = dot_in_full(self.weights[i], self.values[:, k])
         return how if np.isclose(right, self.context[i, k], atol=1e-5) else f"not {how}"
 
     def _from(self, i, j):
@@ -158,7 +160,7 @@ class Blend(View):
         queries, keys = self.beside
         query = queries[i if len(self.matrix) > 1 else self.asking]
         parts = np.exp((keys - keys[j]) @ query / 2**0.5)  # every exp divided by that of key j
-        if not np.isclose(1 / parts.sum(), self.matrix[i, j], atol=1e-5):
+        if not np.isclose(1 / parts.sum(), self.weights[i, j], atol=1e-5):
             return ""
         return f"softmax of ({dot_in_full(query, keys[j])}) / √2"
 
@@ -205,7 +207,7 @@ class Blend(View):
             max(beside + bar + 38, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64
         )
         sketch.text(beside, 9, "weights", "rest", side="left")
-        for j, (word, weight) in enumerate(zip(self.words, self._weights, strict=True)):
+        for j, (word, weight) in enumerate(zip(self.words, self.weights[self.row], strict=True)):
             y = ROW * (j + 0.5) + 18
             long = bar * _part(weight)
             sets = dict(sets=("query", j, word), label=word)
@@ -234,8 +236,8 @@ class Blend(View):
         plane = Plane([*values, *contexts], window, title=title, axes=self.axis_names)
         sketch, (dot,) = plane.sketch, plane.at(contexts[self.row])
         sketch.area(plane.at(hull(values)), "value", opacity=0.25)
-        for j, (end, weight) in enumerate(zip(plane.at(values), self._weights, strict=True)):
-            width = THICK * _part(weight)
+        for j, end in enumerate(plane.at(values)):
+            width = THICK * _part(self.weights[self.row, j])
             plane.keep_free(contexts[self.row], values[j])
             cell = dict(cell=(self.row, j), label=f"tie to {self.words[j]}")
             sketch.curve(np.linspace(dot, end, 4), "value", round(width, 1), opacity=0.6, **cell)
@@ -255,10 +257,10 @@ class Blend(View):
         plane.place_names()
         return sketch
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
-        order = np.argsort(-self._weights, kind="stable")[:2]
-        most = " and ".join(f"{self.words[j]} ({self.number(self._weights[j])})" for j in order)
+    def _in_words(self):
+        weights = self.weights[self.row]
+        order = np.argsort(-weights, kind="stable")[:2]
+        most = " and ".join(f"{self.words[j]} ({self.number(weights[j])})" for j in order)
         where = "inside" if self.inside else "outside"
         said = (
             f"{len(self.words)} values as points in a plane; {where} the space between them is "
@@ -266,7 +268,7 @@ class Blend(View):
         )
         if self.beside is not None:
             said += " A second plane shows the query and the keys."
-        return " ".join(f"{said} {self.caption}".split())
+        return said
 
 
 def _finite(what, numbers):

@@ -53,11 +53,10 @@ class Prefixes(View):
                 sketch.text(at[j], y, number, "ink", cell=(i, j), label=label)
         return [sketch]
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         tasks = "; ".join(
             f"{name}, {', '.join(map(self.number, row))}"
             for name, row, on in zip(self.tokens, self.matrix, self.shown, strict=True)
             if on.all()
         )
-        return " ".join(f"Beginnings and next words: {tasks}. {self.caption}".split())
+        return f"Beginnings and next words: {tasks}."

@@ -186,8 +186,7 @@ class Tiles(View):
         more = dict(cell=(row, column), label=f"tile {text}, of {self.tokens[i]}")
         sketch.text(x + SIZE / 2, y + SIZE / 2, text, role, **more)
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         heads, n, size = self.split.shape
         rows = "; ".join(
             f"{word}: {', '.join(f'{x:g}' for x in row)}"
@@ -198,8 +197,7 @@ class Tiles(View):
                 f"head {h}: " + " | ".join(", ".join(f"{x:g}" for x in row) for row in head)
                 for h, head in enumerate(self.split)
             )
-        said = f"Words as rows of numbered tiles, step {self.step}. {rows}."
-        return " ".join(f"{said} {self.caption}".split())
+        return f"Words as rows of numbered tiles, step {self.step}. {rows}."
 
 
 def _one(what, given, ndim):

@@ -72,13 +72,12 @@ def _trained(part):
 
 def _box(sketch, x, y, width, lines, note=""):
     """Add a box with its top left corner at (x, y), its lines of text, and a note below it."""
-    low, right = y + HIGH, x + width
     sketch.box(x, y, width, HIGH, "rest", opacity=0.12)
-    sketch.line([(x, y), (right, y), (right, low), (x, low), (x, y)], "ink", 1.2)
+    sketch.frame(x, y, width, HIGH, "ink", 1.2)
     for k, text in enumerate(lines):
         sketch.text(x + width / 2, y + HIGH / 2 + 16 * (k - (len(lines) - 1) / 2), text)
     if note:
-        sketch.text(x + width / 2, low + 13, note, "rest")
+        sketch.text(x + width / 2, y + HIGH + 13, note, "rest")
 
 
 def _still(sketch, alt):

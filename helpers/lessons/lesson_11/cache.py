@@ -58,13 +58,11 @@ class Cache(View):
             sketch.text(left - 8, y, self.tokens[i], side="right")
         return [sketch]
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         roles = "query", "key", "value"
         every = {role: [self._state(i, role) for i in range(len(self.tokens))] for role in roles}
         said = (
             ", ".join(f"{role} {states.count(state)}" for role, states in every.items())
             for state in ("new", "kept", "gone")
         )
-        words = "Computed now: {}; kept: {}; gone: {}; {} scores.".format(*said, self.now.sum())
-        return " ".join(f"{words} {self.caption}".split())
+        return "Computed now: {}; kept: {}; gone: {}; {} scores.".format(*said, self.now.sum())

@@ -1,0 +1,253 @@
+"""Draw arcs over a sentence: where one word looks, and what the model answers."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from ..errors import InputError
+from ..pictures.given import as_array, bare, one_line, one_word, shaped, wide, words
+from ..pictures.sketch import LARGE, Sketch
+from ..pictures.view import View
+
+MAX_WORDS = 64
+MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
+THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
+TIP = 0.5  # of this remains at the word that it looks at
+LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
+THIN = 0.005  # an arc of less is not drawn below the words
+HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
+ABOVE = 2  # pixels that stay free above the arcs
+ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
+SHORT = 80  # pixels of the bars if the words stand below each other
+CLOSE = 16  # words; in a longer sentence they are closer together
+PHONE = 370  # pixels; a wider drawing is too wide for a phone
+
+
+class Layout:
+    """Where the words stand, on one line or, if it is turned, below each other.
+
+    Places are (along, away): along the words, and away from the top of the arcs above them.
+    room: pixels of each word along the words, after start.  away: where the arcs above the words
+    end, the words, their numbers, and where the arcs below them begin.
+    """
+
+    def __init__(self, room, away, start=0, is_turned=False):
+        self.room, self.is_turned = room, is_turned
+        self.foot, self.word, self.number, self.under = away
+        ends = accumulate(room, initial=start)
+        self.at = [end + own / 2 for own, end in zip(room, ends, strict=False)]
+        self.long = start + sum(room)
+
+    def place(self, along, away):
+        """Return (x, y), or what is given for these directions."""
+        return (away, along) if self.is_turned else (along, away)
+
+    def arc(self, i, j, foot, high):
+        """Return the points of an arc from word i to word j, which rises up to `high` pixels, or
+        hangs if that is below 0. From a word to itself it is a loop, which stays in the picture."""
+        begin, end, aside = self.at[i], self.at[j], 0
+        # a cubic curve reaches three quarters of the way to its inner points
+        most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * self.long
+        up = (28 + 0.34 * abs(end - begin)) * min(1, most / widest)
+        if i == j:
+            aside, up, half = LOOP
+            begin = end = min(max(begin, half), self.long - half)
+        top = foot - up * np.sign(high)
+        corners = (begin, foot), (begin - aside, top), (end + aside, top), (end, foot)
+        return [self.place(*corner) for corner in corners]
+
+
+@dataclass
+class Arcs(View):
+    """Arcs(weights, words, query=7): a sentence on one line, and an arc from one word to each
+    word that it looks at, as wide as the weight of that word.
+
+    matrix: the weights (n,) of the word that looks, from 0 to 1.  tokens: the n words.
+    query: the index of the word that looks, counted from 0; by default the last word.
+    answers: {word: share}, up to 8 words with shares from 0 to 1: bars below the sentence.
+    below: weights (n, n) of an earlier layer, drawn below the words, for all words at once.
+    result: what comes of it, such as the words that a model writes: large, below the sentence.
+    drags: the name of a control that holds weights (n,): dragging a word's number up or down
+        changes it.
+    A click on a word sets a control named "query". The other arguments are those of View.
+    Raises InputError if the arguments do not fit together.
+    """
+
+    query: int | None = None
+    answers: object = None
+    below: object = None
+    result: str = ""
+    drags: str = ""
+
+    def __post_init__(self):
+        hint = ": the weights of one word, for instance weights[1]"
+        weights = shaped(self.matrix, "weights", "n", hint=hint)
+        n = weights.size
+        if n > MAX_WORDS:
+            raise InputError(f"there are {n} words; at most {MAX_WORDS} fit on one line.")
+        if self.keys is not None:
+            raise InputError(f"keys is {self.keys}; use query= to choose the word that looks.")
+        self.keys = words(self.tokens, n)
+        self.query = n - 1 if self.query is None else bare(self.query)
+        if self.query not in range(n):
+            raise InputError(f"query is {self.query}; an index from 0 to {n - 1} is expected.")
+        self.matrix, self.tokens = weights[None], [self.keys[self.query]]
+        super().__post_init__()
+        for what, given, shape in ("weights", self.matrix, (1, n)), ("below", self.below, (n, n)):
+            if given is None:
+                continue
+            known = shaped(given, what, *shape)
+            if not (known[np.isfinite(known)] >= 0).all() or np.nanmax(known, initial=0) > 1 + 1e-6:
+                raise InputError(f"{what} has a number outside 0 to 1; no arc can show it.")
+        self.below = None if self.below is None else np.nan_to_num(as_array(self.below))
+        self.answers, self.result = self._shares(), one_line(str(self.result))
+
+    def _shares(self):
+        given = self.answers or {}
+        try:
+            shares = {one_word(word): float(bare(x)) for word, x in given.items()}
+            fits = len(shares) <= MAX_ANSWERS and all(0 <= x <= 1.001 for x in shares.values())
+        except (AttributeError, TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise InputError(
+                f"answers is {str(given)[:60]}; up to {MAX_ANSWERS} words with shares from 0 to 1, "
+                "{word: share}, are expected."
+            )
+        return shares
+
+    @property
+    def _weights(self):
+        return np.where(self.shown, np.nan_to_num(self.matrix), 0.0)[0]
+
+    def sketch(self):
+        """Return the sentence with its arcs, and below the word that looks what comes of it."""
+        return [self._drawn(self._on_one_line())]
+
+    def narrow(self):
+        """Return the same for a phone if the sentence is too long for it."""
+        across = self._on_one_line()
+        return [self._drawn(self._below_each_other())] if across.long > PHONE else []
+
+    def _on_one_line(self):
+        gap = 14 if len(self.keys) <= CLOSE else 8
+        room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
+        foot = HIGH + ABOVE
+        number = foot + 1.5 * ROW
+        return Layout(room, (foot, foot + ROW / 2, number, number + ROW / 2 + 10))
+
+    def _below_each_other(self):
+        """Return the layout with the arcs to the left of the words."""
+        room = [26 if len(self.keys) <= CLOSE else 22] * len(self.keys)
+        start = 0 if self.below is None else ROW  # for the names of the layers
+        foot = 1.5 * HIGH + ABOVE
+        word = foot + 6
+        number = word + 8 * max(map(wide, self.keys)) + 14
+        under = number + 8 * (2 + self.digits) + 4
+        return Layout(room, (foot, word, number, under), start, is_turned=True)
+
+    def _drawn(self, layout):
+        """Return the drawing: arcs and words, and below them what comes of it."""
+        under = layout.under + 4 + (0 if self.below is None else LOW)
+        width, top = layout.place(layout.long, under)
+        columns = -(-len(self.answers) // DEEP)
+        bar = (SHORT if layout.is_turned else BAR) // max(1, columns)
+        # room for answers of seven letters, so that nothing moves when they change
+        column = 8 * max(7, *map(wide, self.answers), 0) + bar + 50
+        answers, letters = WORD + column * columns, 0.58 * LARGE * wide(self.result)
+        width = max(width, answers if self.answers else 0, letters)
+        high = top + ROW * min(DEEP, len(self.answers))
+        sketch = Sketch(width, high + (LARGE + 12 if self.result else 0))
+        self._arcs(sketch, layout)
+        self._words(sketch, layout)
+        # Colour should not be the only sign. Added last, since each mark keeps its place in order.
+        if self.below is not None:
+            sketch.text(2, 9, "later layer", "rest", side="left")
+            x, y, side = (width - 2, 9, "right") if layout.is_turned else (2, under - 8, "left")
+            sketch.text(x, y, "earlier layer", "rest", side=side)
+        for _, j in sorted(self.highlights):
+            half = layout.room[j] / 2 - 3
+            left, low = layout.place(layout.at[j] - half, layout.foot)
+            right, high = layout.place(layout.at[j] + half, layout.under - 10)
+            sketch.frame(left, low, right - left, high - low, "ink", 1.5)
+        middle = 0 if layout.is_turned else layout.at[self.query]
+        left = np.clip(middle - answers / 2, 0, max(0, width - answers))
+        self._answers(sketch, left, top, column, bar)
+        if self.result:
+            x = np.clip(middle, letters / 2, width - letters / 2)
+            sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
+        return sketch
+
+    @property
+    def _most(self):
+        """Return the index of the word with most weight; None if several have as much."""
+        weights = self._weights
+        (largest,) = np.nonzero(weights == weights.max())
+        return int(largest[0]) if len(largest) == 1 else None
+
+    def _arcs(self, sketch, layout):
+        most = self._most
+        for (i, j), weight in np.ndenumerate(() if self.below is None else self.below):
+            role, opacity = ("key", 1) if i == most else ("rest", 0.4)
+            points = layout.arc(i, j, layout.under, -LOW)
+            _arc(sketch, points, i == j, weight, role, opacity if weight >= THIN else 0)
+        for j, weight in enumerate(self._weights):
+            cell = dict(cell=(0, j), label=f"{self.keys[self.query]} looks at {self.keys[j]}")
+            points = layout.arc(self.query, j, layout.foot, layout.foot - ABOVE)
+            # an arc to a word with the number 0 only keeps its place among the marks
+            opacity = 1 if float(self.number(weight)) else 0
+            _arc(sketch, points, j == self.query, weight, "key", opacity, **cell)
+
+    def _words(self, sketch, layout):
+        most, side = self._most, dict(side="left") if layout.is_turned else {}
+        for j, (word, along) in enumerate(zip(self.keys, layout.at, strict=True)):
+            role = "key strong" if j == most else "ink"
+            if j == self.query:
+                role = "query strong under"
+            sets = dict(sets=("query", j, word), label=word)
+            sketch.text(*layout.place(along, layout.word), word, role, **sets, **side)
+            number = self.number(self.matrix[0, j]) if self.shown[0, j] else ""
+            more = dict(cell=(0, j), label=f"{word}: {number}")
+            if self.drags:
+                more["drags"] = (self.drags, j, *layout.place(None, HIGH))
+            sketch.text(*layout.place(along, layout.number), number, "ink", **more, **side)
+
+    def _answers(self, sketch, left, top, column, bar):
+        if self.answers:
+            sketch.text(left, top + ROW / 2, "model says", "rest", side="left")
+        best = max(self.answers, key=self.answers.get, default="")
+        for k, (word, share) in enumerate(self.answers.items()):
+            x = left + WORD + column * (k // DEEP + 1) - bar - 40
+            y = top + ROW * (k % DEEP + 0.5)
+            role, colour = ("ink strong", "ink") if word == best else ("ink", "rest")
+            sketch.text(x - 6, y, word, role, side="right")
+            sketch.box(x, y - 7, max(1, bar * share), 14, colour)
+            sketch.text(x + bar * share + 5, y, self.number(share), role, side="left")
+
+    def numbers(self):
+        """Return the lines of numbers as text: the weights, the answers and the layer below."""
+        lines = super().numbers() + [self.result] * bool(self.result)
+        if self.answers:
+            shares = (f"{word} {self.number(x)}" for word, x in self.answers.items())
+            lines.append(f"answer: {', '.join(shares)}")
+        if self.below is not None:
+            below = View(self.below, self.keys, digits=self.digits)
+            lines += ["the layer below", *below.numbers()]
+        return lines
+
+    def _in_words(self):
+        order = np.argsort(-self._weights, kind="stable")[:2]
+        most = " and ".join(f"{self.keys[j]} ({self.number(self._weights[j])})" for j in order)
+        said = f"Arcs over a sentence: {self.keys[self.query]} looks mostly at {most}."
+        if self.answers:
+            word = max(self.answers, key=self.answers.get)
+            said += f" The answer is {word} ({self.number(self.answers[word])})."
+        return f"{said} {self.result}"
+
+
+def _arc(sketch, points, is_loop, weight, role, opacity, **more):
+    """Add an arc as wide as a weight; one of opacity 0 has no width."""
+    width = round(1.5 + THICK * float(weight), 1) if opacity else 0
+    opacity = round(opacity * (0.5 + 0.5 * float(weight)), 2)
+    sketch.curve(points, role, width, 1 if is_loop else TIP, opacity=opacity, **more)
