@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4, write
 
-from helpers.checks._verdict import MIME
+from helpers.checks.verdict import MIME
 from helpers.tools.classroom import folder as folders
 from helpers.tools.classroom.__main__ import main
 from helpers.tools.classroom.grade import SAVED

@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from replay import code_cells, committed
 from test_notebooks import each_notebook
 
-from helpers.checks._verdict import MIME
+from helpers.checks.verdict import MIME
 from helpers.pictures.predict import SAVED
 from helpers.tools.classroom.read_notebook import questions
 from helpers.tools.pages.closed import FOLD, closed, way

@@ -13,7 +13,7 @@ from execute import lessons
 from nbformat import from_dict, read, v4, write
 
 from helpers import predict
-from helpers.checks._verdict import MIME
+from helpers.checks.verdict import MIME
 from helpers.pictures.predict import SAVED
 from helpers.tools.classroom import watching
 from helpers.tools.classroom.__main__ import main

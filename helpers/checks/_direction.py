@@ -9,9 +9,9 @@ from ._results import close
 from ._texts import HINT, Fact
 
 
-def of_shapes(submission, k):
-    """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does so on
-    every wrong case."""
+def one_part_only(submission, k):
+    """Return the Fact that the numbers are one part of the right ones, on every wrong case; or
+    None."""
     pairs = [(submission.mine[j].numbers, submission.right[j].numbers) for j in submission.wrong]
     pairs = [(mine.double(), right.double()) for mine, right in pairs if mine is not None]
     sizes = submission.right[k].numbers.shape
@@ -23,7 +23,8 @@ def of_shapes(submission, k):
             ):
                 advice = only_arguments(submission.answer) or "return all the parts, not only this."
                 part = f"(index {j % size} of dimension {dim})"
-                yield Fact(f"you returned only one part {part}.", advice)
+                return Fact(f"you returned only one part {part}.", advice)
+    return None
 
 
 def size_to_look_for(submission, k):
@@ -55,21 +56,22 @@ def size_to_look_for(submission, k):
 
 
 def another_order(submission):
-    """Yield a Fact if the numbers are right, but in the wrong places."""
+    """Return a Fact if the numbers are right, but in the wrong places; or None."""
     pairs = [(submission.mine[k].numbers, submission.right[k].numbers) for k in submission.wrong]
     if any(mine is None or mine.shape != right.shape for mine, right in pairs):
-        return
+        return None
     both = [[x.double().flatten().sort().values for x in pair] for pair in pairs]
     if len(both[0][0].unique()) > 2 and all(close(*pair) for pair in both):
-        yield Fact(
+        return Fact(
             "the right numbers, but in the wrong places.",
             "look at what changes the order: an index, a transpose, a view, a reshape or cat.",
         )
+    return None
 
 
-def where(submission):
-    """Yield the Fact that tells which rows, columns or texts are right, if some are. Of several
-    tables, it is about the first one that is wrong."""
+def some_rows_right(submission):
+    """Return the Fact that tells which rows, columns or texts are right, if some are; or None. Of
+    several tables, it is about the first one that is wrong."""
     k, table = submission.wrong[0], []
     mine, right = submission.mine[k].numbers.double(), submission.right[k].numbers.double()
     alike = torch.isclose(mine, right, 1e-5, 1e-6)  # close() would count what is close by chance
@@ -85,10 +87,10 @@ def where(submission):
             what = "entry" if alike.dim() == 1 else ("row", "column")[dim]
             fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
             said = f"{_named(what, good)} right; {_named(what, bad)} wrong."
-            yield Fact(fact, HINT, f"In table {table}, {said}" if table else said.capitalize())
-            return
+            return Fact(fact, HINT, f"In table {table}, {said}" if table else said.capitalize())
     if some_right:
-        yield Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
+        return Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
+    return None
 
 
 def _named(what, positions):

@@ -21,10 +21,11 @@ class _Enough(BaseException):
 
 
 def repaired(submission, repairs):
-    """Return [Fact] on a small change, from one of these repairs, that makes all right; or []."""
+    """Return the Fact on a small change, from one of these repairs, that makes all right; or
+    None."""
     tree = None if submission.mine[-1].stopped else submission.tree
     if tree is None:
-        return []
+        return None
     found = []
     own_tests = {id(x) for node in nodes(tree, ast.Assert, ast.Raise) for x in ast.walk(node)}
 
@@ -46,7 +47,7 @@ def repaired(submission, repairs):
     # as one call: a thread for each would take longer than the tries
     submission.call(look, limit=HANGS)
     # If the unchanged code is right here, the cause is what earlier cells left behind.
-    return [] if found and _tried(tree, submission, LINES)[0] else found
+    return None if not found or _tried(tree, submission, LINES)[0] else found[0]
 
 
 def _tried(tree, submission, most):

@@ -17,6 +17,8 @@ MOST, MOST_NUMBERS = 3000, 8  # pairs, and numbers of the student's code, that a
 def established(submission):
     """Return the established mistakes of a wrong answer; () if there are none. Those that on their
     own make the first wrong case wrong come first, else in the order of the steps."""
+    if submission.mine[-1].stopped:
+        return ()
     found = _alone(submission)
     if not found and not submission.cases[submission.wrong[0]].if_right:
         found = _Match(submission).pair()  # two wrong steps would show on an earlier case

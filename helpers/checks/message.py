@@ -70,19 +70,10 @@ def shorten(text, width):
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def failure(submission, found, fact=None):
-    """Return the Message for a wrong answer.
-
-    found: the mistakes that are established, as match.established() orders them. The first is
-    named, the others are counted.  fact: the Fact to state if there are none; otherwise, if given,
-    its advice replaces that of the first mistake.
-    """
+def failure(submission, fact):
+    """Return the Message for a wrong answer. fact: the Fact to state; of several mistakes the first
+    is named, the others are counted."""
     exercise, k = submission.exercise, submission.wrong[0]
-    if found:
-        what, why = f"{found[0].name}.", found[0].why
-        advice = (fact or found[0]).advice
-    else:
-        what, advice, why = fact
     partly = ""
     if submission.mine[k].stopped:
         partly = "Right so far." if k > 0 else ""
@@ -95,16 +86,16 @@ def failure(submission, found, fact=None):
         if submission.repeats or submission.is_first_again(k):
             partly = f"Right on {submission.cases[0].label}; wrong on {submission.cases[k].label}."
     sentence, table = _what_is_wrong(submission, k)
-    more = len(found) - 1
+    more = len(fact.names) - 1
     others = "another mistake" if more == 1 else f"{more} more mistakes"
     printed = clean(submission.mine[0].outcome.printed).splitlines()
     printed = [line for line in printed if line.strip()]
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"
     return Message(
-        f"✘ {exercise.name}: {what}",
-        why=tuple(filter(None, (partly, why, sentence))),
+        f"✘ {exercise.name}: {fact.what}",
+        why=tuple(filter(None, (partly, fact.why, sentence))),
         table=table,
-        advice=advice[:1].upper() + advice[1:],
+        advice=fact.advice[:1].upper() + fact.advice[1:],
         after=f"There may be {others}; fix this one first." if more > 0 else "",
         printed=(title, *(shorten(line.strip(), WIDTH - 6) for line in printed[:3]))
         if printed

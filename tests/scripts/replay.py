@@ -18,7 +18,7 @@ import nbformat
 import torch
 from execute import NOTEBOOKS
 
-from helpers.checks._verdict import forget
+from helpers.checks.verdict import forget
 
 CELLS = itertools.count(1)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from ...checks import _verdict
+from ...checks import verdict as verdicts
 from ...checks.exercises import CHECKED, LESSON_OF
 from ...pictures import predict
 from .folder import chosen, lessons
@@ -130,7 +130,7 @@ def verdict_in(output):
     match output:
         case {
             "data": {
-                _verdict.MIME: {
+                verdicts.MIME: {
                     "exercise": str(name),
                     "passed": True | False | None as passed,
                     "mistakes": [*said],

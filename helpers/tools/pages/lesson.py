@@ -16,7 +16,7 @@ from nbconvert.filters import Highlight2HTML, html2text, strip_ansi
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import v4
 
-from ...checks._verdict import MIME as VERDICT
+from ...checks.verdict import MIME as VERDICT
 from ...pictures.explore import Explore
 from ...pictures.live import page_text
 from ...pictures.predict import SAVED
@@ -40,7 +40,7 @@ SET_UP = """
 import os, sys, torch
 os.chdir({folder!r})
 sys.path.insert(0, {course!r})
-from helpers.checks._verdict import forget
+from helpers.checks.verdict import forget
 from helpers.tools.pages.record import start
 torch.set_printoptions(profile="default")
 forget()
