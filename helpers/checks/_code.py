@@ -152,6 +152,8 @@ def fits(pattern, part, holds):
         held = holds.setdefault(pattern.id, part)
         alike = held is part or ast.dump(held) == ast.dump(part)
         return isinstance(part, ast.expr) and alike
+    if isinstance(pattern, ast.BinOp) and isinstance(pattern.op, ast.MatMult):
+        part = product_of(part) or part
     if type(pattern) is not type(part):
         return False
     if isinstance(pattern, list):
@@ -161,6 +163,18 @@ def fits(pattern, part, holds):
         return pattern == part
     fields = [f for f in pattern._fields if f not in ("ctx", "type_comment")]
     return all(fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
+
+
+def product_of(call):
+    """Return A @ B for a call such as torch.matmul(A, B) or A.bmm(B); None for others."""
+    if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") not in PRODUCTS:
+        return None
+    of_torch = is_name(call.func.value, "torch")
+    factors = call.args if of_torch else [call.func.value, *call.args]
+    return ast.BinOp(factors[0], ast.MatMult(), factors[1]) if len(factors) == 2 else None
+
+
+PRODUCTS = "matmul", "mm", "bmm"
 
 
 # --- parts of a syntax tree ---

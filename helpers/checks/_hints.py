@@ -13,6 +13,7 @@ from types import ModuleType
 
 import torch
 
+from ._calls import missing_arguments, unknown_keyword
 from ._code import (
     all_codes,
     data_from_above,
@@ -23,7 +24,7 @@ from ._code import (
     unwrapped,
     written_into,
 )
-from ._texts import HINT, Fact, contents
+from ._texts import Fact, contents
 
 # --- what Python says ---
 
@@ -48,7 +49,10 @@ IMPORTS = {
 def python_says(error, submission):
     """Return the Fact about an error that Python explains itself, with the student's own names, or
     None: a name or an attribute that is not there, a failed assert, an endless recursion."""
-    what, advice = f"it raised {type(error).__name__}.", ""
+    what, step = f"it raised {type(error).__name__}.", step_of(error, submission)
+    if advice := known_advice(error, submission, first=True):
+        return Fact(what, advice)
+    is_own = is_raised_here(step)
     if isinstance(error, UnboundLocalError):
         advice = _unbound(error, submission)
     elif isinstance(error, NameError):
@@ -59,9 +63,16 @@ def python_says(error, submission):
         advice = f"do without `{error.name}`, which cannot be imported here: torch is enough."
     elif isinstance(error, TypeError) and (name := _pythons_own(error, submission)):
         advice = f"`{name}` is Python's own function: {_or_else(name, error, submission)}"
-    elif not (advice := known_advice(error, submission, first=True)):
+    elif isinstance(error, TypeError) and is_own:
+        advice = unknown_keyword(step, error)
+    elif is_own or not isinstance(error, AssertionError | KeyError):
         advice = next((said for kind, said in PLAIN.items() if isinstance(error, kind)), "")
     return Fact(what, advice) if advice else None
+
+
+def is_raised_here(step):
+    """Is this step of a traceback the last one? Else a library raised the error."""
+    return step is not None and step.tb_next is None
 
 
 def _or_else(name, error, submission):
@@ -78,13 +89,13 @@ def _nearest(name, known, cutoff=0.75):
 
 def _locals(error, submission):
     """Return the names of local variables that have a value where the error was raised."""
-    step = _step_of(error, submission)
+    step = step_of(error, submission)
     return list(step.tb_frame.f_locals) if step else []
 
 
 def _unbound(error, submission):
     name = re.search(r"'(\w+)'", str(error))[1]
-    step = _step_of(error, submission)
+    step = step_of(error, submission)
     if step and name in step.tb_frame.f_globals:
         return f"start `{name}` inside your function, above this line: a function that writes to \
 `{name}` does not see the `{name}` of a cell above."
@@ -93,7 +104,7 @@ def _unbound(error, submission):
 
 def _unknown(name, error, submission):
     """Return advice on a name that has no value."""
-    step, is_class = _step_of(error, submission), submission.exercise.is_class
+    step, is_class = step_of(error, submission), submission.exercise.is_class
     if name == "self":
         return "leave out self.: this is a function, and everything it needs is an argument."
     used = re.search(rf"(?<![\w.]){name}\.(\w+)", submission.body)
@@ -176,7 +187,7 @@ def _never_set(name, module):
 
 def _pythons_own(error, submission):
     """Return the name of a function of Python's own that the failing line uses as a value; ""."""
-    step = _step_of(error, submission)
+    step = step_of(error, submission)
     if step is None:
         return ""
     with suppress(SyntaxError):
@@ -208,18 +219,27 @@ def after_error(error, submission):
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
         return f"check that index: {at_most}."
+    if isinstance(error, TypeError) and (said := _missing(error, submission)):
+        return said
     if re.search("shapes cannot be|must match the|size mismatch", text):
         return "check the shapes in that line: the message names two sizes that do not fit."
-    return HINT
+    return "print what each name in that line holds: one of them is not what the line needs."
+
+
+def _missing(error, submission):
+    step = step_of(error, submission)
+    return missing_arguments(step) if is_raised_here(step) else ""
 
 
 def known_advice(error, submission, first=False):
     """Return what repairs.toml says to try after this error, with this code; or "". first: only if
     it says so before anything else is looked for."""
-    text, step = f"{type(error).__name__}: {error}", _step_of(error, submission)
+    text, step = f"{type(error).__name__}: {error}", step_of(error, submission)
     line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
     looked = {"words": text, "in": submission.exercise.name, "code": submission.body, "line": line}
     for entry in contents("repairs.toml")["errors"]:
+        if entry.get("own") and not is_raised_here(step):
+            continue
         if all(re.search(entry.get(key, ""), found) for key, found in looked.items()):
             return entry["try"] if entry.get("first", False) or not first else ""
     return ""
@@ -234,7 +254,7 @@ def seen_advice(what, submission):
     return ""
 
 
-def _step_of(error, submission):
+def step_of(error, submission):
     """Return the last step of the traceback that is in a cell or in the student's code, or None."""
     files = {code.co_filename for code in all_codes(submission.answer)}
     step, last = error.__traceback__, None

@@ -4,9 +4,10 @@ case, and returns a Fact or None; none knows of another."""
 
 import re
 
+from ._calls import in_another_order, layer_as_function, not_called
 from ._code import reads
 from ._direction import another_order, one_part_only, size_to_look_for, some_rows_right
-from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice
+from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
 from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
@@ -17,7 +18,7 @@ from .message import number
 NOT_FINITE = {
     "infinite": "look for exp of more than 88, log of 0, division by 0, and places never filled.",
     "NaN": "look for 0 / 0 and inf / inf (exp of a large number is inf, of one far below 0 it is \
-0), for 0 * inf, inf - inf, and places never filled.",
+0), for 0 * inf, inf - inf, the root of a negative number, and places never filled.",
 }
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -47,6 +48,30 @@ def _asked(submission):
 
 
 # --- mistakes and repairs ---
+
+
+def method_not_called(submission, k):
+    if submission.tree and (method := not_called(submission.tree)):
+        advice = f"write `{method}()`: without the brackets, nothing is done."
+        return Fact(f"`{method}` is not called.", advice)
+    return None
+
+
+def layer_not_called(submission, k):
+    result, error = submission.mine[k], submission.mine[k].outcome.error
+    advice = layer_as_function(result, error and step_of(error, submission))
+    if not advice:
+        return None
+    what = f"raised {type(error).__name__}" if error else f"returned {result.instead}"
+    return Fact(f"it {what}.", advice)
+
+
+def order_of_arguments(submission, k):
+    if order := in_another_order(submission, k):
+        of = " of __init__" if submission.exercise.is_class else ""
+        advice = f"put the arguments{of} in this order: {order}."
+        return Fact("the arguments are in another order.", advice)
+    return None
 
 
 def return_in_a_loop(submission, k):
@@ -258,6 +283,10 @@ def only_the_numbers(submission, k):
 
 
 WITNESSES = (
+    # calls that explain everything else
+    method_not_called,
+    layer_not_called,
+    order_of_arguments,
     # a mistake, but for one whose numbers come from a first pass alone
     return_in_a_loop,
     mistakes,

@@ -1,5 +1,7 @@
 """What the checks of lesson 5 need besides exercises.toml: see helpers/checks/exercises.py."""
 
+import re
+
 import torch
 from torch import nn
 
@@ -60,6 +62,12 @@ def created(*names, draw=torch.rand):
                 setattr(self, f"W_{name}", nn.Parameter(draw(d_in, d_out)))
 
     return Created
+
+
+def takes_another_step(submission):
+    """Does an optimizer of torch other than plain SGD take the step?"""
+    other = re.search(r"optim\.(?!SGD\b)[A-Z]\w*\(|\bmomentum=|\b(Adam|AdamW)\(", submission.body)
+    return bool(other) and not submission.raises(Exception, "")
 
 
 class DrawnTransposed(attention.SelfAttention):
