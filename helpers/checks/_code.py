@@ -65,7 +65,7 @@ def tree_of(code):
         return None
     lines = source.splitlines()
     for node in nodes(tree, ast.stmt, ast.expr):
-        node.lines = lines
+        node.lines, node.file = lines, code.co_filename
     return tree
 
 

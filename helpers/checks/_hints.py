@@ -13,6 +13,7 @@ from types import ModuleType
 
 import torch
 
+from . import _counterfactual
 from ._calls import missing_arguments, unknown_keyword
 from ._code import (
     all_codes,
@@ -71,8 +72,11 @@ def python_says(error, submission):
 
 
 def is_raised_here(step):
-    """Is this step of a traceback the last one? Else a library raised the error."""
-    return step is not None and step.tb_next is None
+    """Is this step of a traceback the last one, but for our World? Else a library raised it."""
+    last = step and step.tb_next
+    while last and last.tb_frame.f_code.co_filename == _counterfactual.__file__:
+        last = last.tb_next
+    return step is not None and last is None
 
 
 def _or_else(name, error, submission):

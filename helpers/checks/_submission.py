@@ -220,6 +220,14 @@ class Submission:
             names = plain[1:] if is_class else [*plain[: len(names)], *names[len(plain) :]]
         return names
 
+    @cached_property
+    def unread(self):
+        """The arguments that the code of a function never reads, by the exercise's names."""
+        if self.exercise.is_class:
+            return frozenset()
+        named = zip(self.arguments, self.exercise.program.takes, strict=False)
+        return frozenset(known for name, known in named if not reads(self.answer, name))
+
     def ignored(self):
         """Return the name of an argument of which even very different values change nothing on any
         case, although they must; or None."""

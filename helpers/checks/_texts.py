@@ -14,7 +14,8 @@ class Fact(NamedTuple):
     """What is said of a wrong answer.
 
     what: what is wrong.  advice: what to try.  why: sentences, may be empty.  names: those of the
-    established mistakes, of which `what` says the first.  by: the witness, see evidence.py.
+    established mistakes, of which `what` says the first; "" for one that is not known.  by: the
+    witness, see evidence.py.
     """
 
     what: str

@@ -135,4 +135,5 @@ def _failed(submission):
         again = tuple(submission.ask(0) for _ in range(2))
         submission.again = () if again[1].stopped else again
     fact = evidence(submission)
-    return Verdict(False, message.failure(submission, fact), fact.names, fact.by)
+    names = tuple(filter(None, fact.names))
+    return Verdict(False, message.failure(submission, fact), names, fact.by)

@@ -12,7 +12,7 @@ from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
 from ._texts import HINT, Fact, contents
-from .match import established
+from .match import established, partly
 from .message import number
 
 NOT_FINITE = {
@@ -86,6 +86,13 @@ def mistakes(submission, k):
     first, names = found[0], tuple(mistake.name for mistake in found)
     says_more = repaired(submission, NOT_KEPT) or first
     return Fact(f"{first.name}.", says_more.advice, first.why, names)
+
+
+def one_of_several_mistakes(submission, k):
+    """Say which mistake explains the first wrong case and one of another size, but not all."""
+    if found := partly(submission):
+        return Fact(f"{found.name}.", found.advice, found.why, (found.name, ""))
+    return None
 
 
 def what_python_says(submission, k):
@@ -293,6 +300,7 @@ WITNESSES = (
     # a name that is not defined is no reason to change anything else
     what_python_says,
     small_repair,
+    one_of_several_mistakes,
     # what the calls show: without an error, there is a result below
     too_slow,
     changed_later,

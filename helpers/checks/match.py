@@ -63,6 +63,38 @@ def _beside(submission, mistake):
     return _Match(part, results).explanation()
 
 
+def partly(submission):
+    """Return a mistake that gives the student's numbers on the first wrong case and on one of
+    another size, though not on all; or None. A single case agrees by chance in one of three."""
+    match, wrong = _Match(submission), submission.wrong
+    right = [k for k in range(len(submission.mine)) if k not in wrong]
+    others = [k for k in wrong if _differs_in_size(submission, wrong[0], k)]
+
+    def explains(way):
+        """What is right refutes a mistake that shows there."""
+        return (
+            not match.needs_unread(way)
+            and match.agrees(way, k=wrong[0])
+            and any(match.agrees(way, k=k) for k in others)
+            and all(submission.is_right(k, match.given(way, k=k)) for k in right)
+        )
+
+    for mistake in submission.exercise.mistakes if others else ():
+        if not submission.contradicts(mistake) and any(map(explains, match.ways(mistake))):
+            return mistake
+    return None
+
+
+def _differs_in_size(submission, k, other):
+    mine = submission.mine[k].numbers, submission.mine[other].numbers
+    return all(map(_tells, mine)) and mine[0].numel() != mine[1].numel()
+
+
+def _tells(numbers):
+    """Are these numbers of which a cause can be known? NaN or 0 alone tells nothing."""
+    return numbers is not None and bool(numbers.nan_to_num(0).any())
+
+
 class _Match:
     """Results to explain: those that were seen, or what they are without a detected mistake."""
 
@@ -93,8 +125,19 @@ class _Match:
             else:
                 yield way
 
+    def needs_unread(self, *ways):
+        """Do these ways need an argument that the student's code never reads? Then their numbers
+        agree by chance."""
+        unread = self.submission.unread
+        if not unread or not isinstance(ways[0], dict):
+            return False
+        return not unread.isdisjoint(self.exercise.program.changed(*ways).needed())
+
     def fits(self, *ways):
-        return all(same(self.results[k], self.given(*ways, k=k)) for k in self.order)
+        return not self.needs_unread(*ways) and all(self.agrees(*ways, k=k) for k in self.order)
+
+    def agrees(self, *ways, k):
+        return same(self.results[k], self.given(*ways, k=k))
 
     def given(self, *ways, k):
         """Return what these ways give on case k. The program is only the formula of a class: what
@@ -117,8 +160,8 @@ class _Match:
             for k, result in enumerate(self.results)
             if result.numbers is not None and called[k] is not None
         ]
-        if not any(numbers.nan_to_num(0).any() for _, numbers in asked):
-            return ()  # NaN or 0 alone tells nothing
+        if not any(_tells(numbers) for _, numbers in asked):
+            return ()
         # Search on the case that tells most for the least work: all numbers finite, and few.
         asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
         k, numbers = asked[0]
