@@ -215,6 +215,20 @@ def written_into(tree):
     return [n.value.id for n in parts if isinstance(n.value, ast.Name)]
 
 
+def never_used(tree):
+    """Return the first name of a function that is given a value and never read; ""."""
+    for function in nodes(tree, ast.FunctionDef):
+        names = nodes(function, ast.Name)
+        read = {n.id for n in names if not isinstance(n.ctx, ast.Store)}
+        outside = {x for node in nodes(function, ast.Global, ast.Nonlocal) for x in node.names}
+        for node in nodes(function, ast.Assign):
+            if is_single := len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+            if is_single and name not in read | outside and not name.startswith("_"):
+                return name
+    return ""
+
+
 def is_name(node, *names):
     return isinstance(node, ast.Name) and node.id in names
 

@@ -22,8 +22,10 @@ def one_part_only(submission, k):
                 for mine, right in pairs
             ):
                 advice = only_arguments(submission.answer) or "return all the parts, not only this."
-                part = f"(index {j % size} of dimension {dim})"
-                return Fact(f"you returned only one part {part}.", advice)
+                which = "the last" if j == -1 else f"index {j} of"
+                part = ("row", "column")[dim] if len(sizes) == 2 else f"dimension {dim}"
+                what = f"{which} {part}" if len(sizes) < 3 else f"index {j % size} of {part}"
+                return Fact(f"you returned only one part ({what}).", advice)
     return None
 
 

@@ -80,8 +80,15 @@ def is_raised_here(step):
 
 
 def _or_else(name, error, submission):
-    near = _nearest(name, _locals(error, submission), cutoff=0.7)
-    return f"did you mean `{near[0]}`?" if near else "give your variable a different name."
+    """Return what to write instead of Python's own function of this name, used as a value."""
+    step = step_of(error, submission)
+    known = step.tb_frame.f_locals if step else {}
+    if near := _nearest(name, known, cutoff=0.7):
+        return f"did you mean `{near[0]}`?"
+    tensors = [key for key, x in known.items() if torch.is_tensor(x)]
+    if tensors and hasattr(torch.Tensor, name):
+        return f"call it, as in `{tensors[0]}.{name}()`."
+    return "give your variable a different name."
 
 
 def _nearest(name, known, cutoff=0.75):
@@ -184,9 +191,14 @@ def _never_set(name, module):
         return f"did you mean self.{near[0]}? self.{name} was never set."
     if not made:
         return f"set self.{name} in __init__, or define a method {name}."
-    *most, last = (f"self.{k}" for k in made)
-    listed = f"{', '.join(most)} and {last}" if most else last
-    return f"set self.{name} in __init__, or define a method {name}, or use what is set: {listed}."
+    is_set = listed(f"self.{k}" for k in made)
+    return f"set self.{name} in __init__, or define a method {name}, or use what is set: {is_set}."
+
+
+def listed(words):
+    """Return "a", "a and b" or "a, b and c"."""
+    *most, last = [*words] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _pythons_own(error, submission):
@@ -299,7 +311,7 @@ def only_arguments(answer):
     trees = filter(None, (tree_of(f.__code__) for f in own_functions(answer)))
     for name in [name for tree in trees for name in written_into(tree) if name in names]:
         return f"make your own `{name}` first, with torch.zeros: this one is from a cell above."
-    said = " and ".join(f"`{name}`" for name in names)
+    said = listed(f"`{name}`" for name in names)
     if not said:
         return ""
     return f"use the arguments, and what you make of them, not {said} from a cell above."

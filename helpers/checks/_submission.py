@@ -222,11 +222,10 @@ class Submission:
 
     @cached_property
     def unread(self):
-        """The arguments that the code of a function never reads, by the exercise's names."""
+        """The positions of the arguments that the code of a function never reads."""
         if self.exercise.is_class:
-            return frozenset()
-        named = zip(self.arguments, self.exercise.program.takes, strict=False)
-        return frozenset(known for name, known in named if not reads(self.answer, name))
+            return []
+        return [j for j, name in enumerate(self.arguments) if not reads(self.answer, name)]
 
     def ignored(self):
         """Return the name of an argument of which even very different values change nothing on any

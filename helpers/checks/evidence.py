@@ -5,7 +5,7 @@ case, and returns a Fact or None; none knows of another."""
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import reads
+from ._code import never_used, reads
 from ._direction import another_order, one_part_only, size_to_look_for, some_rows_right
 from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
 from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
@@ -216,7 +216,9 @@ def sums_of_weights(submission, k):
     if is_table and (got.sum(0) - 1).abs().max() < 1e-3:
         why += ", but every column sums to 1"
     helps = close(got / sums[..., None], submission.right[k].numbers)
-    if not got[tuple(row)].any():
+    if advice := seen_advice("sums", submission):
+        pass
+    elif not got[tuple(row)].any():
         advice = "find out why these are all 0: not filled, or is a word hidden from itself?"
     elif not helps and "/" in submission.body or re.search(DIVIDES, submission.body):
         advice = "look where your code divides (softmax does, too): is each row divided "
@@ -252,6 +254,13 @@ def ignored_argument(submission, k):
         return Fact(f"changing `{name}` has no effect.", advice)
     advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
     return Fact(f"it ignores `{name}`.", advice, why)
+
+
+def unused_variable(submission, k):
+    if submission.tree and (name := never_used(submission.tree)):
+        advice = f"find the line that should use `{name}`, or leave out the one that makes it."
+        return Fact(f"`{name}` is made, and never used.", advice)
+    return None
 
 
 def _wrong(submission, k):
@@ -316,6 +325,7 @@ WITNESSES = (
     sums_of_weights,
     visible_future,
     ignored_argument,
+    unused_variable,
     sizes_in_the_code,
     wrong_places,
     rows,

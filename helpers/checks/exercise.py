@@ -23,7 +23,7 @@ def returned(code, *args):
 def returned_later(code, *args):
     """Return what the call returns after one with the same tensors and different numbers; without
     gradients if that works."""
-    others = list(map(_another, args))
+    others = list(map(another, args))
     if any(one is not other for one, other in zip(args, others, strict=True)):
         with suppress(Exception):  # these numbers may be impossible
             code(*others)
@@ -34,7 +34,8 @@ def returned_later(code, *args):
         return code(*args)
 
 
-def _another(x):
+def another(x):
+    """Return an argument with other numbers, where that is easy."""
     if torch.is_tensor(x) or isinstance(x, bool) or callable(x):
         return x
     return x / 2 if isinstance(x, float) else abs(x - 1)

@@ -7,7 +7,7 @@ from itertools import islice
 import torch
 
 from ._results import attempt, call_ours, numbers_of, rows_close, same
-from .exercise import returned
+from .exercise import another, returned
 
 IN_PLACE = "input changed in place"
 NUMBER = "NUMBER"
@@ -73,10 +73,10 @@ def partly(submission):
     def explains(way):
         """What is right refutes a mistake that shows there."""
         return (
-            not match.needs_unread(way)
-            and match.agrees(way, k=wrong[0])
+            match.agrees(way, k=wrong[0])
             and any(match.agrees(way, k=k) for k in others)
             and all(submission.is_right(k, match.given(way, k=k)) for k in right)
+            and not match.needs_unread(way)
         )
 
     for mistake in submission.exercise.mistakes if others else ():
@@ -126,15 +126,20 @@ class _Match:
                 yield way
 
     def needs_unread(self, *ways):
-        """Do these ways need an argument that the student's code never reads? Then their numbers
-        agree by chance."""
-        unread = self.submission.unread
-        if not unread or not isinstance(ways[0], dict):
+        """Does what these ways give depend on an argument that the student's code never reads? Then
+        it agrees by chance."""
+        if not self.submission.unread or not isinstance(ways[0], dict):
             return False
-        return not unread.isdisjoint(self.exercise.program.changed(*ways).needed())
+        program, case = self.exercise.program.changed(*ways), self.submission.cases[0]
+        before = attempt(program, case, call_ours)
+        for j in self.submission.unread:
+            after = attempt(program, case.with_argument(j, another(case.args[j])), call_ours)
+            if not same(before, after):
+                return True
+        return False
 
     def fits(self, *ways):
-        return not self.needs_unread(*ways) and all(self.agrees(*ways, k=k) for k in self.order)
+        return all(self.agrees(*ways, k=k) for k in self.order) and not self.needs_unread(*ways)
 
     def agrees(self, *ways, k):
         return same(self.results[k], self.given(*ways, k=k))

@@ -2,7 +2,6 @@
 that somebody wrote instead of the steps of the same names."""
 
 import inspect
-import re
 from functools import cache
 
 import torch
@@ -130,14 +129,6 @@ class Program:
     def changed(self, *ways):
         """Return the program with the steps of these ways, dicts like steps, for its own."""
         return Program(self.takes, {**self.steps, **{k: x for way in ways for k, x in way.items()}})
-
-    def needed(self):
-        """Return the names that the result depends on, arguments among them."""
-        names = {[*self.steps][-1]}
-        for name, line in reversed(self.steps.items()):
-            if name in names:
-                names |= {*re.findall(r"\b[A-Za-z_]\w*\b", line)}
-        return names
 
     def has(self, way):
         """Has it all steps that this way, {name: expression}, changes?"""
