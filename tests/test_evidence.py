@@ -2,11 +2,7 @@
 
 from types import SimpleNamespace
 
-import pytest
-import torch
-from rates import answers, judged, says_only_the_numbers
-
-from helpers.checks import check, evidence
+from helpers.checks import evidence
 from helpers.checks._texts import Fact
 
 
@@ -25,12 +21,13 @@ def test_the_first_witness_that_knows_something_speaks(monkeypatch):
     order = witness("one", None), witness("two", known), witness("three", known)
     monkeypatch.setattr(evidence, "WITNESSES", order)
     said = evidence.evidence(SimpleNamespace(wrong=[3, 4]))
-    assert said == known._replace(by="two") and asked == [("one", 3), ("two", 3)]
+    assert said == known._replace(by="two")
+    assert asked == [("one", 3), ("two", 3)]
 
 
 def test_the_witnesses_are_asked_in_the_order_of_what_they_prove():
     names = [witness.__name__ for witness in evidence.WITNESSES]
-    told = "method_not_called", "return_in_a_loop", "mistakes", "what_python_says", "small_repair"
-    told += "one_of_several_mistakes", "any_error", "wrong_shape", "ignored_argument", "rows"
-    assert sorted(told, key=names.index) == list(told)
+    told = ["method_not_called", "return_in_a_loop", "mistakes", "what_python_says", "small_repair"]
+    told += ["one_of_several_mistakes", "any_error", "wrong_shape", "ignored_argument", "rows"]
+    assert sorted(told, key=names.index) == told
     assert names[-1] == "only_the_numbers" and len({*names}) == len(names)

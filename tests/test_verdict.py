@@ -164,9 +164,9 @@ def test_progress_tells_one_mistake_at_a_time(capsys):
 @pytest.mark.parametrize(
     "names, text",
     [
-        ((), "progress: it expects the names of exercises."),
-        ((right,), 'Write it like this: progress("scores", "all_scores").'),
-        ((["scores"],), "progress: it expects the names of exercises."),
+        ((), "progress: it expects the names of exercises, and"),
+        ((right,), 'Write it like this: progress("scores", "all_scores", optional'),
+        ((["scores"],), "progress: it expects the names of exercises, and"),
         (("scores", "sofmax"), "there is no exercise 'sofmax'. Did you mean 'softmax'?"),
         (("x" * 500,), "The exercises are scores, "),
     ],
@@ -176,3 +176,17 @@ def test_bad_use_of_progress_is_answered_in_a_sentence(names, text, capsys):
     said = capsys.readouterr().out
     assert said.startswith("✘ progress: ") and text in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= message.WIDTH
+
+
+def test_progress_counts_what_is_optional_apart(capsys):
+    check("softmax", right)
+    check("scores", stub)
+    for optional, said in (
+        (["scores"], "1 of 1 solved, and 0 of 1 optional."),
+        ([], "1 of 1 solved."),
+        ("scores", "those that are optional as a list."),
+        (["sofmax"], "there is no exercise 'sofmax'."),
+    ):
+        capsys.readouterr()
+        progress("softmax", optional=optional)
+        assert said in capsys.readouterr().out.replace("\n  ", " ")
