@@ -10,6 +10,7 @@ import re
 import sys
 from contextlib import suppress
 from types import ModuleType
+from typing import NamedTuple
 
 import torch
 
@@ -113,47 +114,109 @@ def _unbound(error, submission):
     return f"give `{name}` a value above this line, in every case: an `if` or a loop may skip it."
 
 
+class Unknown(NamedTuple):
+    """A name without a value.  used: the attribute that is read of it, or "".  step: where the
+    error was raised, or None.  known: the names of local variables there."""
+
+    name: str
+    used: str
+    submission: object
+    step: object
+    known: list
+
+    @property
+    def own_work(self):
+        """A regular expression for what the exercise asks for."""
+        exercise = self.submission.exercise
+        return f"{exercise.name}|{exercise.avoid}"
+
+
 def _unknown(name, error, submission):
-    """Return advice on a name that has no value."""
-    step, is_class = step_of(error, submission), submission.exercise.is_class
-    if name == "self":
-        return "leave out self.: this is a function, and everything it needs is an argument."
+    """Return advice on a name that has no value, by where it comes from."""
     used = re.search(rf"(?<![\w.]){name}\.(\w+)", submission.body)
-    own_work = f"{submission.exercise.name}|{submission.exercise.avoid}"
-    if used and re.fullmatch(own_work, used[1]):
-        name = used[1]
-    if name in IMPORTS:
-        tensors = any(map(torch.is_tensor, submission.cases[0].args))
-        done = _instead_of(used[1]) if used and tensors else ""
-        what = done or f"write `{IMPORTS[name]}` above your code"
-        return f"{what}: `{name}` is not imported."
-    known = _locals(error, submission)
-    own = getattr(unwrapped(submission.answer), "__name__", "")
-    module = step.tb_frame.f_locals.get("self") if step else None
-    if is_class and hasattr(module, name):
-        return f"write self.{name} instead of {name}: it belongs to the module."
-    if re.fullmatch(own_work, name):
-        return f"write the steps of {name} yourself, as the exercise asks."
-    if name in sys.stdlib_module_names:
-        return f"write `import {name}` above your code, or do without it."
-    if callable(getattr(torch, name, None)) or name == "inf":
-        return f"{_instead_of(name)}: there is no `{name}` without its module."
-    if submission.tree and name in written_into(submission.tree):
-        return f"make `{name}` above this line, with torch.zeros: then you can write into it."
+    step, known = step_of(error, submission), _locals(error, submission)
+    unknown = Unknown(name, used[1] if used else "", submission, step, known)
+    return next(filter(None, (said(unknown) for said in COMES_FROM)))
+
+
+def _self(x):
+    if x.name == "self":
+        return "leave out self.: this is a function, and everything it needs is an argument."
+
+
+def _module_with_own_work(x):
+    if x.used and re.fullmatch(x.own_work, x.used):
+        return _own_work(x._replace(name=x.used))
+
+
+def _not_imported(x):
+    if x.name in IMPORTS:
+        tensors = any(map(torch.is_tensor, x.submission.cases[0].args))
+        done = _instead_of(x.used) if x.used and tensors else ""
+        return (
+            f"{done or f'write `{IMPORTS[x.name]}` above your code'}: `{x.name}` is not imported."
+        )
+
+
+def _of_self(x):
+    module = x.step.tb_frame.f_locals.get("self") if x.step else None
+    if x.submission.exercise.is_class and hasattr(module, x.name):
+        return f"write self.{x.name} instead of {x.name}: it belongs to the module."
+
+
+def _own_work(x):
+    if re.fullmatch(x.own_work, x.name):
+        return f"write the steps of {x.name} yourself, as the exercise asks."
+
+
+def _of_python(x):
+    if x.name in sys.stdlib_module_names:
+        return f"write `import {x.name}` above your code, or do without it."
+
+
+def _of_torch(x):
+    if callable(getattr(torch, x.name, None)) or x.name == "inf":
+        return f"{_instead_of(x.name)}: there is no `{x.name}` without its module."
+
+
+def _written_into(x):
+    if x.submission.tree and x.name in written_into(x.submission.tree):
+        return f"make `{x.name}` above this line, with torch.zeros: then you can write into it."
+
+
+def _alike(x):
     # v for values: the reader's own short name is nearer than one that looks alike.
-    is_role = re.match("quer|key|val", name)
-    near = [k for k in known if is_role and len(k) < 3 and name.startswith(k)]
-    near = near if len(near) == 1 else _nearest(name, known)
-    if not near and step:
-        others = [k for k in step.tb_frame.f_globals if k != own]
-        near = _nearest(name, others, cutoff=0.85)
+    is_role = re.match("quer|key|val", x.name)
+    near = [k for k in x.known if is_role and len(k) < 3 and x.name.startswith(k)]
+    near = near if len(near) == 1 else _nearest(x.name, x.known)
+    if not near and x.step:
+        own = getattr(unwrapped(x.submission.answer), "__name__", "")
+        others = [k for k in x.step.tb_frame.f_globals if k != own]
+        near = _nearest(x.name, others, cutoff=0.85)
     if near:
-        return f"did you mean `{near[0]}`? `{name}` has no value."
-    if is_class:
-        return f"give `{name}` a value: make it from the arguments, or store it in __init__ as \
-self.{name} and use that."
-    return f"use the arguments, {submission.exercise.takes}, or what you make of them: there is no \
-`{name}` here."
+        return f"did you mean `{near[0]}`? `{x.name}` has no value."
+
+
+def _of_nowhere(x):
+    if x.submission.exercise.is_class:
+        return f"give `{x.name}` a value: make it from the arguments, or store it in __init__ as \
+self.{x.name} and use that."
+    takes = x.submission.exercise.takes
+    return f"use the arguments, {takes}, or what you make of them: there is no `{x.name}` here."
+
+
+COMES_FROM = (
+    _self,
+    _module_with_own_work,
+    _not_imported,
+    _of_self,
+    _own_work,
+    _of_python,
+    _of_torch,
+    _written_into,
+    _alike,
+    _of_nowhere,
+)
 
 
 def _instead_of(name):
