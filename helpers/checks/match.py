@@ -177,7 +177,8 @@ class _Match:
             for way in self.ways(mistake)
             if isinstance(way, dict)
         ]
-        pairs = islice(_pairs(self.exercise.program, moves, called[k]), MOST)
+        tree = _Tree(self.exercise.program, moves, called[k])
+        pairs = islice(tree.pairs(), MOST)
         given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
         if not given:
             return ()
@@ -191,31 +192,42 @@ class _Match:
         return ()
 
 
-def _pairs(program, moves, args):
-    """Yield (two positions in moves, the numbers that they give together on these arguments) for
-    all moves that change different steps. What pairs have in common is computed once."""
-    names = list(program.steps)
+class _Tree:
+    """All programs that differ from the right one by two moves, which change different steps.
+    Programs that begin alike share a branch, which is computed once.
 
-    def after(state, k, chosen):
-        if k == len(names):
+    moves: (mistake, way) each.  args: what the programs are called with.
+    """
+
+    def __init__(self, program, moves, args):
+        self.program, self.args, self.names = program, args, list(program.steps)
+        self.ways = [way for _, way in moves]
+
+    def pairs(self):
+        """Yield (two positions in moves, the numbers that they give together)."""
+        yield from self._leaves(self.program.start(self.args), 0, ())
+
+    def _leaves(self, state, k, chosen):
+        """Yield the pairs on the branch where these moves, at most two, are chosen for the first k
+        steps.  state: what is known after them."""
+        if k == len(self.names):
             if len(chosen) == 2:
-                yield tuple(sorted(chosen)), numbers_of(state[names[-1]])
+                yield tuple(sorted(chosen)), numbers_of(state[self.names[-1]])
             return
-        name, ways = names[k], [moves[m][1] for m in chosen]
-        options = [chosen]
-        if len(chosen) < 2 and not any(name in way for way in ways):
-            taken = {*names[:k], *(step for way in ways for step in way)}
-            begins = [
-                m for m, (_, way) in enumerate(moves) if name in way and not taken & way.keys()
-            ]
-            options += [(*chosen, m) for m in begins]
-        for option in options:
-            lines = (moves[m][1].get(name) for m in option)
+        for branch in self._branches(k, chosen):
+            lines = (self.ways[m].get(self.names[k]) for m in branch)
             state_after = dict(state)
             try:
-                program.take(state_after, name, next(filter(None, lines), None))
-                yield from after(state_after, k + 1, option)
+                self.program.take(state_after, self.names[k], next(filter(None, lines), None))
+                yield from self._leaves(state_after, k + 1, branch)
             except Exception:  # so does every pair that begins like this
                 continue
 
-    yield from after(program.start(args), 0, ())
+    def _branches(self, k, chosen):
+        """Return the moves that may be chosen after step k: those before, and one that begins."""
+        name, changed = self.names[k], {step for m in chosen for step in self.ways[m]}
+        if len(chosen) == 2 or name in changed:
+            return [chosen]
+        taken = {*self.names[:k], *changed}
+        begins = [m for m, way in enumerate(self.ways) if name in way and taken.isdisjoint(way)]
+        return [chosen, *((*chosen, m) for m in begins)]
