@@ -22,9 +22,10 @@ def one_part_only(submission, k):
                 for mine, right in pairs
             ):
                 advice = only_arguments(submission.answer) or "return all the parts, not only this."
-                which = "the last" if j == -1 else f"index {j} of"
-                part = ("row", "column")[dim] if len(sizes) == 2 else f"dimension {dim}"
-                what = f"{which} {part}" if len(sizes) < 3 else f"index {j % size} of {part}"
+                what = f"index {j % size} of dimension {dim}"
+                if len(sizes) == 2:
+                    what = ("row", "column")[dim]
+                    what = f"the last {what}" if j == -1 else f"{what} {j}"
                 return Fact(f"you returned only one part ({what}).", advice)
     return None
 
@@ -69,6 +70,28 @@ def another_order(submission):
             "look at what changes the order: an index, a transpose, a view, a reshape or cat.",
         )
     return None
+
+
+def one_factor(submission):
+    """Return the Fact that all numbers are one multiple of the right ones, on the first wrong case
+    and on another; or None."""
+    factors = []
+    for k in submission.wrong:
+        mine, right = submission.mine[k].numbers, submission.right[k].numbers
+        if mine is None or mine.shape != right.shape or right.numel() < 2 or not right.any():
+            continue
+        mine, right = mine.double(), right.double()
+        factor = float((mine * right).sum() / (right * right).sum())
+        if factor and close(mine, factor * right):
+            factors.append((k, factor))
+    if len(factors) < 2 or factors[0][0] != submission.wrong[0]:
+        return None
+    label, factor = submission.cases[factors[0][0]].label, factors[0][1]
+    return Fact(
+        "all numbers are wrong by the same factor.",
+        "look at what you multiply or divide by: all else may be right.",
+        f"On {label}, yours are {factor:.3g} times the right ones.",
+    )
 
 
 def some_rows_right(submission):

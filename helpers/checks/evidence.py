@@ -6,7 +6,13 @@ import re
 
 from ._calls import in_another_order, layer_as_function, not_called
 from ._code import never_used, reads
-from ._direction import another_order, one_part_only, size_to_look_for, some_rows_right
+from ._direction import (
+    another_order,
+    one_factor,
+    one_part_only,
+    size_to_look_for,
+    some_rows_right,
+)
 from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
 from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
@@ -278,6 +284,10 @@ def wrong_places(submission, k):
     return another_order(submission)
 
 
+def same_factor(submission, k):
+    return one_factor(submission)
+
+
 def rows(submission, k):
     """Say which rows, columns or texts are wrong."""
     if fact := some_rows_right(submission):
@@ -328,6 +338,7 @@ WITNESSES = (
     unused_variable,
     sizes_in_the_code,
     wrong_places,
+    same_factor,
     rows,
     seen_in_the_code,
     only_the_numbers,

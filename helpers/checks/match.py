@@ -86,8 +86,11 @@ def partly(submission):
 
 
 def _differs_in_size(submission, k, other):
-    mine = submission.mine[k].numbers, submission.mine[other].numbers
-    return all(map(_tells, mine)) and mine[0].numel() != mine[1].numel()
+    """Are two cases of different sizes, and the numbers on both of which a cause can be known?"""
+    sizes = [
+        [x.shape if torch.is_tensor(x) else x for x in submission.cases[j].args] for j in (k, other)
+    ]
+    return sizes[0] != sizes[1] and all(_tells(submission.mine[j].numbers) for j in (k, other))
 
 
 def _tells(numbers):
