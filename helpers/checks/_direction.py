@@ -4,7 +4,7 @@ import re
 
 import torch
 
-from ._hints import only_arguments
+from ._hints import listed, only_arguments
 from ._results import close
 from ._texts import HINT, Fact
 
@@ -98,6 +98,9 @@ def some_rows_right(submission):
     """Return the Fact that tells which rows, columns or texts are right, if some are; or None. Of
     several tables, it is about the first one that is wrong."""
     k, table = submission.wrong[0], []
+    wanted = submission.cases[k].split(submission.right[k].numbers)
+    if len(wanted) > 1:
+        return _some_parts_right(submission.cases[k].split(submission.mine[k].numbers), wanted)
     mine, right = submission.mine[k].numbers.double(), submission.right[k].numbers.double()
     alike = torch.isclose(mine, right, 1e-5, 1e-6)  # close() would count what is close by chance
     some_right = alike.dim() > 2 and alike.flatten(-2).all(-1).any()
@@ -116,6 +119,16 @@ def some_rows_right(submission):
     if some_right:
         return Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
     return None
+
+
+def _some_parts_right(mine, wanted):
+    good = [name for name in wanted if close(mine[name], wanted[name])]
+    bad = [name for name in wanted if name not in good]
+    if not good:
+        return None
+    are = ["is" if len(names) == 1 else "are" for names in (good, bad)]
+    said = f"{listed(good)} {are[0]} right; {listed(bad)} {are[1]} wrong."
+    return Fact(f"{listed(bad)} {are[1]} wrong.", HINT, said[0].upper() + said[1:])
 
 
 def _named(what, positions):

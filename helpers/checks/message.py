@@ -113,7 +113,7 @@ def _what_is_wrong(submission, k):
     if first_is_right and not (submission.repeats or mine.changed or submission.is_first_again(k)):
         label = f"a second call with {submission.cases[0].label}"
         mine, right = submission.again[0], submission.right[0]
-    said, numbers = difference(label, mine, right)
+    said, numbers = difference(label, mine, right, submission.cases[k].split)
     if not mine.changed:
         return said, numbers
     sentence, table = _argument(label, submission, k, mine.changed)
@@ -125,8 +125,9 @@ def _what_is_wrong(submission, k):
     return said or "Your result is also wrong.", table
 
 
-def difference(label, mine, right):
-    """Return (a sentence or "", a Table or None) that compare the student's Result with ours."""
+def difference(label, mine, right, split=lambda x: {"": x}):
+    """Return (a sentence or "", a Table or None) that compare the student's Result with ours.
+    split: of numbers, see Case."""
     if mine.outcome.error is not None:
         text = complaint(mine.outcome)
         return f"On {label}: {text}{'' if text.endswith(('.', ')')) else '.'}", None
@@ -137,6 +138,10 @@ def difference(label, mine, right):
         return "", Table(f"On {label}:", rows, numeric=False) if rows else None
     got, want = mine.numbers, right.numbers
     if got.shape == want.shape:
+        wanted = split(want)
+        pairs = [(name, x, wanted[name]) for name, x in split(got).items()]
+        part, got, want = next((p for p in pairs if not close(*p[1:])), pairs[0])
+        label = f"{part} after {label}" if part else label
         at, got, want = _beside(got, want)
         return "", Table(f"On {label}{at}:", (("yours", *got), ("right", *want)))
     if got.dim() == 0:
