@@ -65,7 +65,7 @@ def tree_of(code):
         return None
     lines = source.splitlines()
     for node in nodes(tree, ast.stmt, ast.expr):
-        node.lines = lines
+        node.lines, node.file = lines, code.co_filename
     return tree
 
 
@@ -152,6 +152,8 @@ def fits(pattern, part, holds):
         held = holds.setdefault(pattern.id, part)
         alike = held is part or ast.dump(held) == ast.dump(part)
         return isinstance(part, ast.expr) and alike
+    if isinstance(pattern, ast.BinOp) and isinstance(pattern.op, ast.MatMult):
+        part = product_of(part) or part
     if type(pattern) is not type(part):
         return False
     if isinstance(pattern, list):
@@ -161,6 +163,18 @@ def fits(pattern, part, holds):
         return pattern == part
     fields = [f for f in pattern._fields if f not in ("ctx", "type_comment")]
     return all(fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
+
+
+def product_of(call):
+    """Return A @ B for a call such as torch.matmul(A, B) or A.bmm(B); None for others."""
+    if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") not in PRODUCTS:
+        return None
+    of_torch = is_name(call.func.value, "torch")
+    factors = call.args if of_torch else [call.func.value, *call.args]
+    return ast.BinOp(factors[0], ast.MatMult(), factors[1]) if len(factors) == 2 else None
+
+
+PRODUCTS = "matmul", "mm", "bmm"
 
 
 # --- parts of a syntax tree ---
@@ -199,6 +213,20 @@ def written_into(tree):
     """Return the names of variables whose parts are written into, as in x[0] = 1."""
     parts = [n for n in nodes(tree, ast.Subscript) if isinstance(n.ctx, ast.Store)]
     return [n.value.id for n in parts if isinstance(n.value, ast.Name)]
+
+
+def never_used(tree):
+    """Return the first name of a function that is given a value and never read; ""."""
+    for function in nodes(tree, ast.FunctionDef):
+        names = nodes(function, ast.Name)
+        read = {n.id for n in names if not isinstance(n.ctx, ast.Store)}
+        outside = {x for node in nodes(function, ast.Global, ast.Nonlocal) for x in node.names}
+        for node in nodes(function, ast.Assign):
+            if is_single := len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+            if is_single and name not in read | outside and not name.startswith("_"):
+                return name
+    return ""
 
 
 def is_name(node, *names):

@@ -4,14 +4,14 @@ import re
 
 import torch
 
-from ._hints import only_arguments
+from ._hints import listed, only_arguments
 from ._results import close
 from ._texts import HINT, Fact
 
 
-def of_shapes(submission, k):
-    """Yield the Fact that relates numbers of a wrong shape to the right ones, if one does so on
-    every wrong case."""
+def one_part_only(submission, k):
+    """Return the Fact that the numbers are one part of the right ones, on every wrong case; or
+    None."""
     pairs = [(submission.mine[j].numbers, submission.right[j].numbers) for j in submission.wrong]
     pairs = [(mine.double(), right.double()) for mine, right in pairs if mine is not None]
     sizes = submission.right[k].numbers.shape
@@ -22,8 +22,12 @@ def of_shapes(submission, k):
                 for mine, right in pairs
             ):
                 advice = only_arguments(submission.answer) or "return all the parts, not only this."
-                part = f"(index {j % size} of dimension {dim})"
-                yield Fact(f"you returned only one part {part}.", advice)
+                what = f"index {j % size} of dimension {dim}"
+                if len(sizes) == 2:
+                    what = ("row", "column")[dim]
+                    what = f"the last {what}" if j == -1 else f"{what} {j}"
+                return Fact(f"you returned only one part ({what}).", advice)
+    return None
 
 
 def size_to_look_for(submission, k):
@@ -55,22 +59,48 @@ def size_to_look_for(submission, k):
 
 
 def another_order(submission):
-    """Yield a Fact if the numbers are right, but in the wrong places."""
+    """Return a Fact if the numbers are right, but in the wrong places; or None."""
     pairs = [(submission.mine[k].numbers, submission.right[k].numbers) for k in submission.wrong]
     if any(mine is None or mine.shape != right.shape for mine, right in pairs):
-        return
+        return None
     both = [[x.double().flatten().sort().values for x in pair] for pair in pairs]
     if len(both[0][0].unique()) > 2 and all(close(*pair) for pair in both):
-        yield Fact(
+        return Fact(
             "the right numbers, but in the wrong places.",
             "look at what changes the order: an index, a transpose, a view, a reshape or cat.",
         )
+    return None
 
 
-def where(submission):
-    """Yield the Fact that tells which rows, columns or texts are right, if some are. Of several
-    tables, it is about the first one that is wrong."""
+def one_factor(submission):
+    """Return the Fact that all numbers are one multiple of the right ones, on the first wrong case
+    and on another; or None."""
+    factors = []
+    for k in submission.wrong:
+        mine, right = submission.mine[k].numbers, submission.right[k].numbers
+        if mine is None or mine.shape != right.shape or right.numel() < 2 or not right.any():
+            continue
+        mine, right = mine.double(), right.double()
+        factor = float((mine * right).sum() / (right * right).sum())
+        if factor and close(mine, factor * right):
+            factors.append((k, factor))
+    if len(factors) < 2 or factors[0][0] != submission.wrong[0]:
+        return None
+    label, factor = submission.cases[factors[0][0]].label, factors[0][1]
+    return Fact(
+        "all numbers are wrong by the same factor.",
+        "look at what you multiply or divide by: all else may be right.",
+        f"On {label}, yours are {factor:.3g} times the right ones.",
+    )
+
+
+def some_rows_right(submission):
+    """Return the Fact that tells which rows, columns or texts are right, if some are; or None. Of
+    several tables, it is about the first one that is wrong."""
     k, table = submission.wrong[0], []
+    wanted = submission.cases[k].split(submission.right[k].numbers)
+    if len(wanted) > 1:
+        return _some_parts_right(submission.cases[k].split(submission.mine[k].numbers), wanted)
     mine, right = submission.mine[k].numbers.double(), submission.right[k].numbers.double()
     alike = torch.isclose(mine, right, 1e-5, 1e-6)  # close() would count what is close by chance
     some_right = alike.dim() > 2 and alike.flatten(-2).all(-1).any()
@@ -85,10 +115,20 @@ def where(submission):
             what = "entry" if alike.dim() == 1 else ("row", "column")[dim]
             fact = f"only some numbers are right; the first error is in {what} {bad[0]}{of}."
             said = f"{_named(what, good)} right; {_named(what, bad)} wrong."
-            yield Fact(fact, HINT, f"In table {table}, {said}" if table else said.capitalize())
-            return
+            return Fact(fact, HINT, f"In table {table}, {said}" if table else said.capitalize())
     if some_right:
-        yield Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
+        return Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
+    return None
+
+
+def _some_parts_right(mine, wanted):
+    good = [name for name in wanted if close(mine[name], wanted[name])]
+    bad = [name for name in wanted if name not in good]
+    if not good:
+        return None
+    are = ["is" if len(names) == 1 else "are" for names in (good, bad)]
+    said = f"{listed(good)} {are[0]} right; {listed(bad)} {are[1]} wrong."
+    return Fact(f"{listed(bad)} {are[1]} wrong.", HINT, said[0].upper() + said[1:])
 
 
 def _named(what, positions):

@@ -10,9 +10,12 @@ import re
 import sys
 from contextlib import suppress
 from types import ModuleType
+from typing import NamedTuple
 
 import torch
 
+from . import _counterfactual
+from ._calls import missing_arguments, unknown_keyword
 from ._code import (
     all_codes,
     data_from_above,
@@ -23,7 +26,7 @@ from ._code import (
     unwrapped,
     written_into,
 )
-from ._texts import HINT, Fact, contents
+from ._texts import Fact, contents
 
 # --- what Python says ---
 
@@ -48,7 +51,10 @@ IMPORTS = {
 def python_says(error, submission):
     """Return the Fact about an error that Python explains itself, with the student's own names, or
     None: a name or an attribute that is not there, a failed assert, an endless recursion."""
-    what, advice = f"it raised {type(error).__name__}.", ""
+    what, step = f"it raised {type(error).__name__}.", step_of(error, submission)
+    if advice := known_advice(error, submission, first=True):
+        return Fact(what, advice)
+    is_own = is_raised_here(step)
     if isinstance(error, UnboundLocalError):
         advice = _unbound(error, submission)
     elif isinstance(error, NameError):
@@ -59,14 +65,31 @@ def python_says(error, submission):
         advice = f"do without `{error.name}`, which cannot be imported here: torch is enough."
     elif isinstance(error, TypeError) and (name := _pythons_own(error, submission)):
         advice = f"`{name}` is Python's own function: {_or_else(name, error, submission)}"
-    elif not (advice := known_advice(error, submission, first=True)):
+    elif isinstance(error, TypeError) and is_own:
+        advice = unknown_keyword(step, error)
+    elif is_own or not isinstance(error, AssertionError | KeyError):
         advice = next((said for kind, said in PLAIN.items() if isinstance(error, kind)), "")
     return Fact(what, advice) if advice else None
 
 
+def is_raised_here(step):
+    """Is this step of a traceback the last one, but for our World? Else a library raised it."""
+    last = step and step.tb_next
+    while last and last.tb_frame.f_code.co_filename == _counterfactual.__file__:
+        last = last.tb_next
+    return step is not None and last is None
+
+
 def _or_else(name, error, submission):
-    near = _nearest(name, _locals(error, submission), cutoff=0.7)
-    return f"did you mean `{near[0]}`?" if near else "give your variable a different name."
+    """Return what to write instead of Python's own function of this name, used as a value."""
+    step = step_of(error, submission)
+    known = step.tb_frame.f_locals if step else {}
+    if near := _nearest(name, known, cutoff=0.7):
+        return f"did you mean `{near[0]}`?"
+    tensors = [key for key, x in known.items() if torch.is_tensor(x)]
+    if tensors and hasattr(torch.Tensor, name):
+        return f"call it, as in `{tensors[0]}.{name}()`."
+    return "give your variable a different name."
 
 
 def _nearest(name, known, cutoff=0.75):
@@ -78,60 +101,122 @@ def _nearest(name, known, cutoff=0.75):
 
 def _locals(error, submission):
     """Return the names of local variables that have a value where the error was raised."""
-    step = _step_of(error, submission)
+    step = step_of(error, submission)
     return list(step.tb_frame.f_locals) if step else []
 
 
 def _unbound(error, submission):
     name = re.search(r"'(\w+)'", str(error))[1]
-    step = _step_of(error, submission)
+    step = step_of(error, submission)
     if step and name in step.tb_frame.f_globals:
         return f"start `{name}` inside your function, above this line: a function that writes to \
 `{name}` does not see the `{name}` of a cell above."
     return f"give `{name}` a value above this line, in every case: an `if` or a loop may skip it."
 
 
+class Unknown(NamedTuple):
+    """A name without a value.  used: the attribute that is read of it, or "".  step: where the
+    error was raised, or None.  known: the names of local variables there."""
+
+    name: str
+    used: str
+    submission: object
+    step: object
+    known: list
+
+    @property
+    def own_work(self):
+        """A regular expression for what the exercise asks for."""
+        exercise = self.submission.exercise
+        return f"{exercise.name}|{exercise.avoid}"
+
+
 def _unknown(name, error, submission):
-    """Return advice on a name that has no value."""
-    step, is_class = _step_of(error, submission), submission.exercise.is_class
-    if name == "self":
-        return "leave out self.: this is a function, and everything it needs is an argument."
+    """Return advice on a name that has no value, by where it comes from."""
     used = re.search(rf"(?<![\w.]){name}\.(\w+)", submission.body)
-    own_work = f"{submission.exercise.name}|{submission.exercise.avoid}"
-    if used and re.fullmatch(own_work, used[1]):
-        name = used[1]
-    if name in IMPORTS:
-        tensors = any(map(torch.is_tensor, submission.cases[0].args))
-        done = _instead_of(used[1]) if used and tensors else ""
-        what = done or f"write `{IMPORTS[name]}` above your code"
-        return f"{what}: `{name}` is not imported."
-    known = _locals(error, submission)
-    own = getattr(unwrapped(submission.answer), "__name__", "")
-    module = step.tb_frame.f_locals.get("self") if step else None
-    if is_class and hasattr(module, name):
-        return f"write self.{name} instead of {name}: it belongs to the module."
-    if re.fullmatch(own_work, name):
-        return f"write the steps of {name} yourself, as the exercise asks."
-    if name in sys.stdlib_module_names:
-        return f"write `import {name}` above your code, or do without it."
-    if callable(getattr(torch, name, None)) or name == "inf":
-        return f"{_instead_of(name)}: there is no `{name}` without its module."
-    if submission.tree and name in written_into(submission.tree):
-        return f"make `{name}` above this line, with torch.zeros: then you can write into it."
+    step, known = step_of(error, submission), _locals(error, submission)
+    unknown = Unknown(name, used[1] if used else "", submission, step, known)
+    return next(filter(None, (said(unknown) for said in COMES_FROM)))
+
+
+def _self(x):
+    if x.name == "self":
+        return "leave out self.: this is a function, and everything it needs is an argument."
+
+
+def _module_with_own_work(x):
+    if x.used and re.fullmatch(x.own_work, x.used):
+        return _own_work(x._replace(name=x.used))
+
+
+def _not_imported(x):
+    if x.name in IMPORTS:
+        tensors = any(map(torch.is_tensor, x.submission.cases[0].args))
+        done = _instead_of(x.used) if x.used and tensors else ""
+        return (
+            f"{done or f'write `{IMPORTS[x.name]}` above your code'}: `{x.name}` is not imported."
+        )
+
+
+def _of_self(x):
+    module = x.step.tb_frame.f_locals.get("self") if x.step else None
+    if x.submission.exercise.is_class and hasattr(module, x.name):
+        return f"write self.{x.name} instead of {x.name}: it belongs to the module."
+
+
+def _own_work(x):
+    if re.fullmatch(x.own_work, x.name):
+        return f"write the steps of {x.name} yourself, as the exercise asks."
+
+
+def _of_python(x):
+    if x.name in sys.stdlib_module_names:
+        return f"write `import {x.name}` above your code, or do without it."
+
+
+def _of_torch(x):
+    if callable(getattr(torch, x.name, None)) or x.name == "inf":
+        return f"{_instead_of(x.name)}: there is no `{x.name}` without its module."
+
+
+def _written_into(x):
+    if x.submission.tree and x.name in written_into(x.submission.tree):
+        return f"make `{x.name}` above this line, with torch.zeros: then you can write into it."
+
+
+def _alike(x):
     # v for values: the reader's own short name is nearer than one that looks alike.
-    is_role = re.match("quer|key|val", name)
-    near = [k for k in known if is_role and len(k) < 3 and name.startswith(k)]
-    near = near if len(near) == 1 else _nearest(name, known)
-    if not near and step:
-        others = [k for k in step.tb_frame.f_globals if k != own]
-        near = _nearest(name, others, cutoff=0.85)
+    is_role = re.match("quer|key|val", x.name)
+    near = [k for k in x.known if is_role and len(k) < 3 and x.name.startswith(k)]
+    near = near if len(near) == 1 else _nearest(x.name, x.known)
+    if not near and x.step:
+        own = getattr(unwrapped(x.submission.answer), "__name__", "")
+        others = [k for k in x.step.tb_frame.f_globals if k != own]
+        near = _nearest(x.name, others, cutoff=0.85)
     if near:
-        return f"did you mean `{near[0]}`? `{name}` has no value."
-    if is_class:
-        return f"give `{name}` a value: make it from the arguments, or store it in __init__ as \
-self.{name} and use that."
-    return f"use the arguments, {submission.exercise.takes}, or what you make of them: there is no \
-`{name}` here."
+        return f"did you mean `{near[0]}`? `{x.name}` has no value."
+
+
+def _of_nowhere(x):
+    if x.submission.exercise.is_class:
+        return f"give `{x.name}` a value: make it from the arguments, or store it in __init__ as \
+self.{x.name} and use that."
+    takes = x.submission.exercise.takes
+    return f"use the arguments, {takes}, or what you make of them: there is no `{x.name}` here."
+
+
+COMES_FROM = (
+    _self,
+    _module_with_own_work,
+    _not_imported,
+    _of_self,
+    _own_work,
+    _of_python,
+    _of_torch,
+    _written_into,
+    _alike,
+    _of_nowhere,
+)
 
 
 def _instead_of(name):
@@ -169,14 +254,19 @@ def _never_set(name, module):
         return f"did you mean self.{near[0]}? self.{name} was never set."
     if not made:
         return f"set self.{name} in __init__, or define a method {name}."
-    *most, last = (f"self.{k}" for k in made)
-    listed = f"{', '.join(most)} and {last}" if most else last
-    return f"set self.{name} in __init__, or define a method {name}, or use what is set: {listed}."
+    is_set = listed(f"self.{k}" for k in made)
+    return f"set self.{name} in __init__, or define a method {name}, or use what is set: {is_set}."
+
+
+def listed(words):
+    """Return "a", "a and b" or "a, b and c"."""
+    *most, last = [*words] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _pythons_own(error, submission):
     """Return the name of a function of Python's own that the failing line uses as a value; ""."""
-    step = _step_of(error, submission)
+    step = step_of(error, submission)
     if step is None:
         return ""
     with suppress(SyntaxError):
@@ -208,18 +298,27 @@ def after_error(error, submission):
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
         return f"check that index: {at_most}."
+    if isinstance(error, TypeError) and (said := _missing(error, submission)):
+        return said
     if re.search("shapes cannot be|must match the|size mismatch", text):
         return "check the shapes in that line: the message names two sizes that do not fit."
-    return HINT
+    return "print what each name in that line holds: one of them is not what the line needs."
+
+
+def _missing(error, submission):
+    step = step_of(error, submission)
+    return missing_arguments(step) if is_raised_here(step) else ""
 
 
 def known_advice(error, submission, first=False):
     """Return what repairs.toml says to try after this error, with this code; or "". first: only if
     it says so before anything else is looked for."""
-    text, step = f"{type(error).__name__}: {error}", _step_of(error, submission)
+    text, step = f"{type(error).__name__}: {error}", step_of(error, submission)
     line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
     looked = {"words": text, "in": submission.exercise.name, "code": submission.body, "line": line}
     for entry in contents("repairs.toml")["errors"]:
+        if entry.get("own") and not is_raised_here(step):
+            continue
         if all(re.search(entry.get(key, ""), found) for key, found in looked.items()):
             return entry["try"] if entry.get("first", False) or not first else ""
     return ""
@@ -234,7 +333,7 @@ def seen_advice(what, submission):
     return ""
 
 
-def _step_of(error, submission):
+def step_of(error, submission):
     """Return the last step of the traceback that is in a cell or in the student's code, or None."""
     files = {code.co_filename for code in all_codes(submission.answer)}
     step, last = error.__traceback__, None
@@ -275,7 +374,7 @@ def only_arguments(answer):
     trees = filter(None, (tree_of(f.__code__) for f in own_functions(answer)))
     for name in [name for tree in trees for name in written_into(tree) if name in names]:
         return f"make your own `{name}` first, with torch.zeros: this one is from a cell above."
-    said = " and ".join(f"`{name}`" for name in names)
+    said = listed(f"`{name}`" for name in names)
     if not said:
         return ""
     return f"use the arguments, and what you make of them, not {said} from a cell above."

@@ -5,7 +5,7 @@ import ast
 import sys
 from itertools import chain, islice
 
-from ._code import changed, nodes, written
+from ._code import blocks, changed, nodes, own_functions, written
 from ._repairs import quoted
 from ._texts import Fact
 
@@ -21,16 +21,21 @@ class _Enough(BaseException):
 
 
 def repaired(submission, repairs):
-    """Return [Fact] on a small change, from one of these repairs, that makes all right; or []."""
+    """Return the Fact on a small change, from one of these repairs, that makes all right; or
+    None."""
     tree = None if submission.mine[-1].stopped else submission.tree
     if tree is None:
-        return []
+        return None
     found = []
-    own_tests = {id(x) for node in nodes(tree, ast.Assert, ast.Raise) for x in ast.walk(node)}
+    file = own_functions(submission.answer)[0].__code__.co_filename
+    elsewhere = [x for x in tree.body if getattr(x, "file", file) != file]
+    left_alone = {id(x) for node in nodes(tree, ast.Assert, ast.Raise) for x in ast.walk(node)}
+    for function in elsewhere:
+        left_alone |= {*map(id, ast.walk(function)), *map(id, blocks(function))}
 
     def is_sensible(change):
-        """Would a person change that? Not what a student tests."""
-        return own_tests.isdisjoint(id(old) for old, _ in change[2])
+        """Would a person change that? Not what a student tests, nor a function of another cell."""
+        return left_alone.isdisjoint(id(old) for old, _ in change[2])
 
     def look():
         left = ALL_LINES
@@ -46,7 +51,7 @@ def repaired(submission, repairs):
     # as one call: a thread for each would take longer than the tries
     submission.call(look, limit=HANGS)
     # If the unchanged code is right here, the cause is what earlier cells left behind.
-    return [] if found and _tried(tree, submission, LINES)[0] else found
+    return None if not found or _tried(tree, submission, LINES)[0] else found[0]
 
 
 def _tried(tree, submission, most):

@@ -220,6 +220,13 @@ class Submission:
             names = plain[1:] if is_class else [*plain[: len(names)], *names[len(plain) :]]
         return names
 
+    @cached_property
+    def unread(self):
+        """The positions of the arguments that the code of a function never reads."""
+        if self.exercise.is_class:
+            return []
+        return [j for j, name in enumerate(self.arguments) if not reads(self.answer, name)]
+
     def ignored(self):
         """Return the name of an argument of which even very different values change nothing on any
         case, although they must; or None."""

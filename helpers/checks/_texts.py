@@ -11,14 +11,18 @@ HINT = "open the hint above your code."  # where nothing more is known than the 
 
 
 class Fact(NamedTuple):
-    """What can be seen of a wrong answer without knowing the cause.
+    """What is said of a wrong answer.
 
-    what: what is wrong.  advice: what to try.  why: a sentence, may be empty.
+    what: what is wrong.  advice: what to try.  why: sentences, may be empty.  names: those of the
+    established mistakes, of which `what` says the first; "" for one that is not known.  by: the
+    witness, see evidence.py.
     """
 
     what: str
     advice: str
     why: str = ""
+    names: tuple[str, ...] = ()
+    by: str = ""
 
 
 @cache

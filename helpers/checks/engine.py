@@ -1,22 +1,17 @@
 """check(): run the student's answer and the right one on the same cases, and judge the answer.
 
-match.py names a mistake only when it gives exactly the student's numbers, or when it is detected;
-else _facts.py says what can be seen without knowing the cause.
-"""
+What is said of a wrong answer is chosen in evidence.py."""
 
 import re
 
 from .. import guard
 from ..session import untouched
 from . import message
-from ._facts import fact_of
 from ._misuse import is_left_to_do, is_stub, misuse
-from ._repairs import NOT_KEPT, RETURN_IN_A_LOOP
 from ._results import attempt, same, was_stopped
-from ._search import repaired
 from ._submission import Submission
+from .evidence import evidence
 from .exercises import CHECKED
-from .match import established
 from .verdict import Verdict, not_written, refusal, remember, right, show
 
 
@@ -136,12 +131,9 @@ def _tried(case, submission, k):
 
 def _failed(submission):
     """Return the Verdict on a wrong answer: its mistakes, or else what can be seen."""
-    found = ()
     if not submission.mine[-1].stopped:
         again = tuple(submission.ask(0) for _ in range(2))
         submission.again = () if again[1].stopped else again
-        found = established(submission)
-    if found and repaired(submission, RETURN_IN_A_LOOP):
-        found = ()  # the first pass alone may give the numbers of a mistake that is not made
-    fact = next(iter(repaired(submission, NOT_KEPT)), None) if found else fact_of(submission)
-    return Verdict(False, message.failure(submission, found, fact), tuple(m.name for m in found))
+    fact = evidence(submission)
+    names = tuple(filter(None, fact.names))
+    return Verdict(False, message.failure(submission, fact), names, fact.by)

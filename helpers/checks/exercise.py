@@ -4,9 +4,10 @@ lessons/*.toml declares them, see exercises.py.
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -23,7 +24,7 @@ def returned(code, *args):
 def returned_later(code, *args):
     """Return what the call returns after one with the same tensors and different numbers; without
     gradients if that works."""
-    others = list(map(_another, args))
+    others = list(map(another, args))
     if any(one is not other for one, other in zip(args, others, strict=True)):
         with suppress(Exception):  # these numbers may be impossible
             code(*others)
@@ -34,7 +35,8 @@ def returned_later(code, *args):
         return code(*args)
 
 
-def _another(x):
+def another(x):
+    """Return an argument with other numbers, where that is easy."""
     if torch.is_tensor(x) or isinstance(x, bool) or callable(x):
         return x
     return x / 2 if isinstance(x, float) else abs(x - 1)
@@ -49,6 +51,7 @@ class Case:
     measure: called with the answer (a function or a class) and the arguments; what it returns,
         numbers or a results.Observed, is compared. For what no plain call shows.
     if_right: this case and all after it are left out if one before it is wrong.
+    parts: what measure joins, {name: shape}, so that a verdict says which part is wrong.
     """
 
     label: str
@@ -56,6 +59,15 @@ class Case:
     may_fail: bool = False
     measure: Callable = returned
     if_right: bool = False
+    parts: dict = field(default_factory=dict)
+
+    def split(self, numbers):
+        """Return {name: numbers} of the parts; the whole, without a name, if there are none."""
+        if not self.parts or numbers.numel() != sum(map(math.prod, self.parts.values())):
+            return {"": numbers}
+        flat = numbers.flatten().split([*map(math.prod, self.parts.values())])
+        named = zip(self.parts.items(), flat, strict=True)
+        return {name: x.reshape(shape) for (name, shape), x in named}
 
     def fresh(self):
         """Return a copy of the arguments, so that no call sees what another did to them."""

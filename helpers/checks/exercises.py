@@ -132,16 +132,19 @@ def _exercise(name, entry, shared, texts, known):
     reference = python(entry["reference"]) if "reference" in entry else program
     said = {"say": "", "when": "False", **entry.get("remark", {})}
     takes = entry.get("takes", list(args))
+    gives = f" -> {entry['gives']}" if "gives" in entry else ""
     return Exercise(
-        f"{name}({', '.join(takes)})" + (f" -> {entry['gives']}" if "gives" in entry else ""),
-        entry["kind"],
-        program,
-        reference,
-        cases,
-        tuple(filter(None, mistakes)),
-        known["formula_args"] if "reference" in entry else (lambda case: case.args),
-        entry.get("avoid", ""),
-        lambda submission: said["say"] if python(said["when"], submission=submission) else "",
+        signature=f"{name}({', '.join(takes)}){gives}",
+        kind=entry["kind"],
+        program=program,
+        reference=reference,
+        cases=cases,
+        mistakes=tuple(filter(None, mistakes)),
+        formula_args=known["formula_args"] if "reference" in entry else (lambda case: case.args),
+        avoid=entry.get("avoid", ""),
+        remark=lambda submission: (
+            said["say"] if python(said["when"], submission=submission) else ""
+        ),
     )
 
 

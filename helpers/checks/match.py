@@ -7,7 +7,7 @@ from itertools import islice
 import torch
 
 from ._results import attempt, call_ours, numbers_of, rows_close, same
-from .exercise import returned
+from .exercise import another, returned
 
 IN_PLACE = "input changed in place"
 NUMBER = "NUMBER"
@@ -17,6 +17,8 @@ MOST, MOST_NUMBERS = 3000, 8  # pairs, and numbers of the student's code, that a
 def established(submission):
     """Return the established mistakes of a wrong answer; () if there are none. Those that on their
     own make the first wrong case wrong come first, else in the order of the steps."""
+    if submission.mine[-1].stopped:
+        return ()
     found = _alone(submission)
     if not found and not submission.cases[submission.wrong[0]].if_right:
         found = _Match(submission).pair()  # two wrong steps would show on an earlier case
@@ -61,6 +63,41 @@ def _beside(submission, mistake):
     return _Match(part, results).explanation()
 
 
+def partly(submission):
+    """Return a mistake that gives the student's numbers on the first wrong case and on one of
+    another size, though not on all; or None. A single case agrees by chance in one of three."""
+    match, wrong = _Match(submission), submission.wrong
+    right = [k for k in range(len(submission.mine)) if k not in wrong]
+    others = [k for k in wrong if _differs_in_size(submission, wrong[0], k)]
+
+    def explains(way):
+        """What is right refutes a mistake that shows there."""
+        return (
+            match.agrees(way, k=wrong[0])
+            and any(match.agrees(way, k=k) for k in others)
+            and all(submission.is_right(k, match.given(way, k=k)) for k in right)
+            and not match.needs_unread(way)
+        )
+
+    for mistake in submission.exercise.mistakes if others else ():
+        if not submission.contradicts(mistake) and any(map(explains, match.ways(mistake))):
+            return mistake
+    return None
+
+
+def _differs_in_size(submission, k, other):
+    """Are two cases of different sizes, and the numbers on both of which a cause can be known?"""
+    sizes = [
+        [x.shape if torch.is_tensor(x) else x for x in submission.cases[j].args] for j in (k, other)
+    ]
+    return sizes[0] != sizes[1] and all(_tells(submission.mine[j].numbers) for j in (k, other))
+
+
+def _tells(numbers):
+    """Are these numbers of which a cause can be known? NaN or 0 alone tells nothing."""
+    return numbers is not None and bool(numbers.nan_to_num(0).any())
+
+
 class _Match:
     """Results to explain: those that were seen, or what they are without a detected mistake."""
 
@@ -91,8 +128,24 @@ class _Match:
             else:
                 yield way
 
+    def needs_unread(self, *ways):
+        """Does what these ways give depend on an argument that the student's code never reads? Then
+        it agrees by chance."""
+        if not self.submission.unread or not isinstance(ways[0], dict):
+            return False
+        program, case = self.exercise.program.changed(*ways), self.submission.cases[0]
+        before = attempt(program, case, call_ours)
+        for j in self.submission.unread:
+            after = attempt(program, case.with_argument(j, another(case.args[j])), call_ours)
+            if not same(before, after):
+                return True
+        return False
+
     def fits(self, *ways):
-        return all(same(self.results[k], self.given(*ways, k=k)) for k in self.order)
+        return all(self.agrees(*ways, k=k) for k in self.order) and not self.needs_unread(*ways)
+
+    def agrees(self, *ways, k):
+        return same(self.results[k], self.given(*ways, k=k))
 
     def given(self, *ways, k):
         """Return what these ways give on case k. The program is only the formula of a class: what
@@ -115,8 +168,8 @@ class _Match:
             for k, result in enumerate(self.results)
             if result.numbers is not None and called[k] is not None
         ]
-        if not any(numbers.nan_to_num(0).any() for _, numbers in asked):
-            return ()  # NaN or 0 alone tells nothing
+        if not any(_tells(numbers) for _, numbers in asked):
+            return ()
         # Search on the case that tells most for the least work: all numbers finite, and few.
         asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
         k, numbers = asked[0]
@@ -127,7 +180,8 @@ class _Match:
             for way in self.ways(mistake)
             if isinstance(way, dict)
         ]
-        pairs = islice(_pairs(self.exercise.program, moves, called[k]), MOST)
+        tree = _Tree(self.exercise.program, moves, called[k])
+        pairs = islice(tree.pairs(), MOST)
         given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
         if not given:
             return ()
@@ -141,31 +195,42 @@ class _Match:
         return ()
 
 
-def _pairs(program, moves, args):
-    """Yield (two positions in moves, the numbers that they give together on these arguments) for
-    all moves that change different steps. What pairs have in common is computed once."""
-    names = list(program.steps)
+class _Tree:
+    """All programs that differ from the right one by two moves, which change different steps.
+    Programs that begin alike share a branch, which is computed once.
 
-    def after(state, k, chosen):
-        if k == len(names):
+    moves: (mistake, way) each.  args: what the programs are called with.
+    """
+
+    def __init__(self, program, moves, args):
+        self.program, self.args, self.names = program, args, list(program.steps)
+        self.ways = [way for _, way in moves]
+
+    def pairs(self):
+        """Yield (two positions in moves, the numbers that they give together)."""
+        yield from self._leaves(self.program.start(self.args), 0, ())
+
+    def _leaves(self, state, k, chosen):
+        """Yield the pairs on the branch where these moves, at most two, are chosen for the first k
+        steps.  state: what is known after them."""
+        if k == len(self.names):
             if len(chosen) == 2:
-                yield tuple(sorted(chosen)), numbers_of(state[names[-1]])
+                yield tuple(sorted(chosen)), numbers_of(state[self.names[-1]])
             return
-        name, ways = names[k], [moves[m][1] for m in chosen]
-        options = [chosen]
-        if len(chosen) < 2 and not any(name in way for way in ways):
-            taken = {*names[:k], *(step for way in ways for step in way)}
-            begins = [
-                m for m, (_, way) in enumerate(moves) if name in way and not taken & way.keys()
-            ]
-            options += [(*chosen, m) for m in begins]
-        for option in options:
-            lines = (moves[m][1].get(name) for m in option)
+        for branch in self._branches(k, chosen):
+            lines = (self.ways[m].get(self.names[k]) for m in branch)
             state_after = dict(state)
             try:
-                program.take(state_after, name, next(filter(None, lines), None))
-                yield from after(state_after, k + 1, option)
+                self.program.take(state_after, self.names[k], next(filter(None, lines), None))
+                yield from self._leaves(state_after, k + 1, branch)
             except Exception:  # so does every pair that begins like this
                 continue
 
-    yield from after(program.start(args), 0, ())
+    def _branches(self, k, chosen):
+        """Return the moves that may be chosen after step k: those before, and one that begins."""
+        name, changed = self.names[k], {step for m in chosen for step in self.ways[m]}
+        if len(chosen) == 2 or name in changed:
+            return [chosen]
+        taken = {*self.names[:k], *changed}
+        begins = [m for m, way in enumerate(self.ways) if name in way and taken.isdisjoint(way)]
+        return [chosen, *((*chosen, m) for m in begins)]

@@ -70,19 +70,10 @@ def shorten(text, width):
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def failure(submission, found, fact=None):
-    """Return the Message for a wrong answer.
-
-    found: the mistakes that are established, as match.established() orders them. The first is
-    named, the others are counted.  fact: the Fact to state if there are none; otherwise, if given,
-    its advice replaces that of the first mistake.
-    """
+def failure(submission, fact):
+    """Return the Message for a wrong answer. fact: the Fact to state; of several mistakes the first
+    is named, the others are counted."""
     exercise, k = submission.exercise, submission.wrong[0]
-    if found:
-        what, why = f"{found[0].name}.", found[0].why
-        advice = (fact or found[0]).advice
-    else:
-        what, advice, why = fact
     partly = ""
     if submission.mine[k].stopped:
         partly = "Right so far." if k > 0 else ""
@@ -95,16 +86,16 @@ def failure(submission, found, fact=None):
         if submission.repeats or submission.is_first_again(k):
             partly = f"Right on {submission.cases[0].label}; wrong on {submission.cases[k].label}."
     sentence, table = _what_is_wrong(submission, k)
-    more = len(found) - 1
+    more = len(fact.names) - 1
     others = "another mistake" if more == 1 else f"{more} more mistakes"
     printed = clean(submission.mine[0].outcome.printed).splitlines()
     printed = [line for line in printed if line.strip()]
     title = f"Your {'class' if exercise.is_class else 'function'} printed:"
     return Message(
-        f"✘ {exercise.name}: {what}",
-        why=tuple(filter(None, (partly, why, sentence))),
+        f"✘ {exercise.name}: {fact.what}",
+        why=tuple(filter(None, (partly, fact.why, sentence))),
         table=table,
-        advice=advice[:1].upper() + advice[1:],
+        advice=fact.advice[:1].upper() + fact.advice[1:],
         after=f"There may be {others}; fix this one first." if more > 0 else "",
         printed=(title, *(shorten(line.strip(), WIDTH - 6) for line in printed[:3]))
         if printed
@@ -122,7 +113,7 @@ def _what_is_wrong(submission, k):
     if first_is_right and not (submission.repeats or mine.changed or submission.is_first_again(k)):
         label = f"a second call with {submission.cases[0].label}"
         mine, right = submission.again[0], submission.right[0]
-    said, numbers = difference(label, mine, right)
+    said, numbers = difference(label, mine, right, submission.cases[k].split)
     if not mine.changed:
         return said, numbers
     sentence, table = _argument(label, submission, k, mine.changed)
@@ -134,8 +125,9 @@ def _what_is_wrong(submission, k):
     return said or "Your result is also wrong.", table
 
 
-def difference(label, mine, right):
-    """Return (a sentence or "", a Table or None) that compare the student's Result with ours."""
+def difference(label, mine, right, split=lambda x: {"": x}):
+    """Return (a sentence or "", a Table or None) that compare the student's Result with ours.
+    split: of numbers, see Case."""
     if mine.outcome.error is not None:
         text = complaint(mine.outcome)
         return f"On {label}: {text}{'' if text.endswith(('.', ')')) else '.'}", None
@@ -146,6 +138,10 @@ def difference(label, mine, right):
         return "", Table(f"On {label}:", rows, numeric=False) if rows else None
     got, want = mine.numbers, right.numbers
     if got.shape == want.shape:
+        wanted = split(want)
+        pairs = [(name, x, wanted[name]) for name, x in split(got).items()]
+        part, got, want = next((p for p in pairs if not close(*p[1:])), pairs[0])
+        label = f"{part} after {label}" if part else label
         at, got, want = _beside(got, want)
         return "", Table(f"On {label}{at}:", (("yours", *got), ("right", *want)))
     if got.dim() == 0:

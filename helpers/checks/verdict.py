@@ -18,11 +18,12 @@ MIME = "application/vnd.attention.verdict+json"  # for programs that read verdic
 class Verdict:
     """passed: True, False, or None while the exercise is still the stub.
     said: the Message.  mistakes: names of those established, in the order in which
-    match.established() returns them; may be empty."""
+    match.established() returns them; may be empty.  by: which witness of evidence.py spoke."""
 
     passed: bool | None
     said: Message = field(repr=False)
     mistakes: tuple[str, ...] = ()
+    by: str = field(default="", repr=False)
 
     @property
     def message(self):

@@ -233,6 +233,15 @@ def training(cls, inputs, sizes, matrices, has_mask=False):
         return Filled(cls, sizes).put(matrices)
 
     fresh, module = made(), made()
+    first, trained, moved = _trained(fresh, inputs, sizes, matrices, has_mask)
+    called = _called_again(module, made, inputs, first)
+    left = {LEFT: moved.met} if has_mask else {}
+    return Observed({**called, **trained, **birth(cls, inputs, sizes), **left})
+
+
+def _trained(fresh, inputs, sizes, matrices, has_mask):
+    """Return (the output of a module's first call, what its gradients show, the world in which it
+    had moved to another device)."""
     # Listed before the first call: what forward creates is not trained.
     trained = [x for x in fresh.parameters() if x.requires_grad]
     with torch.enable_grad():
@@ -241,12 +250,23 @@ def training(cls, inputs, sizes, matrices, has_mask=False):
             first = fresh(words)
         *gradients, reached = _gradients(first, [*trained, words])
     parts = blocks([("", g) for g in gradients if g is not None], sizes)
-    learning = sum(bool(part.any()) for _, part in parts) / heads_of(sizes)
     beside = [
         x
         for x, gradient in zip(trained, gradients, strict=True)
         if not (has_mask and is_bias(x, sizes)) or (reached is not None and gradient is None)
     ]
+    facts = {
+        BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
+        "matrices that learn": sum(bool(part.any()) for _, part in parts) / heads_of(sizes),
+        "a gradient reaches the words": reached is not None and bool(reached.any()),
+    }
+    return first, facts, world
+
+
+def _called_again(module, made, inputs, first):
+    """Return whether one call of a module affects another, and whether it grows.
+
+    made: makes another module.  first: what the first call of another one returned for inputs."""
     # This module's first call gets a smaller batch and a shorter sentence than the later ones.
     other = inputs / 2 + 0.25
     returned = module(other[tuple(slice(n - 1) for n in inputs.shape[:-1])].clone())
@@ -259,17 +279,8 @@ def training(cls, inputs, sizes, matrices, has_mask=False):
         while kept[-2] < kept[-1] and len(kept) < 50:  # some keep the last few
             module(other.clone())
             kept.append(_kept(module))
-    return Observed(
-        {
-            CHANGES: not (alike and close(numbers_of(returned), before)),
-            GROWS: kept[-1:] > kept[-2:-1],
-            BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
-            "matrices that learn": learning,
-            "a gradient reaches the words": reached is not None and bool(reached.any()),
-            **birth(cls, inputs, sizes),
-            **({LEFT: world.met} if has_mask else {}),
-        }
-    )
+    changes = not (alike and close(numbers_of(returned), before))
+    return {CHANGES: changes, GROWS: kept[-1:] > kept[-2:-1]}
 
 
 def _moved(module, words):
@@ -278,19 +289,6 @@ def _moved(module, words):
         part._buffers = {name: x if x is None else x.clone() for name, x in part._buffers.items()}
     kept = [x for _, x in (*_plain(module), *_listed(module)) if not isinstance(x, nn.Parameter)]
     return NotesWhatMeets((*module.parameters(), *module.buffers(), words), kept)
-
-
-def training_with_mask(cls, inputs, sizes, matrices):
-    """Observe what training() does, and how many masks would be trained too."""
-    facts = training(cls, inputs, sizes, matrices, has_mask=True)
-    trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
-    facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
-    return facts
-
-
-def buffered(cls, inputs, sizes, matrices):
-    """Observe how many buffers a module has."""
-    return Observed({BUFFERS: len([*build(cls, sizes).buffers()])})
 
 
 def birth(cls, inputs, sizes, *_):
@@ -396,12 +394,3 @@ def cut(submission):
 def more_to_train(submission):
     """Are there numbers to train besides the three matrices?"""
     return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
-
-
-def full_length_works(submission):
-    """Is the class right if context_length is the number of words, and not otherwise?"""
-    k = submission.wrong[0]
-    inputs, (d_in, d_out, most, *rest), matrices = submission.cases[k].args
-    n = inputs.shape[-2]
-    args = inputs, (d_in, d_out, n, *rest), matrices
-    return n != most and submission.is_right(k, submission.ask(k, args=args))

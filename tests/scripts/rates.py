@@ -62,6 +62,10 @@ def fault(answer, verdict):
     return "not named" if is_lost or answer.names and not told else ""
 
 
+def says_only_the_numbers(verdict):
+    return verdict.by == "only_the_numbers"
+
+
 def followed(answer, verdict):
     """Does advice that is code, followed to the letter until it ends, lead on with each step: to ✔,
     or to fewer or different mistakes, and never back? Return None where the advice is in words."""
@@ -127,6 +131,7 @@ def main(asked):
             count.update(["advice", "advice that leads nowhere"][: 2 - led])
             wrong = wrong or "" if led else "advice that leads nowhere"
         count.update([KINDS[answer.right], wrong, "named"][: 3 if verdict.mistakes else 2])
+        count["only numbers"] += answer.right is False and says_only_the_numbers(verdict)
         if wrong or "--all" in asked:
             print(f"--- {answer.exercise}, {KINDS[answer.right]}: {answer.what}")
             print(f"{wrong.upper() or 'fine'}, {seconds:.2f} s, names: {answer.names}")
@@ -135,6 +140,7 @@ def main(asked):
     print(f"{count['wrong']} wrong answers, {count['wrong, and accepted']} accepted")
     print(f"{count['named']} named, {count['named wrongly']} of them wrongly;", end=" ")
     print(f"{count['not named']} more should have a name")
+    print(f"{count['only numbers']} of the wrong ones get only their numbers")
     print(f"{count['advice']} times advice is code, which was followed to the letter;", end=" ")
     print(f"{count['advice that leads nowhere']} times it led nowhere")
     print(

@@ -1,5 +1,7 @@
 """What the checks of lesson 5 need besides exercises.toml: see helpers/checks/exercises.py."""
 
+import re
+
 import torch
 from torch import nn
 
@@ -44,10 +46,15 @@ def stepped(code, step, goal, rate, times=1):
 
 def training_steps():
     """Return all cases of one_step."""
-    what = "the loss, then W_query, W_key and W_value after a step with rate"
     steps = (5, 4, 0.5), (3, 0, 2.0), (7, 2, 0.125)
-    once = [Case(f"{what} {step[-1]:g}", step, measure=stepped) for step in steps]
-    return [*once, Case("two steps on one model", (5, 4, 0.5, 2), measure=stepped, if_right=True)]
+    joined = {"the loss": (), "W_query": (3, 2), "W_key": (3, 2), "W_value": (3, 2)}
+    once = [
+        Case(f"a step with rate {step[-1]:g}", step, measure=stepped, parts=joined)
+        for step in steps
+    ]
+    twice = (5, 4, 0.5, 2)
+    more = Case("two steps on one model", twice, measure=stepped, if_right=True, parts=joined)
+    return [*once, more]
 
 
 def created(*names, draw=torch.rand):
@@ -60,6 +67,12 @@ def created(*names, draw=torch.rand):
                 setattr(self, f"W_{name}", nn.Parameter(draw(d_in, d_out)))
 
     return Created
+
+
+def takes_another_step(submission):
+    """Does an optimizer of torch other than plain SGD take the step?"""
+    other = re.search(r"optim\.(?!SGD\b)[A-Z]\w*\(|\bmomentum=|\b(Adam|AdamW)\(", submission.body)
+    return bool(other) and not submission.raises(Exception, "")
 
 
 class DrawnTransposed(attention.SelfAttention):

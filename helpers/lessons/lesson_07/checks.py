@@ -6,15 +6,11 @@ import torch
 
 from ... import attention
 from ...checks._arguments import exact
+from ...checks._results import Observed
 from ...checks.exercise import Case
 from .. import measures  # noqa: F401
 from ..masks import TRUTHS, is_of_truths  # noqa: F401
-from ..measures import (
-    full_length_works,  # noqa: F401
-    keeping,
-    outputs_like,
-    training_with_mask,
-)
+from ..measures import BUFFERS, build, keeping, outputs_like, training
 
 
 def padded(n, *left, right=0):
@@ -33,6 +29,31 @@ class CausalWithoutDropout(attention.CausalAttention):
 
     def __init__(self, d_in, d_out, context_length):
         super().__init__(d_in, d_out, context_length, dropout=0.0)
+
+
+# --- measured of a class with a mask ---
+
+
+def training_with_mask(cls, inputs, sizes, matrices):
+    """Observe what training() does, and how many masks would be trained too."""
+    facts = training(cls, inputs, sizes, matrices, has_mask=True)
+    trained = [x.shape for x in build(cls, sizes).parameters() if x.requires_grad]
+    facts["masks to train"] = sum(shape[-2:] == (sizes[2], sizes[2]) for shape in trained)
+    return facts
+
+
+def buffered(cls, inputs, sizes, matrices):
+    """Observe how many buffers a module has."""
+    return Observed({BUFFERS: len([*build(cls, sizes).buffers()])})
+
+
+def full_length_works(submission):
+    """Is the class right if context_length is the number of words, and not otherwise?"""
+    k = submission.wrong[0]
+    inputs, (d_in, d_out, most, *rest), matrices = submission.cases[k].args
+    n = inputs.shape[-2]
+    args = inputs, (d_in, d_out, n, *rest), matrices
+    return n != most and submission.is_right(k, submission.ask(k, args=args))
 
 
 def causal_attention_cases():

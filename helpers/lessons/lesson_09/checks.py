@@ -8,6 +8,7 @@ from ...checks._arguments import exact
 from ...checks._results import Observed, close, numbers_of
 from ...checks.exercise import Case
 from .. import measures  # noqa: F401
+from ..lesson_07.checks import buffered, full_length_works, training_with_mask  # noqa: F401
 from ..lesson_08.checks import far_heads
 from ..measures import (  # noqa: F401
     MATRICES,
@@ -17,14 +18,12 @@ from ..measures import (  # noqa: F401
     build,
     counts,
     drops,
-    full_length_works,
     heads_of,
     is_bias,
     keeping,
     more_to_train,
     outputs_like,
     role,
-    training_with_mask,
 )
 
 
