@@ -34,14 +34,15 @@ def cached(size, position, *positions, base=50, double=False):
 
 
 def far_heads():
-    """Return queries, keys and values of 8 and 2 heads whose scores are far below 0."""
+    """Return queries, keys and values of 8 and 2 heads: scores far above 0, and far below in every
+    other head."""
     queries, keys, values = grouped(8, 2, 6, 4, 3)
-    queries[..., 0], keys[..., 0] = 80, -80
+    keys[..., 0], queries[::2, :, 0], queries[1::2, :, 0] = 80, 80, -80
     return queries, keys, values
 
 
-def far_below():
-    """Return the arguments of next_turned_context with scores far below 0, the highest not last."""
+def far(factor):
+    """Return the arguments of next_turned_context with scores that are about factor times 6."""
     query, key, value, keys, values, position, base = cached(4, 9, 0, 1, 2, 5)
     turned = rotate(query[None], torch.tensor([position]), base)[0]
-    return query, key - 512 * query, value, keys - 512 * turned, values, position, base
+    return query, key + factor * query, value, keys + factor * turned, values, position, base

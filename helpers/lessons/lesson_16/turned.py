@@ -9,14 +9,15 @@ from torch import nn
 from torch.nn import functional as F
 
 from ...attention import causal_mask, merge_heads, rotate, split_heads
-from ...attention.data import DATA
+from ...attention.data import DATA, rows_of
 from ..lesson_09.recalls import new_stories
 from ..stories import HEADS, LAYERS, NUMBER, WIDTH, Block, Storyteller
 from ..tales import LENGTH, RECALLS, WORDS, Story
 
-FILE = DATA / "turned.npz"
+FILE, FIGURES = DATA / "turned.npz", DATA / "turned.csv"
 BASE = 100
 SIZE = WIDTH // HEADS  # of a head
+ASKED = "act", "sound", "who"  # of RECALLS, what all kinds of models learn within one story
 
 
 class TurnedAttention(nn.Module):
@@ -106,6 +107,15 @@ def recalls_after(model, others, count=300, **how):
         for at, kind in story.recalls.items():
             hits[kind].append(hit[at - 1])
     return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
+
+
+def spread(model, others):
+    """Return [(kind of ASKED, lowest share, highest share)] over the seeds of data/turned.csv.
+
+    model: its name there.  others: how many stories come before, 0, 1 or 3."""
+    rows = [row for row in rows_of(FIGURES) if row[0] == model and int(row[2]) == others]
+    shares = zip(RECALLS, zip(*(map(float, row[3:]) for row in rows), strict=True), strict=True)
+    return [(kind, min(one), max(one)) for kind, one in shares if kind in ASKED]
 
 
 def load_turned():
