@@ -34,7 +34,7 @@ from helpers.lessons.stories import (
     even,
     load_stories,
 )  # fmt: skip
-from helpers.lessons.tales import RECALLS, WORDS
+from helpers.lessons.tales import LENGTH, RECALLS, WORDS
 
 SEEDS, KEPT, COUNT = range(5), 2, 300
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -147,9 +147,12 @@ def turned_rows(lesson):
         for name, make in TURNED.items():
             model = seeded(make, seed)
             lesson["train"](model, lesson["sixteen_stories"], "today", seed=seed)
-            for others in (0, 1, 3):
-                shares = turned.recalls_after(model, others, COUNT).values()
-                yield ",".join([f'"{name}"', f"{seed}", f"{others}", *(f"{x:.3f}" for x in shares)])
+            for others, how in ((0, {}), (1, {}), (3, {}), (1, dict(window=LENGTH))):
+                if how and name == "table":
+                    continue
+                shares = turned.recalls_after(model, others, COUNT, **how).values()
+                what = f'"{name}",{seed},{others},{how.get("window", "")}'
+                yield ",".join([what, *(f"{x:.3f}" for x in shares)])
 
 
 if __name__ == "__main__":
@@ -162,7 +165,7 @@ if __name__ == "__main__":
         untrained = seeded(TURNED["turned, shared"], KEPT)
         keep(own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0], turned.FILE)
         head = turned.FIGURES.read_text(encoding="utf-8").split("\nmodel,")[0]
-        rows = [head, ",".join(["model", "seed", "others", *RECALLS]), *turned_rows(own)]
+        rows = [head, ",".join(["model", "seed", "others", "window", *RECALLS]), *turned_rows(own)]
         turned.FIGURES.write_text("\n".join(rows) + "\n", encoding="utf-8")
     else:
         print("the kept state")

@@ -109,12 +109,13 @@ def recalls_after(model, others, count=300, **how):
     return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
 
 
-def spread(model, others):
+def spread(model, others, window=""):
     """Return [(kind of ASKED, lowest share, highest share)] over the seeds of data/turned.csv.
 
-    model: its name there.  others: how many stories come before, 0, 1 or 3."""
-    rows = [row for row in rows_of(FIGURES) if row[0] == model and int(row[2]) == others]
-    shares = zip(RECALLS, zip(*(map(float, row[3:]) for row in rows), strict=True), strict=True)
+    model: its name there.  others: how many stories come before, 0, 1 or 3.  window: 48 or ""."""
+    asked = [model, str(others), str(window)]
+    rows = [row for row in rows_of(FIGURES) if [row[0], *row[2:4]] == asked]
+    shares = zip(RECALLS, zip(*(map(float, row[4:]) for row in rows), strict=True), strict=True)
     return [(kind, min(one), max(one)) for kind, one in shares if kind in ASKED]
 
 
