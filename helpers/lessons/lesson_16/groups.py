@@ -51,10 +51,11 @@ class Groups(View):
                 sketch.frame(*inside, role, 2)
                 sketch.text(x, top + HIGH / 2, number, "ink strong")
         sketch.text(6, 10, "query heads", "query strong", side="left")
-        sketch.text(6, low + HIGH + 12, "key heads (each with its values)", "key strong", side="left")
+        below = "key heads (each with its values)"
+        sketch.text(6, low + HIGH + 12, below, "key strong", side="left")
         return [sketch]
 
     def alt(self):
         """Describe the picture in words for people who cannot see it."""
-        read = ", ".join(map(str, self.matrix.argmax(1)))
-        return " ".join(f"In order, the query heads read the key heads {read}. {self.caption}".split())
+        said = f"In order, the query heads read the key heads {self.matrix.argmax(1).tolist()}."
+        return " ".join(f"{said} {self.caption}".split())

@@ -10,7 +10,7 @@ from ...pictures.sketch import Sketch
 from ...pictures.view import View
 
 SIDE, GAP = 150, 18  # pixels of a pair's plane, and between two of them
-LANE, LEFT = 22, 52  # pixels of a lane of places, and of its name
+LANE, LEFT = 22, 66  # pixels of a lane of places, and of its name
 LONG = 420  # pixels from the first place to the last
 ROLES = "query", "key"
 
@@ -36,7 +36,7 @@ class Turns(View):
     def __post_init__(self):
         turned, before = as_array(self.matrix), as_array(self.before, "before")
         if turned.ndim != 2 or len(turned) != 2 or turned.shape[1] % 2:
-            raise InputError(f"turned has the shape {turned.shape}; (2, d) with d even is expected.")
+            raise InputError(f"turned has the shape {turned.shape}; (2, d), d even, is expected.")
         self.half = turned.shape[1] // 2
         self.speeds = as_array(self.speeds, "speeds")
         shapes = before.shape, self.speeds.shape
@@ -60,12 +60,12 @@ class Turns(View):
         pair, place = j % self.half, self.places[i]
         x, y = self.before[i, pair], self.before[i, pair + self.half]
         angle = place * self.speeds[pair]
-        first = j < self.half
-        right = x * np.cos(angle) - y * np.sin(angle) if first else x * np.sin(angle) + y * np.cos(angle)
+        right, how = x * np.cos(angle) - y * np.sin(angle), "{0} cos {2} - {1} sin {2}"
+        if j >= self.half:
+            right, how = x * np.sin(angle) + y * np.cos(angle), "{0} sin {2} + {1} cos {2}"
         if not np.isclose(right, self.matrix[i, j], atol=1e-4):
             return ""
-        x, y, turn = f"{x:.2f}", f"{y:.2f}", f"{angle:.2f}"
-        formula = f"{x} cos {turn} - {y} sin {turn}" if first else f"{x} sin {turn} + {y} cos {turn}"
+        formula = how.format(*(f"{number:.2f}" for number in (x, y, angle)))
         return f"{formula}, the angle being {place} × {self.speeds[pair]:.2f}"
 
     def sketch(self):
