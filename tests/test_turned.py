@@ -49,7 +49,7 @@ def test_only_distances_count_in_the_model(model):
     words = turned.after_others(0, 20)[1]
     near, far = model(words), model(words, first=1000)
     torch.testing.assert_close(near.softmax(-1), far.softmax(-1), rtol=0, atol=0.02)
-    assert not torch.allclose(near, model(words, turn=lambda x, places, base: x), atol=1)
+    assert not torch.allclose(near, model(words, turn=lambda x, positions, base: x), atol=1)
     # a window of all words hides nothing, one of a single word hides the rest
     torch.testing.assert_close(model(words, window=48), near)
     first = model(words[:, 20:21])
@@ -66,25 +66,25 @@ def test_the_model_attends_as_the_exercises_do(model):
     heads = split_heads(seen[0], 4)[0]
     q = split_heads(a.W_query(x), 4)[0]
     k, v = (split_heads(W(x), 2)[0] for W in (a.W_key, a.W_value))
-    places = torch.arange(5, 5 + n)
-    keys = rotate(k, places, turned.BASE)
+    positions = torch.arange(5, 5 + n)
+    keys = rotate(k, positions, turned.BASE)
     for h in range(4):
         new = q[h, -1], k[h // 2, -1], v[h // 2, -1], keys[h // 2, :-1], v[h // 2, :-1]
         mine = next_turned_context(*new, position=4 + n, base=turned.BASE)
         torch.testing.assert_close(mine, heads[h, -1], rtol=1e-4, atol=1e-5)
-    every = grouped_attention(rotate(q, places, turned.BASE), keys, v)
+    every = grouped_attention(rotate(q, positions, turned.BASE), keys, v)
     torch.testing.assert_close(every[:, -1], heads[:, -1], rtol=1e-4, atol=1e-5)
 
 
 def test_arrows_say_how_they_were_turned_and_refuse_what_does_not_fit():
     before = torch.tensor([[0.9, 0.4], [0.7, -0.5]])
     after = rotate(before, torch.tensor([9, 3]), 100)
-    show = dict(before=before, places=(9, 3), speeds=torch.ones(1))
+    show = dict(before=before, positions=(9, 3), speeds=torch.ones(1))
     picture = Turns(after, **show)
     assert picture.explain(0, 1) == "0.90 sin 9.00 + 0.40 cos 9.00, the angle being 9 × 1.00"
     assert picture.score == pytest.approx(float(after[0] @ after[1]))
     assert Turns(after + 1, **show).explain(0, 1) == "", "numbers of a different function"
-    for wrong in (dict(places=(9, 21)), dict(before=before[:1]), dict(speeds=torch.ones(2))):
+    for wrong in (dict(positions=(9, 21)), dict(before=before[:1]), dict(speeds=torch.ones(2))):
         with pytest.raises(InputError):
             Turns(after, **show | wrong)
 

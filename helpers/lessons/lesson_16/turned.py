@@ -21,9 +21,9 @@ ASKED = "act", "sound", "who"  # of RECALLS, what all kinds of models learn with
 
 
 class TurnedAttention(nn.Module):
-    """Causal attention whose queries and keys are turned by their places.
+    """Causal attention whose queries and keys are turned by their positions.
 
-    module(x, first, turn, window): x (b, n, WIDTH), its words at the places first, first + 1, ...
+    module(x, first, turn, window): x (b, n, WIDTH), its words at the positions first, first + 1, ...
     turn: a function such as rotate.  window: how many words a word sees, itself included; None
     for all before it.  Returns (b, n, WIDTH).
     """
@@ -38,9 +38,9 @@ class TurnedAttention(nn.Module):
 
     def forward(self, x, first=0, turn=rotate, window=None):
         n = x.shape[1]
-        places = torch.arange(first, first + n)
-        queries = turn(split_heads(self.W_query(x), HEADS), places, BASE)
-        keys = turn(split_heads(self.W_key(x), self.num_kv_heads), places, BASE)
+        positions = torch.arange(first, first + n)
+        queries = turn(split_heads(self.W_query(x), HEADS), positions, BASE)
+        keys = turn(split_heads(self.W_key(x), self.num_kv_heads), positions, BASE)
         values = split_heads(self.W_value(x), self.num_kv_heads)
         may = torch.ones(n, n, dtype=torch.bool).tril()
         if window is not None:
