@@ -36,6 +36,11 @@ def test_what_the_lesson_says_of_five_seeds_holds():
     worst, *others = sorted(after["who"])
     assert f"{worst:.2f}" == "0.15" and worst < min(table["who"])
     assert min(others) > max(table["who"])
+    means = {
+        kind: [f"{sum(shares(name, kind, 1)) / 5:.2f}" for name in TURNED]
+        for kind in ("sound", "who")
+    }
+    assert means == {"sound": ["0.78", "0.66"], "who": ["0.62", "0.66"]}
     for name in ("table", *TURNED):
         for kind in turned.ASKED:
             alone, again = shares(name, kind, 0), shares(name, kind, 1)

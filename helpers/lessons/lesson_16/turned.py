@@ -23,7 +23,7 @@ ASKED = "act", "sound", "who"  # of RECALLS, what all kinds of models learn with
 class TurnedAttention(nn.Module):
     """Causal attention whose queries and keys are turned by their positions.
 
-    module(x, first, turn, window): x (b, n, WIDTH), its words at the positions first, first + 1, ...
+    module(x, first, turn, window): x (b, n, WIDTH), words at the positions first, first + 1, ...
     turn: a function such as rotate.  window: how many words a word sees, itself included; None
     for all before it.  Returns (b, n, WIDTH).
     """
