@@ -9,6 +9,7 @@ import inspect
 import io
 import itertools
 import linecache
+import queue
 import re
 import sys
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ import nbformat
 import torch
 from execute import NOTEBOOKS
 
-from helpers.checks._verdict import forget
+from helpers.checks.verdict import forget
 
 CELLS = itertools.count(1)
 
@@ -51,7 +52,8 @@ def quoted(path):
 
 # What a method belongs to where a text names no owner, as in `transpose(1, 2)`.
 OWNERS = torch.ones(4, 4, 4), torch.nn.Linear(4, 4)
-NOT_BUILTIN = {"eval", "super"}  # that of a module is meant; it needs a class around it
+# that of a module is meant; it needs a class around it; what a function or a method gets
+NOT_KNOWN = {"eval", "super", "x", "self"}
 
 
 def try_quoted(source, namespace, path):
@@ -70,12 +72,15 @@ def try_quoted(source, namespace, path):
     names = [node for node in nodes if isinstance(node, ast.Name)]
     made |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
     known = {**vars(builtins), **namespace}
-    inner = {name.id for name in names} - made - (known.keys() - NOT_BUILTIN)
+    inner = {name.id for name in names} - made - (known.keys() - NOT_KNOWN)
     if not inner:
         run(ast.unparse(tree), namespace)
         return
     for call in (node for node in nodes if isinstance(node, ast.Call)):
-        _try_call(call, {name: known[name] for name in known.keys() - inner - made})
+        if re.match(r"self\.\w+\(", ast.unparse(call)):
+            inner.add(ast.unparse(call.func))
+        else:
+            _try_call(call, {name: known[name] for name in known.keys() - inner - made})
     for name in inner:
         is_method = any(hasattr(owner, name) for owner in OWNERS)
         if not is_method and not re.search(rf"\b{name}\b", others):
@@ -173,6 +178,26 @@ def committed(cell):
     return "\n".join(text.removesuffix("\n") for text in texts).strip()
 
 
+def exercises(path):
+    """Return (name, code) of each exercise, in order. code: the cell with the check, after the cell
+    that defines what it checks, if that is a different one."""
+    sources = [cell.source for cell in code_cells(path)]
+    found = []
+    for source in sources:
+        for name, answer in re.findall(r'(?m)^check\("(\w+)", (\w+)\)$', source):
+            own = [s for s in sources if re.search(rf"(?m)^(?:def|class) {answer}\b", s)]
+            found.append((name, "\n".join(dict.fromkeys([*own, source]))))
+    return found
+
+
+def optional(path):
+    """Return the names of the exercises in the part for those who have more time."""
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    _, _, more = text.partition("\n## If you have more time\n")
+    shown = re.sub(r"<details>.*?</details>", "", more, flags=re.S)
+    return re.findall(r'(?m)^check\("(\w+)"', shown)
+
+
 def whole_range(control):
     """Return the values of a live view's control that show all that it can do."""
     if control["kind"] == "switch":
@@ -203,13 +228,15 @@ def whole_range(control):
 
 
 class Spoiling:
-    """A right answer that overwrites every tensor that it gets.  spoiled: did it get any? None
-    before it is called."""
-
-    spoiled = None
+    """A right answer that overwrites every tensor that it gets."""
 
     def __init__(self, name, course):
         self.__name__, self.course = name, course
+        self.told = queue.SimpleQueue()  # which a copy of this object, for a picture, shares
+
+    def spoiled(self):
+        """Did it get any tensor? None if it has not been called."""
+        return None if self.told.empty() else self.told.get()
 
     def __call__(self, *args):
         result = self.course(*(x.clone() if torch.is_tensor(x) else x for x in args))
@@ -217,5 +244,5 @@ class Spoiling:
         with torch.no_grad():
             for x in tensors:
                 x.copy_(x + 1)
-        self.spoiled = bool(tensors)
+        self.told.put(bool(tensors))
         return result

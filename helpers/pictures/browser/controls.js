@@ -2,12 +2,13 @@
 // outside (show) or stop it.
 
 const STEP = 900; // ms for each step of a play
-const KEYS = matchMedia("(hover: none)").matches ? "" : ", or use the arrow keys";
+const hasKeys = !matchMedia("(hover: none)").matches;
+const DRAGGED = `can be dragged${hasKeys ? ", or moved by arrow keys" : ""}`; // after its name
 const HINTS = {
   cells: "click a cell, or press Enter on it; ◥ means off",
-  plane: `drag a point${KEYS}`,
-  amounts: `drag it in the picture${KEYS}`,
-  several: `drag a number${KEYS}`,
+  plane: DRAGGED,
+  amounts: DRAGGED,
+  several: `drag a number${hasKeys ? ", or use the arrow keys" : ""}`,
 };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
