@@ -57,7 +57,7 @@ def each():
 
 
 def test_the_stubs_are_read():
-    assert len(stubs()) == 40 and len(each()) == 32
+    assert len(stubs()) == 43 and len(each()) == 35
     assert stubs()["exchange"][1]["second"] == ("b",)
     assert stubs()["qkv_attention"][1]["W_key"] == ("d_in", "d_k")
 

@@ -308,7 +308,7 @@ def open_fold(notebook):
 
 def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys):
     assert main(["release", str(tmp_path / "new"), "--lessons", "01", "1"]) == 2
-    said = "--lessons: there is no lesson '1'; choose from 01 to 15, such as 01 02.\n"
+    said = "--lessons: there is no lesson '1'; choose from 01 to 16, such as 01 02.\n"
     assert capsys.readouterr().err == said and not (tmp_path / "new").exists()
 
 

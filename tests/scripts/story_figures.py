@@ -4,6 +4,9 @@ python tests/scripts/story_figures.py prints them: first for the kept state, the
 lesson 10's own training, with the lesson's class and with one that only rounds differently.
 python tests/scripts/story_figures.py record trains longer with one seed, and keeps the model in
 data/stories.npz.
+python tests/scripts/story_figures.py turned does the same for lesson 16: it keeps a model with
+turned positions in data/turned.npz, and writes what models of five seeds remember after other
+stories into data/turned.csv.
 python tests/scripts/story_figures.py parts trains without one of the parts, and keeps what that
 model gets right in data/left_out.csv.
 """
@@ -31,6 +34,7 @@ from helpers.lessons.lesson_10.trials import (
     own_text,
     swapped,
 )
+from helpers.lessons.lesson_16 import turned
 from helpers.lessons.stories import (
     FILE,
     HEADS,
@@ -39,7 +43,7 @@ from helpers.lessons.stories import (
     even,
     load_stories,
 )  # fmt: skip
-from helpers.lessons.tales import RECALLS, WORDS
+from helpers.lessons.tales import LENGTH, RECALLS, WORDS
 
 SEEDS, KEPT, COUNT = range(5), 2, 300
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -167,14 +171,50 @@ def print_own_texts(lesson):
         print(f"  loss at the end {log.losses[-1]:.2f}")
 
 
+def keep(model, file):
+    """Write the trained numbers of a model, in half precision."""
+    numbers = {name: p.detach().half().numpy() for name, p in model.named_parameters()}
+    np.savez_compressed(file, **numbers)
+
+
+TURNED = {
+    "table": turned.LastPositionAgain,
+    "turned": turned.TurnedStoryteller,
+    "turned, shared": lambda: turned.TurnedStoryteller(2),
+}
+
+
+def seeded(make, seed):
+    torch.manual_seed(seed)
+    return make()
+
+
+def turned_rows(lesson):
+    """Train the models of lesson 16 as lesson 10 does, and yield the lines of data/turned.csv."""
+    for seed in SEEDS:
+        for name, make in TURNED.items():
+            model = seeded(make, seed)
+            lesson["train"](model, lesson["sixteen_stories"], "today", seed=seed)
+            for others, how in ((0, {}), (1, {}), (3, {}), (1, dict(window=LENGTH))):
+                if how and name == "table":
+                    continue
+                shares = turned.recalls_after(model, others, COUNT, **how).values()
+                what = f'"{name}",{seed},{others},{how.get("window", "")}'
+                yield ",".join([what, *(f"{x:.3f}" for x in shares)])
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     own = lesson_10()
     if sys.argv[1:] == ["record"]:
         untrained = own["new_model"](WORDS, KEPT)
-        model = own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0]
-        numbers = {name: p.detach().half().numpy() for name, p in model.named_parameters()}
-        np.savez_compressed(FILE, **numbers)
+        keep(own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0], FILE)
+    elif sys.argv[1:] == ["turned"]:
+        untrained = seeded(TURNED["turned, shared"], KEPT)
+        keep(own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0], turned.FILE)
+        head = turned.FIGURES.read_text(encoding="utf-8").split("\nmodel,")[0]
+        rows = [head, ",".join(["model", "seed", "others", "window", *RECALLS]), *turned_rows(own)]
+        turned.FIGURES.write_text("\n".join(rows) + "\n", encoding="utf-8")
     elif sys.argv[1:] == ["parts"]:
         record_parts(own)
         claims_of_parts(five_seeds())

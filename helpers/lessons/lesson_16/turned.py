@@ -1,0 +1,128 @@
+"""Define the story model of lesson 16: turned queries and keys instead of learned positions, and
+fewer heads of keys and values; and measure what it keeps in mind after other stories."""
+
+import random
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from ...attention import causal_mask, merge_heads, rotate, split_heads
+from ...attention.data import DATA, rows_of
+from ..lesson_09.recalls import new_stories
+from ..stories import HEADS, LAYERS, NUMBER, WIDTH, Block, Storyteller
+from ..tales import LENGTH, RECALLS, WORDS, Story
+
+FILE, FIGURES = DATA / "turned.npz", DATA / "turned.csv"
+BASE = 100
+SIZE = WIDTH // HEADS  # of a head
+ASKED = "act", "sound", "who"  # of RECALLS, what all kinds of models learn within one story
+
+
+class TurnedAttention(nn.Module):
+    """Causal attention whose queries and keys are turned by their positions.
+
+    module(x, first, turn, window): x (b, n, WIDTH), words at the positions first, first + 1, ...
+    turn: a function such as rotate.  window: how many words a word sees, itself included; None
+    for all before it.  Returns (b, n, WIDTH).
+    """
+
+    def __init__(self, num_kv_heads):
+        super().__init__()
+        self.num_kv_heads = num_kv_heads
+        self.W_query = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.W_key = nn.Linear(WIDTH, num_kv_heads * SIZE, bias=False)
+        self.W_value = nn.Linear(WIDTH, num_kv_heads * SIZE, bias=False)
+        self.out_proj = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x, first=0, turn=rotate, window=None):
+        n = x.shape[1]
+        positions = torch.arange(first, first + n)
+        queries = turn(split_heads(self.W_query(x), HEADS), positions, BASE)
+        keys = turn(split_heads(self.W_key(x), self.num_kv_heads), positions, BASE)
+        values = split_heads(self.W_value(x), self.num_kv_heads)
+        may = torch.ones(n, n, dtype=torch.bool).tril()
+        if window is not None:
+            may = may.triu(1 - window)
+        heads = F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=may, enable_gqa=True
+        )
+        return self.out_proj(merge_heads(heads))
+
+
+class TurnedStoryteller(nn.Module):
+    """The model of lesson 10 without its table of positions: model(words) scores every known word
+    as the next one, (b, n) -> (b, n, len(WORDS)), for any n.
+
+    num_kv_heads: heads of keys and values for the 4 heads of queries.  how: as TurnedAttention.
+    """
+
+    def __init__(self, num_kv_heads=HEADS):
+        super().__init__()
+        self.known = WORDS
+        self.embedding = nn.Embedding(len(WORDS), WIDTH)
+        attentions = [TurnedAttention(num_kv_heads) for _ in range(LAYERS)]
+        self.blocks = nn.Sequential(*(Block(one, WIDTH) for one in attentions))
+        self.norm, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, len(WORDS))
+
+    def forward(self, words, **how):
+        x = self.embedding(words)
+        for block in self.blocks:
+            x = block(x, lambda x, one=block.attention: one(x, **how))
+        return self.out(self.norm(x))
+
+
+class LastPositionAgain(Storyteller):
+    """The model of lesson 10, which can read on after its 48 positions: all later words get the
+    last of them."""
+
+    def forward(self, words):
+        n = words.shape[1]
+        for block in self.blocks:
+            block.attention.mask = causal_mask(n)
+        x = self.embedding(words) + self.positions.weight[torch.arange(n).clamp(max=LENGTH - 1)]
+        return self.out(self.norm(self.blocks(x)))
+
+
+def after_others(others, count=300):
+    """Return (stories, words (count, 48 * (others + 1))): new stories, each after other ones."""
+    stories, words = new_stories(count)
+    draws = random.Random("others")
+    before = [[NUMBER[x] for _ in range(others) for x in Story(draws).words] for _ in stories]
+    return stories, torch.cat([torch.tensor(before).long().reshape(count, -1), words], dim=1)
+
+
+@torch.inference_mode()
+def recalls_after(model, others, count=300, **how):
+    """Return {kind of RECALLS: share of right words} in stories that come after other ones.
+
+    how: as in the model's forward."""
+    stories, words = after_others(others, count)
+    start = LENGTH * others
+    best = model(words, **how)[:, start:-1].argmax(dim=-1)
+    found = best == words[:, start + 1 :]
+    hits = {kind: [] for kind in RECALLS}
+    for hit, story in zip(found.tolist(), stories, strict=True):
+        for at, kind in story.recalls.items():
+            hits[kind].append(hit[at - 1])
+    return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
+
+
+def spread(model, others, window=""):
+    """Return [(kind of ASKED, lowest share, highest share)] over the seeds of data/turned.csv.
+
+    model: its name there.  others: how many stories come before, 0, 1 or 3.  window: 48 or ""."""
+    asked = [model, str(others), str(window)]
+    rows = [row for row in rows_of(FIGURES) if [row[0], *row[2:4]] == asked]
+    shares = zip(RECALLS, zip(*(map(float, row[4:]) for row in rows), strict=True), strict=True)
+    return [(kind, min(one), max(one)) for kind, one in shares if kind in ASKED]
+
+
+def load_turned():
+    """Return the kept model of data/turned.npz, with 2 heads of keys and values."""
+    model = TurnedStoryteller(2)
+    with np.load(FILE, allow_pickle=False) as kept:
+        state = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
+    model.load_state_dict(state)
+    return model.requires_grad_(False)
