@@ -248,8 +248,12 @@ def test_what_lesson_10_says_of_models_without_a_part_is_true_of_five_seeds():
     claims_of_parts(figures)
     text = " ".join(cell.source for cell in markdown_cells(LESSON))
     of = {part: [shares[2] for shares in figures[part].values()] for part in figures}
-    ends = [f"{min(of[part]):.2f} to {max(of[part]):.2f}" for part in ("nothing", "positions")]
-    assert f"{ends[0]} with them, {ends[1]} without" in text
+    ends = [f"{min(of[part]):.2f} to {max(of[part]):.2f}" for part in figures]
+    assert f"{ends[0]} with them, {ends[1]} without" in text and f"*Where* is {ends[2]}." in text
+    acts = {part: [shares[0] for shares in figures[part].values()] for part in figures}
+    least = acts["nothing"][2]
+    assert f"seed 2 gets only {least:.2f} of *act*" in text
+    assert least < min(acts["positions"] + acts["heads"])
     assert f"one gets {min(shares[3] for shares in figures['heads'].values()):.2f} of them" in text
 
 
