@@ -160,7 +160,7 @@ def test_a_row_has_the_name_of_its_piece(tiny):
         ("masked", "it is no decoder, which predicts what comes next from what"),
         ("encoder and decoder", "it is no decoder"),
         ("sorts texts", "it is no decoder"),
-        ("without attention", "the attention of mamba, if it has any, where weights cannot be read"),
+        ("without attention", "the attention of mamba, if it has any, where weights"),
     ],
 )
 def test_a_model_with_nothing_to_show_is_refused(saved, kind, said):

@@ -1,6 +1,6 @@
 """Build tiny models of transformers, without a network, for tests of a reader's own model.
 
-python tests/scripts/own_models.py tries every kind: it shows it as transformers does, or refuses it.
+python tests/scripts/own_models.py tries every kind: shown as transformers does, or refused.
 """
 
 import copy
