@@ -19,14 +19,22 @@ import torch
 
 from .errors import InputError
 from .lessons.stories import load_stories, look, numbered
+from .lessons.training import counted
 from .pictures.view import MAX_HEADS, MAX_SIDE, View
 
 INSTALL = ".venv/bin/python -m pip install -r notebooks/your_own_model.txt"
 # the text that every model is tried on when it is loaded; longer than a small window
 LONGER = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
 NAME = "weights_that_can_be_changed"
+WORK = "Two that work: distilgpt2 and HuggingFaceTB/SmolLM2-135M."
+NO_DECODER = f"it is no decoder, which predicts what comes next from what stands before. {WORK}"
+NO_TOKENIZER = (
+    "its files have no tokenizer that can be read, to cut a text into pieces; tokenizer.json and "
+    "tokenizer_config.json are expected, as tokenizer.save_pretrained writes them."
+)
 LIKELIEST = 5
-_running = ContextVar("running")  # (change, weights so far) of a run; each thread has its own
+# (change, weights so far, key heads so far) of a run; each thread has its own
+_running = ContextVar("running")
 
 
 def load_model(name=None):
@@ -79,17 +87,26 @@ class OwnModel:
     """What the notebook does with a model: views of its weights, answers with weights changed.
 
     layers, heads: the numbers to choose from, starting at 1.
+    key_heads: how many heads of keys a layer has; fewer than heads if several read the same keys.
+    turned: whether queries and keys are turned by their positions.
     A kind of model defines look(text, change=None) -> Look, and known(numbers) -> names of pieces.
     """
 
-    def __init__(self, name, text):
+    def __init__(self, name, text, key_heads=None, turned=False):
         self.name, found = name, self.look(text)
         self.layers = [k + 1 for k in range(len(found.weights))]
         self.heads = [k + 1 for k in range(len(found.weights[0]))]
+        self.key_heads, self.turned = key_heads or len(self.heads), turned
 
     def __repr__(self):
-        size = f"{len(self.layers)} layers of {len(self.heads)} heads"
-        return f"{self.name}: {size}. It predicts what comes next."
+        size = f"{_count(self.layers, 'layer')} of {_count(self.heads, 'head')}"
+        if self._shares():
+            size += f", which share {_count(range(self.key_heads), 'head')} of keys and values"
+        turned = " Queries and keys are turned by their positions." * self.turned
+        return f"{self.name}: {size}.{turned} It predicts what comes next."
+
+    def _shares(self):
+        return self.key_heads < len(self.heads)
 
     def answers(self, text, change=None):
         """Return the probability of each known piece to come next, (known pieces,).
@@ -153,6 +170,7 @@ class OwnModel:
 
         The head's weights are made even over all pieces that its layer looks at. The change is the
         total variation: the share of the probability that moves to other answers, from 0 to 1.
+        Prints a bar: a large model has hundreds of heads.
         """
         before, look = self.answers(text), self.look(text)
 
@@ -161,13 +179,18 @@ class OwnModel:
             flat = even(weights) * weights[head].sum(-1, keepdim=True)
             return float((self.answers(text, _put(at, head, flat)) - before).abs().sum() / 2)
 
-        found = [[moved(k - 1, h - 1) for h in self.heads] for k in self.layers]
+        size = len(self.layers), len(self.heads)
+        moves = [moved(*divmod(k, size[1])) for k in counted(size[0] * size[1], "each head")]
+        found = np.reshape(moves, size)
         return self._map(found, "Each number: the share of the probability that moves.")
 
     def _view(self, look, layer, head):
         heads, pieces = look.weights[layer - 1], look.pieces
         beside = dict(heads=heads, head=head - 1) if len(heads) <= MAX_HEADS else {}
         where = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
+        if self._shares():  # neighbours read the same keys
+            read = (head - 1) * self.key_heads // len(heads) + 1
+            where += f" (it reads key head {read} of {self.key_heads})"
         return View(
             heads[head - 1], pieces, keys=pieces, **beside,
             explain=lambda i, j: f"the weight from “{pieces[i]}” to “{pieces[j]}”",
@@ -212,25 +235,39 @@ class StoryModel(OwnModel):
 class HuggingFaceModel(OwnModel):
     """A decoder of transformers and its tokenizer.
 
-    Raises InputError unless its numbers stay the same when our function computes the attention and
-    the weights are replaced by equal ones.
+    Raises InputError unless it has a tokenizer, no piece looks at a later one, and its numbers stay
+    the same when our function computes the attention and the weights are replaced by equal ones.
     """
 
     def __init__(self, name, model, tokenizer):
         self.model, self.tokenizer = model.eval(), tokenizer
-        model.config.use_cache = False
-        limits = getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length
+        config = model.config.get_text_config()  # one that also reads pictures has several
+        config.use_cache = False
+        limits = getattr(config, "max_position_embeddings", None), tokenizer.model_max_length
         self.limit = int(min([MAX_SIDE, *(x for x in limits if x and x > 0)]))  # -1 is "any"
+        if len(set(tokenizer(LONGER)["input_ids"])) < 3:  # one without a vocabulary can be built
+            raise InputError(NO_TOKENIZER)
         ids = self._ids(LONGER)
         plain = self._run(ids)[0]
         model.set_attn_implementation(NAME)
-        same, weights = self._run(ids, lambda layer, weights, values: (weights.clone(), values))
-        square = all(x.shape[1:] == (ids.shape[1], ids.shape[1]) for x in weights)
-        if not square or len(weights) != model.config.get_text_config().num_hidden_layers:
-            raise InputError("its attention weights cannot be read in every layer.")
+        same, weights, keys = self._run(ids, lambda _, weights, values: (weights.clone(), values))
+        layers, n = config.num_hidden_layers, ids.shape[1]
+        if not weights:
+            raise InputError(
+                f"transformers computes the attention of {config.model_type}, if it has any, where "
+                f"weights cannot be read and changed. {WORK}"
+            )
+        if (readable := sum(x.shape[1:] == (n, n) for x in weights)) < layers:
+            raise InputError(
+                f"only {readable} of its {layers} layers can be read: in {config.model_type}, the "
+                f"others work without weights between all words. {WORK}"
+            )
+        if any(x.triu(1).any() for x in weights):
+            raise InputError(NO_DECODER)
         if not torch.allclose(plain[0], same[0], rtol=1e-5, atol=1e-6):
-            raise InputError("its answers change when its own weights are put back.")
-        super().__init__(name, LONGER)
+            raise InputError(f"its answers change when its own weights are put back. {WORK}")
+        turned = bool(getattr(config, "rope_parameters", None))
+        super().__init__(name, LONGER, min(keys), turned)
 
     def known(self, numbers):
         """Return the pieces as readable texts: without the mark of a space, but never empty."""
@@ -248,7 +285,7 @@ class HuggingFaceModel(OwnModel):
         Raises InputError if the text is empty or too long.
         """
         ids = self._ids(text)
-        output, weights = self._run(ids, change)
+        output, weights, _ = self._run(ids, change)
         return Look(self.known(ids[0].tolist()), weights, output.logits[0, -1].softmax(-1))
 
     def _ids(self, text):
@@ -258,11 +295,17 @@ class HuggingFaceModel(OwnModel):
         return torch.tensor([ids])
 
     def _run(self, ids, change=None):
-        """Return (the model's output, the weights of each layer before any change)."""
-        weights = []
-        _running.set((change, weights))
+        """Return (the model's output, the weights of each layer before any change, the number of
+        key heads of each layer)."""
+        weights, keys = [], []
+        _running.set((change, weights, keys))
         with torch.no_grad():
-            return self.model(input_ids=ids, attention_mask=torch.ones_like(ids)), weights
+            output = self.model(input_ids=ids, attention_mask=torch.ones_like(ids))
+        return output, weights, keys
+
+
+def _count(numbers, what):
+    return f"{len(numbers)} {what}{'s' * (len(numbers) > 1)}"
 
 
 def _packages():
@@ -288,24 +331,30 @@ def _load(transformers, place, only_here=True):
     """Return (model, tokenizer) from a folder or the hub.  only_here: without a download."""
     how = dict(local_files_only=only_here, trust_remote_code=False)
     config = transformers.AutoConfig.from_pretrained(place, **how)
-    names = config.architectures or ()
-    if not any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
-        raise InputError("it is no decoder, which predicts what comes next, such as distilgpt2.")
+    kinds = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+    trained = " ".join(config.architectures or ())
+    other = config.is_encoder_decoder or trained.endswith(("Classification", "Answering"))
+    if type(config) not in kinds or other:
+        raise InputError(NO_DECODER)
     model, report = transformers.AutoModelForCausalLM.from_pretrained(
         place, config=config, dtype=torch.float32, output_loading_info=True, **how,
         attn_implementation="eager",  # only this keeps the weights of attention
     )  # fmt: skip
     if missing := report["missing_keys"]:  # they would be filled with random numbers
         raise InputError(f"its files lack tensors, such as {min(missing)}; copy them again.")
-    return model, transformers.AutoTokenizer.from_pretrained(place, **how)
+    try:
+        return model, transformers.AutoTokenizer.from_pretrained(place, **how)
+    except Exception:  # of several kinds
+        raise InputError(NO_TOKENIZER) from None
 
 
 def _attention(module, query, key, value, attention_mask, **kwargs):
     """Compute attention as the model does, keep its weights, and let them be changed."""
     own = sys.modules[type(module).__module__].eager_attention_forward
     output, weights = own(module, query, key, value, attention_mask, **kwargs)
-    change, kept = _running.get()
+    change, kept, keys = _running.get()
     kept.append(weights[0])
+    keys.append(value.shape[1])
     if change is None:
         return output, weights
     # grouped keys: several heads read each value

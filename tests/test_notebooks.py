@@ -367,28 +367,6 @@ NUMBERS = {
     "08_multi_head_attention": "[-0.4519, 0.2216, 0.4772, 0.1063]",
     "09_multi_head_module": """
         [-0.4519, 0.2216, 0.4772, 0.1063]|[0.3190, 0.4858]|2,362,368""",
-    "13_learned_attention": """
-        the nearest noun 0.50|right 1.00, weight 0.99
-        the right colour 0.00 the colour of the other noun 1.00
-        even weights ■■■■■■■■■■■■■■■■■■■■ right 0.5
-        even, with networks ■■■■■■■■■■■■■■■■■■■■ right 1.00
-        seed 6, never referred to ■■■■■■■■■■■■■■■■■■■■ right 0.2
-        seed 12, never seen ■■■■■■■■■■■■■■■■■■■■ right 1.0""",
-    "14_what_weights_explain": """
-        seed 4: its noun 0.0, its noun's colour 1.0 if that comes first
-        seed 4: first colour 1.0; second colour 0.6; both 0.5; pronoun 1.0
-        seed 1: first colour 1.0; second colour 1.0; both 1.0; pronoun 0.5
-        seed 19: first colour 0.9; second colour 0.9; both 0.5; pronoun 1.0
-        HiddenWithZero, 400 steps ■■■■■■■■■■■■■■■■■■■■ right 1.0
-        SoftmaxTwice, 1000 steps ■■■■■■■■■■■■■■■■■■■■ right 0.9
-        the letter just before: right 0.36|right 0.3 layers: 1, steps: 800
-        right 0.3 layers: 2, steps: 400 ■■■■■■■■■■■■■■■■■■■■ right 1.0
-        layer 1 even: right 0.3 layer 2 even: right 0.3""",
-    "15_read_or_needed": """
-        layer 2, without b: c layer 1, without c: b
-        layer 1, b without a: c
-        layer 1, the letter before: changed in 0, read in 0, needed in 0 of 64
-        different colour: 2nd colour on girl: changed in 0, read in 0""",
 }
 
 

@@ -8,7 +8,18 @@ import sys
 import pytest
 import torch
 from optional import OPTIONAL
-from own_models import TEXT, built, complaint, hf, saved, tiny, tokenizer
+from own_models import (
+    TEXT,
+    TURNED,
+    built,
+    complaint,
+    differences,
+    hf,
+    of_kind,
+    saved,
+    tiny,
+    tokenizer,
+)
 from replay import code_cells, markdown_cells, replay, run
 
 from helpers import your_model as own_model
@@ -54,6 +65,10 @@ def test_the_heads_that_the_notebook_names_have_these_weights_and_effects(story)
     assert largest.matrix[1].round(2).tolist() == [0.95, 0.17, 0.99, 0.99]
     assert story.look(IT).pieces[1] == "cat"
     assert all(story.look(IT).weights[1][head, -1].argmax() == 1 for head in (0, 2, 3))
+    both = replay(OPTIONAL)[0]["both_even"]
+    for animal in "cat dog bird duck horse".split():
+        after = story.answers(IT.replace("cat", animal), both)
+        assert story.likeliest(after).startswith(("neighs 1.00", "neighs 0.99"))
     effects = story.effects(SHE)
     assert effects.matrix.round(2).tolist() == [[0, 0.09, 0.03, 0], [0.01, 0, 0.99, 0]]
 
@@ -142,18 +157,68 @@ def test_a_row_has_the_name_of_its_piece(tiny):
 @pytest.mark.parametrize(
     "kind, said",
     [
-        ("masked", "it is no decoder, which predicts what comes next, such as distilgpt2"),
-        ("without attention", "cannot be read in every layer"),
+        ("masked", "it is no decoder, which predicts what comes next from what"),
+        ("encoder and decoder", "it is no decoder"),
+        ("sorts texts", "it is no decoder"),
+        ("without attention", "the attention of mamba, if it has any, where weights"),
     ],
 )
 def test_a_model_with_nothing_to_show_is_refused(saved, kind, said):
-    assert f"{saved(kind)} cannot be shown: " in complaint(own_model.load_model, saved(kind))
-    assert said in complaint(own_model.load_model, saved(kind))
+    text = complaint(own_model.load_model, saved(kind))
+    assert f"{saved(kind)} cannot be shown: " in text and said in text
+    assert text.endswith(own_model.WORK)
 
 
-def test_a_model_whose_weights_cannot_be_changed_says_why(built):
-    said = "its answers change when its own weights are put back"
-    assert said in complaint(built, "granite_swa")
+@pytest.mark.parametrize(
+    "kind, said",
+    [
+        ("bloom", "transformers computes the attention of bloom, if it has any, where"),
+        ("qwen3_next", "only 1 of its 2 layers can be read: in qwen3_next, the others"),
+        ("granite_swa", "its answers change when its own weights are put back"),
+        ("bert", "it is no decoder"),
+    ],
+)
+def test_a_kind_that_cannot_be_shown_says_why_and_names_two_that_can(built, kind, said):
+    text = complaint(built, kind)
+    assert said in text and "distilgpt2 and HuggingFaceTB/SmolLM2-135M" in text
+
+
+@pytest.mark.parametrize("kind", ["opt", "gpt_oss", "deepseek_v3"])
+def test_each_kind_gives_what_transformers_gives(built, kind):
+    """tests/scripts/own_models.py tries all kinds."""
+    model = built(kind)
+    weights, logits, moved = differences(model, model._ids(ASKED))
+    assert max(weights, logits) < 1e-5 and moved > 1e-2
+    assert ("turned by their positions" in repr(model)) == model.turned == (kind in TURNED)
+
+
+def test_shared_keys_are_said_where_a_model_has_them(built):
+    shared, one, own = (built(kind) for kind in ("gpt_oss", "gpt_bigcode", "gpt2"))
+    assert "of 4 heads, which share 2 heads of keys and values." in repr(shared)
+    assert "of 4 heads, which share 1 head of keys and values." in repr(one)
+    assert "share" not in repr(own)
+    for head, read in (1, 1), (2, 1), (3, 2), (4, 2):
+        assert f"(it reads key head {read} of 2)" in shared.view(ASKED, head=head).caption
+    assert "key head" not in own.view(ASKED).caption
+
+
+def test_a_model_for_pictures_too_is_asked_for_its_text_part(hf, saved):
+    model = own_model.load_model(saved("with pictures"))
+    assert "2 layers of 4 heads, which share 2" in repr(model) and model.turned
+    assert len(model.look(TEXT).weights) == 2
+    config = saved("with pictures") / "config.json"
+    text = config.read_text(encoding="utf-8").replace("architectures", "unknown")
+    config.write_text(text, encoding="utf-8")
+    assert repr(own_model.load_model(saved("with pictures"))) == repr(model)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "grouped", "with pictures"])
+def test_a_folder_without_a_tokenizer_is_told_so(saved, tmp_path, kind):
+    for file in saved(kind).iterdir():
+        if "token" not in file.name:
+            shutil.copy(file, tmp_path)
+    text = complaint(own_model.load_model, tmp_path)
+    assert "no tokenizer that can be read" in text and "tokenizer.json and" in text
 
 
 def test_what_cannot_be_loaded_is_said_in_one_line(hf, saved, tmp_path):
@@ -187,13 +252,14 @@ def test_a_model_that_was_downloaded_needs_no_network(hf, saved, tmp_path, monke
     assert "someone/decoder: 2 layers" in repr(own_model.load_model("someone/decoder"))
 
 
-def test_the_notebook_runs_with_another_model(saved, monkeypatch):
+@pytest.mark.parametrize("kind", ["decoder", "two heads"])
+def test_the_notebook_runs_with_another_model(saved, monkeypatch, kind):
     """Run every cell, as for a student who replaced None by a folder."""
     monkeypatch.chdir(OPTIONAL.parent)
     monkeypatch.setattr(sys, "path", list(sys.path))
     namespace, views = {}, []
     for cell in code_cells(OPTIONAL):
-        source = cell.source.replace("NAME = None", f"NAME = {str(saved('decoder'))!r}")
+        source = cell.source.replace("NAME = None", f"NAME = {str(saved(kind))!r}")
         views.append(run(source, namespace))
     live = [view for view in views if hasattr(view, "compute")]
     assert len(live) == 3
@@ -203,7 +269,7 @@ def test_the_notebook_runs_with_another_model(saved, monkeypatch):
             if control["kind"] == "cells":
                 last = [[False] * len(row) for row in control["value"]]
             picture = view.compute({control["name"]: last})
-            assert picture["error"] == "" and "decoder" in picture["caption"]
+            assert picture["error"] == "" and kind in picture["caption"]
 
 
 # --- weights that are changed ---

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
 
+from helpers.attention import erase
 from helpers.lessons.lesson_13.snapshots import FILE
 from helpers.lessons.lesson_15 import small
 
@@ -64,6 +65,21 @@ def new_nouns():
         spread(how, shares)
     pairs = zip(*found.values(), strict=True)
     print("never seen is higher in", sum(seen > referred for referred, seen in pairs), "seeds")
+
+
+def erased():
+    """Lesson 13: the answers without the weight on the right noun."""
+    the, found = names_of(LESSON), {"the other colour": [], "the right colour": []}
+    test, last = the["test"], torch.full((1000,), 7)
+    for seed in SEEDS:
+        model = the["new_model"](seed=seed)
+        quietly(the["train"], model, the["known"], seed=seed)
+        with torch.inference_mode():
+            weights = erase(model(test.words)[1], last, test.antecedent)
+        for answers, shares in zip((test.other_answer, test.answer), found.values(), strict=True):
+            shares.append(the["right"](model, test, answers, weights))
+    for what, shares in found.items():
+        spread(what, shares)
 
 
 def needed_rows(the):
@@ -130,6 +146,7 @@ if __name__ == "__main__":
         save_training(replay(LESSON, quickly=False)[0]["history"])
     else:
         new_nouns()
+        erased()
         the = names_of(SECOND)
         needed_rows(the)
         one_layer(the)
