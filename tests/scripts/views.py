@@ -11,7 +11,8 @@ import numpy as np
 from lab import in_kernel, scroll_to
 
 IN_LESSONS = "slider", "choice", "checkbox", "table", "amount", "vector", "mark"
-RESIZED = "resized", "one query", "two marks"  # whose size changes: different rows, or longer names
+# whose size changes: different rows, longer names, or a caption of three lines
+RESIZED = "resized", "one query", "two marks", "landing"
 LIVE = Path(__file__).with_name("live.js")
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")

@@ -108,6 +108,8 @@ function makeWords(hints, help) {
   const text = new Text(), reached = make("span", { className: "reached" }), printed = make("pre");
   const caption = make("div", { className: "caption" }, text, reached);
   set(caption, { "aria-live": "polite" });
+  // it keeps the lines that it once had, or what is below it would jump at every second move
+  new ResizeObserver(([{ contentRect: { height } }]) => { caption.style.minHeight = `${Math.floor(height)}px`; }).observe(caption);
   function tell(picture) {
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
@@ -187,7 +189,7 @@ function makeRoot(children, resized) {
   // room that was kept belongs to a different size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
-    if (wide && width !== wide) root.querySelectorAll("th, .scroll").forEach((node) => node.removeAttribute("style"));
+    if (wide && width !== wide) root.querySelectorAll("th, .scroll, .caption").forEach((node) => node.removeAttribute("style"));
     if (width !== wide) resized();
     wide = width;
   }).observe(root);
