@@ -109,7 +109,7 @@ function makeWords(hints, help) {
   const caption = make("div", { className: "caption" }, text, reached);
   set(caption, { "aria-live": "polite" });
   // it keeps the lines that it once had, or what is below it would jump at every second move
-  new ResizeObserver(([{ contentRect: { height } }]) => { caption.style.minHeight = `${Math.floor(height)}px`; }).observe(caption);
+  new ResizeObserver(([{ contentRect: { height } }]) => { caption.style.setProperty("--had", `${Math.floor(height)}px`); }).observe(caption);
   function tell(picture) {
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
