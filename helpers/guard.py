@@ -175,11 +175,13 @@ def call(fn, /, *args, seconds=None, clock=None, after=None, **kwargs):
     it earlier. What ends the process still ends the kernel: os._exit, os.abort, a signal (os.kill),
     a crash in C, an endless recursion after sys.setrecursionlimit, and using up the memory.
 
-    After a check or a picture all is as before (see session.py and contents.py), except: files, and
-    modules that were imported; what is left of an iterator or a generator; objects of libraries
-    other than torch and numpy, such as a DataFrame; sparse tensors; what takes more memory than
-    contents.LARGEST; signals, threads and other parts of the process. A picture that is asked
-    while a cell runs restores what the notebook holds, and no setting.
+    After a check or a picture all is as before (see session.py, contents.py and copies.py), except:
+    files, and modules that were imported; what is left of an iterator or a generator; objects of
+    libraries other than torch and numpy, such as a DataFrame; sparse and nested tensors; what takes
+    more memory than contents.LARGEST; signals, threads and other parts of the process. A check also
+    undoes what other threads do to the notebook's objects meanwhile. A picture, too, changes what
+    it reaches without its name, as by globals() or a weak reference, and what copies.on_copies
+    shares; if a cell runs meanwhile, it restores no setting.
     """
     seconds = SECONDS if seconds is None else seconds
     clock = WAITS * seconds if clock is None else clock
@@ -308,6 +310,19 @@ def _stop(thread, running):
             )
         if running.acquire(timeout=0.02):
             return
+
+
+def cell_elsewhere():
+    """Return "runs" while a cell runs in another thread, "waits" if it waits for a call of this
+    file, else ""."""
+    main = threading.main_thread()
+    if threading.current_thread() is main:
+        return ""
+    frame, state = sys._current_frames().get(main.ident), "runs"
+    while frame and frame.f_code.co_name != "run_code":  # of IPython
+        state = "waits" if frame.f_code is _call.__code__ else state
+        frame = frame.f_back
+    return state if frame else ""
 
 
 def _is_importing(thread):

@@ -9,7 +9,7 @@ import sys
 import threading
 import types
 import warnings
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 
 import numpy
@@ -31,7 +31,8 @@ def untouched(answer):
     """
     with ExitStack() as stack:  # undone in reverse order
         stack.callback(genuine())
-        stack.callback(remember(answer, getattr(guard.get_ipython(), "user_ns", None)))
+        if not guard.cell_elsewhere():  # what changes then may be its own work
+            stack.callback(remember(answer, getattr(guard.get_ipython(), "user_ns", None)))
         stack.enter_context(unchanged())
         if torch.get_default_device().type != "cpu":  # this costs time in every operation
             stack.enter_context(torch.device("cpu"))
@@ -51,12 +52,13 @@ def untouched(answer):
 
 
 @contextmanager
-def unchanged(numbers=None):
+def unchanged(numbers=None, unless=lambda: False):
     """Restore at the end random numbers, SETTINGS, warnings, and functions of libraries that were
     replaced.
 
     numbers: a list with the state of random numbers to begin with, or an empty one. It gets their
     state at the end, so that a picture goes on drawing where it stopped.
+    unless: asked at the end; if it returns True, nothing is restored.
     """
     settings, replaced, before = _settings(), _replaced(), _random_state()
     hooks = remember(*_hooks())
@@ -66,34 +68,37 @@ def unchanged(numbers=None):
         with warnings.catch_warnings():
             yield
     finally:
-        genuine()
-        _replace(replaced)
-        if numbers is not None:
-            numbers[:] = [_random_state()]
-        _set_random_state(before)
-        _set(settings)
-        hooks()
+        if not unless():
+            genuine()
+            _replace(replaced)
+            if numbers is not None:
+                numbers[:] = [_random_state()]
+            _set_random_state(before)
+            _set(settings)
+            hooks()
 
 
 @contextmanager
 def unchanged_by_a_picture(numbers):
-    """Do as unchanged(numbers) does, but nothing while a cell runs elsewhere: what changes then may
-    be the cell's own work, such as the numbers that a training draws."""
-    if _a_cell_runs_elsewhere():
-        yield
-        return
-    with unchanged(numbers):
-        yield
+    """Do as unchanged(numbers) does, for one picture at a time: two would restore what the
+    other has set. Restores nothing if a cell runs elsewhere meanwhile: what changes then may be
+    the cell's own work, such as the numbers that a training draws."""
+    is_part = threading.current_thread() in guard._buffers  # of a picture or a check
+    with nullcontext() if is_part else _one_picture:
+        if guard.cell_elsewhere():
+            yield
+            return
+        cells = _cells()
+        with unchanged(numbers, lambda: guard.cell_elsewhere() or _cells() != cells):
+            yield
 
 
-def _a_cell_runs_elsewhere():
-    main = threading.main_thread()
-    if threading.current_thread() is main:
-        return False
-    frame = sys._current_frames().get(main.ident)
-    while frame and frame.f_code.co_name != "run_code":  # of IPython
-        frame = frame.f_back
-    return frame is not None
+_one_picture = threading.RLock()
+
+
+def _cells():
+    """Return how many cells have run."""
+    return getattr(guard.get_ipython(), "execution_count", 0)
 
 
 # --- settings ---

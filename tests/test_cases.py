@@ -57,7 +57,7 @@ def each():
 
 
 def test_the_stubs_are_read():
-    assert len(stubs()) == 39 and len(each()) == 31
+    assert len(stubs()) == 40 and len(each()) == 32
     assert stubs()["exchange"][1]["second"] == ("b",)
     assert stubs()["qkv_attention"][1]["W_key"] == ("d_in", "d_k")
 

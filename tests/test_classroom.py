@@ -2,13 +2,14 @@
 
 import csv
 import os
+import re
 import unicodedata
 from pathlib import Path
 
 import pytest
 from nbformat import v4, write
 
-from helpers.checks._verdict import MIME
+from helpers.checks.verdict import MIME
 from helpers.tools.classroom import folder as folders
 from helpers.tools.classroom.__main__ import main
 from helpers.tools.classroom.grade import SAVED
@@ -16,9 +17,9 @@ from helpers.tools.classroom.read_notebook import (
     LARGEST,
     OPEN,
     Answer,
-    given,
     names_of,
     read,
+    stubs,
     verdict_in,
 )
 
@@ -99,7 +100,7 @@ def test_what_is_left_out_is_counted_and_what_cannot_be_read_is_named(folder, ca
     for copy in ("anna/.ipynb_checkpoints/a", "__MACOSX/anna/a", "anna/._a"):
         notebook(folder / f"{copy}.ipynb", ("", said("softmax", True)))
     (folder / "emil").mkdir()
-    (folder / "emil" / "lesson.zip").write_text("")
+    (folder / "emil" / "plot.png").write_text("")
     notebook(folder / "emil" / "own.ipynb", ("1 + 1",))
     code, lines, rows = grade(capsys, folder)
     left_out = ["  files that are not notebooks: 1", "  notebooks without an exercise: 1", ""]
@@ -108,6 +109,50 @@ def test_what_is_left_out_is_counted_and_what_cannot_be_read_is_named(folder, ca
     (folder / "emil" / "half.ipynb").write_text('{"cells": [')
     code, lines, _ = grade(capsys, folder)
     assert code == 2 and "  emil/half.ipynb: damaged, or not a notebook" in lines
+
+
+def test_a_notebook_in_another_form_is_read_or_its_student_is_named(folder, capsys):
+    handed_in = notebook(folder / "anna" / "a.ipynb", ("", said("softmax", True)))
+    names = "fay/2.ipynb.txt gus/2.json hal/2.IPYNB.JSON ida/2.txt jan/2 kim_02_softmax.ipynb (1)"
+    for name in names.split(" ", 5):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"\xef\xbb\xbf" + handed_in.read_bytes())
+    code, _, rows = grade(capsys, folder, "--lessons", "02")
+    assert code == 0
+    assert {rows[name][0] for name in ("fay", "gus", "hal", "ida", "jan", "kim")} == {"ok"}
+    for name in "lea/lesson.zip mia/02_softmax.HTML nan/02_softmax.py oda_02_softmax.pdf".split():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("")
+    # a student who has the notebook, too, and a lesson that was not asked for
+    (folder / "anna" / "02_softmax.html").write_text("")
+    (folder / "anna" / "plot.py").write_text("")
+    (folder / "pia_03_context_vectors.html").write_text("")
+    code, lines, _ = grade(capsys, folder, "--lessons", "02")
+    at = lines.index("Damaged, or not read")
+    assert code == 2 and lines[at + 1 : at + 6] == [
+        "  lea: no notebook, but lea/lesson.zip",
+        "  mia: no notebook, but mia/02_softmax.HTML",
+        "  nan: no notebook, but nan/02_softmax.py",
+        "  oda: no notebook, but oda_02_softmax.pdf",
+        "",
+    ]
+    assert main(["watch", str(folder), "--lessons", "02"]) == 0
+    shown = capsys.readouterr().out
+    assert "  mia: no notebook, but .HTML\n" in shown and "  pia: " not in shown
+
+
+def test_gradescope_lists_the_names_of_its_submissions(tmp_path, capsys):
+    for number in 11, 12, 13:
+        path = tmp_path / "assignment_7_export" / f"submission_{number}" / "02_softmax.ipynb"
+        notebook(path, ("", said("softmax", number == 11)))
+    (tmp_path / "assignment_7_export" / "submission_metadata.yml").write_text(
+        "submission_11:\n  :submitters:\n  - :name: Anna Muster\n    :sid: '1'\n"
+        '  :score: 3\nsubmission_12:\n  :submitters:\n  - :name: "Zo\\xEB"\n  - :name: Bert\n'
+        "  :results:\n    name: of a test\n"
+    )
+    _, lines, _ = grade(capsys, tmp_path)
+    students = [line.split("  ")[0] for line in lines if re.search(r"  (ok|x \?)  ", line)]
+    assert students == ["Anna Muster", "submission_13", "Zoë & Bert"]
 
 
 def test_lessons_can_be_chosen(folder, capsys):
@@ -153,7 +198,7 @@ def test_points_are_one_table_of_what_was_saved_that_excel_reads(tmp_path, capsy
 
 
 def test_a_check_without_a_result_is_told_from_one_as_handed_out(tmp_path):
-    stub = next(x for x in given() if 'check("softmax"' in x)
+    stub = next(x for x in stubs() if 'check("softmax"' in x)
     for state, source, *outputs in (
         ("..", stub),
         ("..", stub, said("softmax", None)),
@@ -211,21 +256,100 @@ STUDENTS = {
     f"{LESSON}_anna-2.ipynb": "anna-2",
     f"{LESSON}.ipynb": LESSON,
     unicodedata.normalize("NFD", "Jörg\x1b[31m\nb.ipynb"): "Jörg?[31m b",
-    # Canvas
-    "mustera_4711_99001_02_softmax.ipynb": "mustera_4711",
-    "mustera_4711_99002_02_softmax-1.ipynb": "mustera_4711",
-    "submissions/mustera_LATE_4711_99003_03_context_vectors.ipynb": "mustera_4711",
-    "anon_x1Y2z_99004_02_softmax.ipynb": "anon_x1Y2z",
-    "LATE_anon_x1Y2z_99005_02_softmax-1.ipynb": "anon_x1Y2z",
-    # Moodle, with folders and without; then without names, where the number is all there is
-    "Anna Muster_815_assignsubmission_file/02_softmax.ipynb": "Anna Muster",
-    "Lesson 3/Anna Muster_816_assignsubmission_file/03_context_vectors.ipynb": "Anna Muster",
-    "Anna Muster_817_assignsubmission_file_04 mine.ipynb": "Anna Muster",
-    "Participant_818_assignsubmission_file/02_softmax.ipynb": "Participant_818",
-    # nbgrader: its folder submitted, and its exchange
-    "anna/02_softmax/02_softmax.ipynb": "anna",
-    "anna+02_softmax+2026-10-05 08:00:00 UTC+Zk3/02_softmax.ipynb": "anna",
+    f"2_{LESSON}/anna.ipynb": f"2_{LESSON}",
+    f"{LESSON}/anna.ipynb": "anna",
+    f"anna_10_{LESSON}.ipynb": "anna_10",
+    f"HW_{LESSON}_anna.ipynb": "HW anna",
 }
+
+
+# What platforms and scripts that read their downloads call a student's file: the source is a
+# repository on GitHub that reads or documents it.
+PLATFORMS = """\
+Canvas          mikewesthad/canvas-unzipper, TimHanneman/Canvas_submission_sort
+    mustera_4711_99001_02_softmax.ipynb                     = mustera_4711
+    mustera_4711_99002_02_softmax-1.ipynb                   = mustera_4711
+    mustera_4711_99004_my lesson.ipynb                      = mustera_4711
+    submissions/mustera_LATE_4711_99003_03_context_vectors.ipynb = mustera_4711
+    o'neil-müller2_late_12_345_02_softmax-2.ipynb           = o'neil-müller2_12
+    王小明_4711_99001_02_softmax.ipynb                      = 王小明_4711
+    anon_x1Y2z_99004_02_softmax.ipynb                       = anon_x1Y2z
+    LATE_anon_x1Y2z_99005_02_softmax-1.ipynb                = anon_x1Y2z
+a folder above  VanderbiltAstronomy/astr_8070_s22, compbiozurich/UZH-BIO392-FS26
+    anna/CS_224_2026_attention/notebooks/02_softmax.ipynb   = anna
+    anna/ml_2026_10_attention/02_softmax.ipynb              = anna
+    class_10_02_anna/02_softmax.ipynb                       = class_10_02_anna
+    2026_10_05_anna/02_softmax.ipynb                        = 2026_10_05_anna
+    anna_4711_99001_notes/02_softmax.ipynb                  = anna_4711_99001_notes
+    anna/lab_3_2_notes.ipynb                                = anna
+Moodle          hit-moodle/moodle, sebastiansauer/Prognose-Wettbewerb
+    Anna Muster_815_assignsubmission_file/02_softmax.ipynb  = Anna Muster
+    Lesson 3/Anna Muster_816_assignsubmission_file/03_context_vectors.ipynb = Anna Muster
+    Anna Muster_817_assignsubmission_file_04 mine.ipynb     = Anna Muster
+    Anna-Lena O'Neil_818_assignsubmission_file_/x.ipynb     = Anna-Lena O'Neil
+    王小明_815_assignsubmission_file/02_softmax.ipynb       = 王小明
+    Suharto_916_assignsubmission_file/02_softmax.ipynb      = Suharto
+    Participant_818_assignsubmission_file/02_softmax.ipynb  = Participant_818
+    Teilnehmer_819_assignsubmission_file/02_softmax.ipynb   = Teilnehmer_819
+Blackboard      kwurst/bb-file-cleanup, JgregoriBb/SA_Downloader_script
+    Lesson 2_mustera_attempt_2026-10-05-14-32-11_02_softmax.ipynb = mustera
+    Lesson_3_mustera_attempt_2026-10-12-08-00-00_03_context_vectors.ipynb = mustera
+    02_softmax_mustera_attempt_2026-10-12-08-00-00_mine.ipynb = mustera
+    Lesson 2_j_doe2_attempt_2026-10-05-14-32-11_02_softmax.ipynb = j_doe2
+    Aufgabe 2_o'neil-x_versuch_2026-10-05-14-32-11_02_softmax.ipynb = o'neil-x
+    gradebook/Lesson 2_MUSTERA_attempt_2026-10-05-14-32-11_02_SOFTMAX.IPYNB = MUSTERA
+Brightspace     jdmau72/Grading-Tools-, OfficeCoffee/GradingFileProject
+    13394-80551 - Anna Muster - Oct 5, 2026 1205 PM - 02_softmax.ipynb = Anna Muster
+    13394-80552 - Anna Muster - Oct 12, 2026 905 AM/02_softmax.ipynb = Anna Muster
+    Lesson 2/13394-80553 - Anna-Lena O'Neil - 5 oct. 2026 1432 - a - b.ipynb = Anna-Lena O'Neil
+    13395-80554 - 王小明 - Oct 5, 2026 1205 PM - x.ipynb    = 王小明
+Gradescope      without its list of names: m13253's gist f3e418a556df9506f7494e0f9cd8e80f
+    assignment_77_export/submission_4711/02_softmax.ipynb   = submission_4711
+Sakai           Nava2/sakai-git-marking-helper
+    Lesson 2/Muster, Anna(mustera)/Submission attachment(s)/02_softmax.ipynb = Muster, Anna(mustera)
+    Muster, Anna(mustera)/02_softmax.ipynb                  = Muster, Anna(mustera)
+    Muster, Anna(mustera)_Submission attachment(s)_02_softmax.ipynb = Muster, Anna(mustera)
+ILIAS           Slandy95/eCampus-collective-team-feedback-upload
+    Lesson 2/Abgaben/Muster_Anna_mustera_4711/02_softmax.ipynb = Muster_Anna_mustera_4711
+    Lesson 2/Abgaben/Team 3/Muster_Anna_mustera_4711/x.ipynb = Muster_Anna_mustera_4711
+    Abgaben/Muster_Anna_mustera_4711/02_softmax.ipynb       = Muster_Anna_mustera_4711
+Teams           lwchkg/teams_assignment_explorer
+    Student Work/Submitted files/Anna Muster/Lesson 2/Version 1/02_softmax.ipynb = Anna Muster
+    Class - Student Work/Working files/Anna Muster/Lesson 2/02_softmax.ipynb = Anna Muster
+Google Classroom  files in Drive
+    Classroom/Attention 2026/Lesson 2/Anna Muster - 02_softmax.ipynb = Anna Muster
+    Anna Muster - 02_softmax.ipynb                          = Anna Muster
+nbgrader        jupyter/nbgrader: its folder submitted, and its exchange
+    anna/02_softmax/02_softmax.ipynb                        = anna
+    submitted/anna/02_softmax/02_softmax.ipynb              = anna
+    anna+02_softmax+2026-10-05 08:00:00 UTC+Zk3/02_softmax.ipynb = anna
+"""
+
+
+@pytest.mark.parametrize("line", [x.strip() for x in PLATFORMS.splitlines() if x[0] == " "])
+def test_what_a_platform_adds_to_a_name_is_left_out(line):
+    path, student = line.rsplit(" = ", 1)
+    assert folders.student_of(Path(path.strip())) == student
+
+
+COPIES = """\
+anna_{} - Copy.ipynb|anna_{} - Copy (2).ipynb|anna_{} - Kopie.ipynb|anna_{} – Copie.ipynb
+anna_{} — копия.ipynb|anna_{} - 副本.ipynb|anna_{} - コピー.ipynb|anna_{} copy.ipynb
+anna_{} copy 2.ipynb|anna_{} Kopie 3.ipynb|anna_{}(1).ipynb|anna_{} (1) (1).ipynb
+anna_{} (copy).ipynb|anna_{} (another copy).ipynb|anna_{}-Copy1-Copy2.ipynb|anna_{} - COPY.IPYNB
+anna_{} (Anna's conflicted copy 2026-10-05).ipynb|anna_{}.sync-conflict-20261005-143211-ABC.ipynb
+anna_{}-DESKTOP-AB12.ipynb|anna_{}-LAPTOP-9QK3.ipynb|anna_{}-Annas-MacBook-Pro.ipynb
+anna_{}-ANNA-PC.ipynb|{}_anna - Copy.ipynb|{}_anna-DESKTOP-AB12.ipynb|{} anna (3).ipynb
+Copy of anna_{}.ipynb|Kopie von {}_anna.ipynb|anna - Copy/{}.ipynb|anna - Kopie (2)/{}.ipynb
+anna/{} - Copy.ipynb|anna_{}.ipynb.txt|anna_{}.ipynb (1).txt|anna_{} (1).ipynb.json|anna_{}.html
+"""
+
+
+@pytest.mark.parametrize("name", COPIES.replace("\n", "|").strip("|").split("|"))
+def test_a_copy_is_the_same_students(name):
+    for student in "anna", "Anna-Lena O'Neil", "王小明", "anna.muster2":
+        path = Path(name.replace("anna", student).format(LESSON))
+        assert folders.student_of(path) == student
 
 
 def test_a_student_is_one_student_however_the_work_was_downloaded():

@@ -11,10 +11,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from replay import code_cells, committed
 from test_notebooks import each_notebook
 
-from helpers.checks._verdict import MIME
+from helpers.checks.verdict import MIME
 from helpers.pictures.predict import SAVED
 from helpers.tools.classroom.read_notebook import questions
+from helpers.tools.pages.__main__ import main
 from helpers.tools.pages.closed import FOLD, closed, way
+from helpers.tools.pages.lesson import Lesson
 
 NUMBER = re.compile(r"\d+\.\d+|\d{3,}")
 
@@ -58,6 +60,25 @@ def test_no_question_is_asked_twice_in_the_course():
     outputs = [x for cell in cells for x in cell.outputs]
     asked = [x.metadata[SAVED]["question"] for x in outputs if SAVED in x.get("metadata", {})]
     assert len(asked) == len({*asked}) > 1 and asked == [*questions()]
+
+
+def test_pages_are_refused_before_a_lesson_runs(tmp_path, capsys, monkeypatch):
+    """A folder that is a file, that was forgotten, or that cannot be made."""
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.setattr(Lesson, "run", lambda *_: pytest.fail("it was run"))
+    lesson = str(lessons()[1])
+    for arguments in (
+        [tmp_path / "file"],
+        [tmp_path / "file" / "pages"],
+        [lesson],
+        [lesson, lesson],
+        ["02_softmax.ipynb"],
+        [tmp_path / "new", tmp_path / "absent.ipynb"],
+    ):
+        assert main([*map(str, arguments)]) == 1
+        said = capsys.readouterr().err
+        assert str(arguments[-1]) in said and said.count("\n") == 1, said
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 ANSWER = new_output("stream", text="0.5")

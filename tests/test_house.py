@@ -26,7 +26,7 @@ REQUIREMENTS = ROOT / "requirements.txt"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROSE = ["README.md", "CHANGELOG.md", ".github/CONTRIBUTING.md", "notebooks/README.md"]
 PROSE += ["helpers/README.md", "helpers/tools/classroom/README.md"]
-SHARED = "guard.py", "session.py", "contents.py", "errors.py"
+SHARED = "guard.py", "session.py", "contents.py", "copies.py", "errors.py"
 ROOMS = dict.fromkeys(SHARED, ()) | {  # each with the rooms that it may import from
     "attention": (),
     "pictures": (),

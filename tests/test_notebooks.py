@@ -22,7 +22,9 @@ from replay import (
     as_in_a_new_kernel,
     code_cells,
     committed,
+    exercises,
     markdown_cells,
+    optional,
     picture_of,
     quick,
     quoted,
@@ -139,18 +141,6 @@ def test_prose_is_short_and_nothing_is_fetched(path):
         assert len(lines) <= 15 or re.search(r"(?m)^(class|explore\()", cell.source), "too long"
 
 
-def exercises(path):
-    """Return (name, code) of each exercise, in order. code: the cell with the check, after the cell
-    that defines what it checks, if that is a different one."""
-    sources = [cell.source for cell in code_cells(path)]
-    found = []
-    for source in sources:
-        for name, answer in re.findall(r'(?m)^check\("(\w+)", (\w+)\)$', source):
-            own = [s for s in sources if re.search(rf"(?m)^(?:def|class) {answer}\b", s)]
-            found.append((name, "\n".join(dict.fromkeys([*own, source]))))
-    return found
-
-
 # The mistakes in the code that a lesson gives to repair, in the order of the computation.
 BROKEN = {
     "repair_context": ("the last numbers left out",),
@@ -179,17 +169,18 @@ def test_an_exercise_is_open_and_what_is_to_be_repaired_has_its_mistakes(path):
 
 @each_lesson
 def test_the_folded_solutions_pass_and_then_the_last_cell_says_so(path):
-    namespace = replay(path)[0]
+    namespace = dict(replay(path)[0])  # a solution may use the one before it
     for (_, code), answer in zip(exercises(path), solutions(path), strict=True):
         # the same function or class, checked by the same line
         same = r"(?m)^(?:def|class|check|    def __init__)\b.*"
         assert re.findall(same, code) == re.findall(same, answer)
         with contextlib.redirect_stdout(io.StringIO()):
-            assert run(answer, dict(namespace)).passed is True, answer
+            assert run(answer, namespace).passed is True, answer
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run(code_cells(path)[-1].source, dict(namespace))
-    count = len(exercises(path))
-    assert f"{count} of {count} solved" in printed.getvalue()
+        run(code_cells(path)[-1].source, namespace)
+    more = len(optional(path))
+    count, apart = len(exercises(path)) - more, f", and {more} of {more} optional" * bool(more)
+    assert f"{count} of {count} solved{apart}." in printed.getvalue()
 
 
 @each_notebook
@@ -219,7 +210,9 @@ def test_the_last_cell_lists_all_exercises_of_the_lesson_in_their_order(path):
     names = [name for name, _ in exercises(path)]
     assert sorted(names) == sorted(n for n in CHECKED if LESSON_OF[n] == path.stem[:2])
     call = ast.parse(last.source).body[0].value
-    assert (call.func.id, [arg.value for arg in call.args]) == ("progress", names)
+    own, more = [name for name in names if name not in optional(path)], optional(path)
+    assert (call.func.id, [arg.value for arg in call.args]) == ("progress", own)
+    assert [ast.literal_eval(word.value) for word in call.keywords] == [more] * bool(more)
     assert re.findall(r"(?m)^ *[✔✘…] (\w+)", committed(last)) == names
 
 
@@ -238,6 +231,17 @@ def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
         assert abs(sum(each) - practice) <= 3, "stated in fives"
     else:
         assert sum(each) < lesson
+
+
+def test_the_steps_of_lesson_05_are_those_of_torch_optim():
+    path = NOTEBOOKS / "05_self_attention_module.ipynb"
+    (last,) = (c.source for c in code_cells(path) if "same_as_theirs(by_hand)" in c.source)
+    answer = next(code for code in solutions(path) if "def my_one_step" in code)
+    for written, same in ((answer, True), (answer.replace("rate *", "1.01 *"), False)):
+        namespace = dict(replay(path)[0])
+        shown_by(written, namespace)
+        text = shown_by(last, namespace)[1]
+        assert text == f"train:       True\nmy_one_step: {same}"
 
 
 # Each class of helpers/attention: its lesson, and arguments for it and for the lesson's class.

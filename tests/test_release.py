@@ -2,24 +2,32 @@
 nbgrader itself."""
 
 import csv
+import errno
 import html
 import importlib.util
+import io
 import os
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
 from execute import lessons
 from lab import ROOT
+from listed import text
 from nbformat import v4
+from optional import OPTIONAL
 from replay import solutions
 
-from helpers import predict
+from helpers.pictures.predict import NONE, SAVED
+from helpers.tools import course
+from helpers.tools.classroom import release
 from helpers.tools.classroom.__main__ import main
-from helpers.tools.classroom.release import without_folds
+from helpers.tools.pages import lesson
 
 LESSON = "03_context_vectors"
 
@@ -36,39 +44,132 @@ def summaries(text):
     return re.findall("<summary>(.*?)</summary>", text)
 
 
+TEACHER = "written by the teacher"  # stands in all that may not be handed out
+WITHOUT = ("--without", "solutions", "hints", "answers")
+
+
+def folds(notebook):
+    """Return what is folded in a notebook, without its summaries."""
+    return re.findall(r"</summary>\s*(.*?)\s*</details>", texts(notebook), re.S)
+
+
+def use(path):
+    """Use a notebook as a teacher does: solve it, guess, write notes, save with outputs."""
+    notebook = read(path)
+    printed = v4.new_output("stream", text=TEACHER)
+    stubs = course.listed()["notebooks"][path.stem]["stubs"]
+    right = {course.CALL.search(code)[1]: code for code in solutions(path)}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        if cell.id in stubs:
+            exercise = course.CALL.search(cell.source)
+            cell.source = right.get(exercise and exercise[1], cell.source) + f"\n# {TEACHER}"
+        for output in cell.outputs:
+            if asked := output.get("metadata", {}).get(SAVED):
+                asked["guess"] = [TEACHER]
+                for kind, text in output.data.items():
+                    output.data[kind] = text.replace(NONE, TEACHER)
+        cell.outputs.append(printed)
+        cell.metadata["note"] = TEACHER
+    answer = f"# {TEACHER}\ndef my_softmax(scores):\n    return scores.softmax(-1)"
+    notebook.cells[3:3] = [v4.new_code_cell(answer), v4.new_markdown_cell(TEACHER)]
+    notebook.cells.append(v4.new_raw_cell(TEACHER))
+    notebook.metadata["widgets"] = {"state": TEACHER}
+    nbformat.write(notebook, path)
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def used(tmp_path_factory):
+    """Return a course's folder that a teacher has used, in which other files lie about; the
+    commands run there."""
+    folder = tmp_path_factory.mktemp("used") / "course"
+    for name in course.listed()["files"]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    for path in (folder / "notebooks").glob("*.ipynb"):
+        use(path)
+    strays = "grades.csv notes.txt notes.md notebooks/grades.csv notebooks/anna_02_softmax.ipynb"
+    strays += " notebooks/99_mine.ipynb notebooks/.ipynb_checkpoints/02_softmax.ipynb .env"
+    strays += " helpers/notes.py helpers/checks/.hidden data/grades.csv data/anna/02_softmax.ipynb"
+    strays += (
+        " .github/grades.csv .venv/etc/jupyter/labconfig/mine.json helpers/tools/pages/anna.txt"
+    )
+    for name in strays.split():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(TEACHER)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (course, release, lesson):
+            patch.setattr(module, "ROOT", folder)
+        course.notebooks.cache_clear()
+        yield folder
+    course.notebooks.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def whole(used, tmp_path_factory):
     """Return the class's copy of the whole course, without anything that is folded."""
     folder = tmp_path_factory.mktemp("handed_out") / "copy"
-    without = ["--without", "solutions", "hints", "answers"]
-    assert main(["release", str(folder), *without]) == 0
+    assert main(["release", str(folder), *WITHOUT]) == 0
     return folder
 
 
 def test_nothing_is_told_that_is_left_out_and_every_question_stays(whole):
     for path in lessons():
-        copy, course = read(whole / "notebooks" / path.name), read(path)
-        assert copy.metadata == course.metadata
+        copy, ours = read(whole / "notebooks" / path.name), read(path)
+        assert copy.metadata == ours.metadata
         assert not summaries(texts(copy)) and "</details>" not in texts(copy)
         for cell in copy.cells:  # questions have an output, and nothing else
             assert bool(cell.get("outputs")) == cell.source.startswith("predict(")
-        for question in summaries(texts(course)):
+        for question in summaries(texts(ours)):
             kept = question.endswith("?") and not question.startswith(("Hint", "Solution"))
             assert not kept or question in texts(copy)
-        ours = [cell.source for cell in course.cells if cell.cell_type == "code"]
-        assert [cell.source for cell in copy.cells if cell.cell_type == "code"] == ours
 
 
-def test_a_guess_of_the_teacher_is_not_handed_out():
-    def notebook():
-        data, metadata = question.saved()
-        output = v4.new_output("display_data", data, metadata=metadata)
-        return v4.new_notebook(cells=[v4.new_code_cell("predict()", outputs=[output], id="1")])
+def test_a_page_is_made_of_the_lesson_as_it_is_handed_out(used):
+    for path in (used / "notebooks").glob("[01y]*.ipynb"):
+        page = lesson.Lesson(path)
+        assert TEACHER not in nbformat.writes(page.notebook) and page.done, path
 
-    question = predict("Which?", ["<b>", "c"])
-    lesson = notebook()
-    question._keep(["<b>"])
-    assert notebook() != lesson == without_folds(notebook(), ())
+
+@pytest.mark.parametrize("way", ["whole", "folded", "nbgrader", "course.zip"])
+def test_what_a_teacher_keeps_in_the_folder_is_in_no_file_that_is_handed_out(
+    used, whole, tmp_path, way
+):
+    """The exercises were solved, the questions guessed, and other files lie about."""
+    copy = whole if way == "whole" else tmp_path / "copy"
+    if way == "folded":
+        assert main(["release", str(copy)]) == 0
+    elif way == "nbgrader":
+        assert main(["release", str(copy), "--nbgrader", *WITHOUT]) == 0
+    elif way == "course.zip":
+        zipfile.ZipFile(io.BytesIO(lesson.course_zip())).extractall(copy)
+    files = [path for path in copy.rglob("*") if path.is_file()]
+    assert [path for path in files if TEACHER.encode() in path.read_bytes()] == []
+    tops = {"nbgrader": [*copy.glob("source/*")], "course.zip": [copy / "attention"]}
+    for top in tops.get(way, [copy]):
+        names = {x.relative_to(top).as_posix() for x in files if x.is_relative_to(top)}
+        own = {release.MARK, "README.md", *(x for x in names if x.endswith(".ipynb"))}
+        assert names - own <= {*course.listed()["files"]}
+    made = {path.name: read(path) for path in files if path.suffix == ".ipynb"}
+    assert made.keys() == {
+        x.name for x in course.notebooks() if way != "nbgrader" or x in course.lessons()
+    }
+    everything = "\n".join(
+        texts(read(x)) if x.suffix == ".ipynb" else x.read_text("utf-8", "replace") for x in files
+    )
+    for path in [*lessons(), OPTIONAL]:
+        if path.name not in made:
+            continue
+        ours, stubs = read(path), course.listed()["notebooks"][path.stem]["stubs"]
+        if way != "nbgrader":
+            code = [cell.source for cell in ours.cells if cell.cell_type == "code"]
+            assert [x.source for x in made[path.name].cells if x.cell_type == "code"] == code
+            assert {*stubs.values()} <= {*code}
+        told = folds(ours)
+        assert len(told) > 3
+        left = [fold for fold in told if fold in everything]
+        assert left == (told if way in ("folded", "course.zip") else []), path.name
 
 
 @pytest.mark.parametrize("kind, starts", [("solutions", "Solution"), ("hints", "Hint")])
@@ -124,9 +225,85 @@ def test_what_is_there_is_never_overwritten(tmp_path, capsys):
         assert main(["release", *arguments]) == 2
         assert "not an empty folder or an earlier release; nothing is" in capsys.readouterr().err
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
-    inside = ROOT / "data" / "copy"  # a copy there would be copied into itself, without end
+    inside = course.ROOT / "data" / "copy"  # a copy there would be copied into itself, without end
     assert main(["release", str(inside)]) == 2 and not inside.exists()
     assert "is inside a copied folder" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not (course.ROOT / ".git").exists(), reason="only git knows the course's files")
+def test_the_list_of_the_course_is_up_to_date():
+    assert course.LIST.read_text(encoding="utf-8") == text(), "run tests/scripts/listed.py"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "notebooks", "helpers", "helpers/checks", "data/journey.csv", "README.md", ".release"],
+)
+def test_nothing_is_written_through_a_link(tmp_path, capsys, name):
+    mine, copy = tmp_path / "mine", tmp_path / "copy"
+    command = ["release", str(copy), "--lessons", "01"]
+    assert not name or main(command) == 0
+    if (copy / name).is_dir():
+        shutil.move(copy / name, mine)
+    else:
+        mine.mkdir() if not name else shutil.move(copy / name, mine)
+    before = {path: path.stat().st_mtime_ns for path in [mine, *mine.rglob("*")]}
+    (copy / name).symlink_to(mine)
+    capsys.readouterr()
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert f"{copy / name} is a link, and nothing is written through one" in said
+    assert {path: path.stat().st_mtime_ns for path in [mine, *mine.rglob("*")]} == before
+
+
+def test_what_cannot_be_done_is_one_sentence_that_names_the_file(
+    used, tmp_path, capsys, monkeypatch
+):
+    def write(path, content):
+        if path.name.startswith("journey.csv"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return written(path, content)
+
+    def refused(*arguments):
+        assert main(["release", *map(str, arguments)]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        return said
+
+    written = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", write)
+    for options in ["--lessons", "01"], ["--lessons", "01", "--nbgrader"]:
+        said = refused(tmp_path / "full", *options)
+        assert "journey.csv cannot be written: No space left on device" in said
+        assert not [*tmp_path.rglob("*.part")]
+    path = used / "notebooks" / "02_softmax.ipynb"
+    whole = read(path)
+    (tmp_path / "file").write_text("")
+    command = tmp_path / "new", "--lessons", "02", "--without", "hints"
+    assert "file/copy" in refused(tmp_path / "file" / "copy")
+    try:
+        for change, said in (
+            (lambda: path.write_text("{"), "is damaged, or not a notebook"),
+            (lambda: path.unlink(), "cannot be read: No such file"),
+            (lambda: nbformat.write(renamed(whole), path), "has other ids for its cells"),
+            (lambda: nbformat.write(open_fold(whole), path), "cell 1: a fold is expected as"),
+        ):
+            change()
+            assert f"{path}" in (sentence := refused(*command)) and said in sentence
+    finally:
+        nbformat.write(whole, path)
+    assert not (tmp_path / "new").exists()
+
+
+def renamed(notebook):
+    """Return the notebook with new ids for its cells, as some programs write them."""
+    cells = [cell | {"id": f"new-{k}"} for k, cell in enumerate(notebook.cells)]
+    return nbformat.from_dict(notebook | {"cells": cells})
+
+
+def open_fold(notebook):
+    first = notebook.cells[0] | {"source": "<details><summary>Hint</summary>no end"}
+    return nbformat.from_dict(notebook | {"cells": [first, *notebook.cells[1:]]})
 
 
 def test_a_lesson_is_named_by_two_digits_or_its_whole_name(tmp_path, capsys):

@@ -154,6 +154,9 @@ def test_yours_answers_as_soon_as_it_is_written_and_says_where_it_is_wrong():
     assert run.whose == "your my_half, whose numbers are wrong here: see its check"
     run = yours(my_half, torch.rand_like)
     assert torch.equal(run(x), accepted) and run.whose == "your my_half", "it is drawn at random"
+    drawn = []
+    run = yours(torch.rand_like, lambda x: drawn.append(torch.rand_like(x)) or drawn[-1])
+    assert torch.equal(run(x), drawn[0]), "both draw the same"
     with pytest.raises(InputError, match=r"my_half returned shape \(2,\), not \(1,\): see"):
         yours(my_half, lambda x: torch.zeros(1))(8)
 

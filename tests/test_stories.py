@@ -1,17 +1,21 @@
 """The stories are correct English, and the kept model writes them because of where it looks."""
 
+import contextlib
 import random
 import re
+from unittest.mock import patch
 
 import pytest
 import torch
 from execute import NOTEBOOKS
-from replay import replay
-from story_figures import lesson_10
+from replay import code_cells, markdown_cells, quick, replay, run, shown_by, solutions
+from story_figures import claims_of_parts, lesson_10
 
-from helpers import InputError
+from helpers import InputError, attention, yours
 from helpers.lessons import stories
+from helpers.lessons.lesson_09 import recalls
 from helpers.lessons.lesson_10 import trials
+from helpers.lessons.lesson_10.anatomy import draw_block, draw_model
 from helpers.lessons.lesson_10.log import Log
 from helpers.lessons.stories import (
     Storyteller,
@@ -158,6 +162,16 @@ def test_look_refuses_a_model_whose_weights_it_would_not_show(lesson, kept):
         weights_of(kept, START, careless)
 
 
+def test_a_log_draws_the_line_of_luck_live_and_still():
+    log = Log(100, 0.534)
+    log.add(torch.tensor(4.0))
+    assert "dashed: luck alone: 0.53" in log._live.value and "stroke-dasharray" in log._live.value
+    (axes, _), said = log.still().figure.axes, log.still().alt
+    assert [line.get_label() for line in axes.lines][-1] == "luck alone: 0.53"
+    assert "a line at 0.53 for luck alone" in said
+    assert abs(trials.luck() - 0.53) < 0.01
+
+
 def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
     """Losses after hundreds of steps are not; a reader sees them while the model trains."""
     logs = []
@@ -177,12 +191,94 @@ def test_what_a_log_saves_is_the_same_on_every_machine(capsys):
     assert repr(one) == repr(other) and one.alt == other.alt and one.png() != other.png()
 
 
+def views_of(values):
+    return {value.title: value for value in values if hasattr(value, "compute")}
+
+
 def test_the_targets_of_lesson_10_are_confirmed_where_they_are_and_nowhere_else():
-    views = [value for value in replay(LESSON)[1] if hasattr(value, "compute")]
-    by_title = {view.title: view for view in views}
-    first, last = by_title["what comes next"], by_title["go on"]
-    ends = ["a dog waits. it", "a dog waits. a cat comes.", "a dog waits. a cat comes. it"]
-    with restored(first), restored(last):
+    views = views_of(replay(LESSON)[1])
+    first, writes = views["what comes next"], views["go on"]
+    ends = ["a dog waits. it", "a dog waits. she", "he is in the", "she", "soon she"]
+    with restored(first), restored(writes):
         assert sum(bool(first.compute({"step": k})["reached"]) for k in range(20)) == 1
-        found = [last.compute({"end": end})["reached"] for end in ends]
-    assert found[:2] == ["", ""] and found[2].startswith("It barks, most likely")
+        found = [writes.compute({"end": end})["reached"] for end in ends]
+    assert found[:3] == [""] * 3 and found[3] == found[4] != ""
+    assert found[3].startswith("No one flies a kitchen.")
+
+
+@pytest.mark.parametrize("heads, part", [(1, None), (2, "positions"), (8, "heads")])
+def test_any_number_of_heads_and_a_part_left_out_run_every_cell_and_picture(
+    heads, part, monkeypatch
+):
+    few = recalls.new_stories(20)
+    for room in (recalls, trials):
+        monkeypatch.setattr(room, "new_stories", lambda count: few)
+    edits = {"known, num_heads=4": f"known, num_heads={heads}"}
+    edits |= {"left_out = None": f"left_out = {part!r}"}
+    names, values = {"__name__": "__main__"}, []
+    for cell in code_cells(LESSON):
+        source = quick(cell.source)
+        for before in [before for before in edits if before in source]:
+            source = source.replace(before, edits.pop(before))
+        values.append(shown_by(source, names)[0])
+    views, own = [value for value in values if hasattr(value, "compute")], {}
+    assert not edits and len(views) == 6
+    for view in views:
+        for control in view.controls:
+            labels = control.get("labels", ())
+            own[view.title, control["name"]] = [x for x in labels if x.startswith("yours ")]
+            for k in range(len(labels)):
+                picture = view.compute({control["name"]: k})
+                assert picture["error"] == "", (view.title, control["name"])
+                if control["name"] == "missing":  # below five models, only the part that is chosen
+                    rows = picture["panels"][0]["rows"]
+                    assert rows[5:] == ["yours"] * (labels[k] == part)
+    assert names["trained"].blocks[1].attention.num_heads == heads
+    assert len(own["swap one", "head"]) == len(own["what comes next", "head"]) + 1 == heads + 1
+    if part:
+        model = names["smaller"]
+        assert model.blocks[0].attention.num_heads == (1 if part == "heads" else heads)
+        # a step of training leaves positions that were left out at 0
+        names["Adam"](model).step(names["loss_of"](model, names["stories"]), 0.01)
+        assert bool(model.positions.weight.any()) == (part == "heads")
+
+
+def test_what_lesson_10_says_of_models_without_a_part_is_true_of_five_seeds():
+    figures = trials.five_seeds()
+    claims_of_parts(figures)
+    text = " ".join(cell.source for cell in markdown_cells(LESSON))
+    of = {part: [shares[2] for shares in figures[part].values()] for part in figures}
+    ends = [f"{min(of[part]):.2f} to {max(of[part]):.2f}" for part in ("nothing", "positions")]
+    assert f"{ends[0]} with them, {ends[1]} without" in text
+    assert f"one gets {min(shares[3] for shares in figures['heads'].values()):.2f} of them" in text
+
+
+def test_the_readers_own_loop_writes_the_words_of_the_picture(kept):
+    names, values = dict(replay(LESSON)[0]), replay(LESSON)[1]
+    for answer in solutions(LESSON)[1:3]:
+        with contextlib.redirect_stdout(None):
+            run(answer, names)
+    view, own, course = views_of(values)["go on"], names["my_write_on"], attention.write_on
+    start, told = names["PEOPLE"] + "a dog waits. it", []
+    with patch.dict(replay(LESSON)[0], own_text_of=yours(own, course)), restored(view):
+        for temperature in range(4):
+            picture = view.compute({"temperature": temperature})
+            assert "Text: your my_write_on." in picture["caption"]
+            told.append(repr(picture["panels"]))
+            text = write(kept, start, 3, [0.3, 1, 2, 3][temperature])
+            assert text.removeprefix(start).strip() in told[-1]
+    assert len({*told}) > 1
+
+    def my_write_on(model, words, count, temperature):
+        return own(model, words, count, 0.001).flip(1)
+
+    with patch.dict(replay(LESSON)[0], own_text_of=yours(my_write_on, course)), restored(view):
+        picture = view.compute({"temperature": 1})
+    assert repr(picture["panels"]) not in told, "the picture shows what the reader's function wrote"
+
+
+def test_the_drawings_have_the_sizes_of_the_model_at_hand(lesson):
+    model = lesson["new_model"](num_heads=1)
+    count = sum(p.numel() for p in model.parameters())
+    assert draw_model(model).alt.endswith(f"In all {count:,}.")
+    assert "attention (1 head), then norm_2" in draw_block(model.blocks[0]).alt

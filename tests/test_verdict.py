@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from helpers import check, progress
-from helpers.checks import Verdict, _verdict, message
+from helpers.checks import Verdict, message, verdict
 from helpers.checks.message import Message, Table
 
 
 @pytest.fixture(autouse=True)
 def new_kernel():
-    _verdict.forget()
+    verdict.forget()
     yield
-    _verdict.forget()
+    verdict.forget()
 
 
 def twice(scores):
@@ -82,7 +82,7 @@ def test_every_part_of_a_message_is_in_both():
         "    line 1",
         "    line 2",
     ]
-    assert as_words(_verdict.as_html(said, False)) == said.text().split()
+    assert as_words(verdict.as_html(said, False)) == said.text().split()
 
 
 @pytest.mark.parametrize("name, code", WRONG)
@@ -96,7 +96,7 @@ def test_a_verdict_has_three_parts_in_order_and_one_small_table(name, code):
     assert not any("yours " in line for line in lines[advice:])
     assert all(line.startswith("  ") and len(line) <= message.WIDTH for line in lines[1:])
     assert len(lines) <= 12
-    assert as_words(_verdict.as_html(tried.said, tried.passed)) == tried.message.split()
+    assert as_words(verdict.as_html(tried.said, tried.passed)) == tried.message.split()
 
 
 # --- HTML ---
@@ -104,7 +104,7 @@ def test_a_verdict_has_three_parts_in_order_and_one_small_table(name, code):
 
 def test_what_a_student_prints_or_raises_is_never_markup():
     tried = check("softmax", hostile)
-    markup = _verdict.as_html(tried.said, tried.passed)
+    markup = verdict.as_html(tried.said, tried.passed)
     for text in ("<script", "<img", "<b>"):
         assert text in tried.message and text not in markup
     assert markup.count("</pre>") == 1
@@ -121,7 +121,7 @@ def test_half_a_pair_of_surrogates_gets_a_verdict_that_can_be_sent(capfd):
         HALF.encode()
     for name, answer in (("softmax", halves), ("softmax", HALF), (HALF, right)):
         tried = check(name, answer)
-        markup = _verdict.as_html(tried.said, tried.passed)
+        markup = verdict.as_html(tried.said, tried.passed)
         assert (tried.message + markup).encode() and not tried
     assert r"ValueError: \ud83d" in (said := check("softmax", halves).message)
     assert said.endswith("    \\ud83d")
@@ -153,7 +153,7 @@ def test_progress_says_what_is_solved_and_what_is_open(capsys):
 
 def test_progress_tells_one_mistake_at_a_time(capsys):
     names = tuple(f"a mistake with a long name {k}" for k in range(9))
-    _verdict.remember("softmax", Verdict(False, Message("✘ x: y."), names))
+    verdict.remember("softmax", Verdict(False, Message("✘ x: y."), names))
     progress("softmax", "softmax_with_temperature")
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= message.WIDTH
@@ -164,9 +164,9 @@ def test_progress_tells_one_mistake_at_a_time(capsys):
 @pytest.mark.parametrize(
     "names, text",
     [
-        ((), "progress: it expects the names of exercises."),
-        ((right,), 'Write it like this: progress("scores", "all_scores").'),
-        ((["scores"],), "progress: it expects the names of exercises."),
+        ((), "progress: it expects the names of exercises, and"),
+        ((right,), 'Write it like this: progress("scores", "all_scores", optional'),
+        ((["scores"],), "progress: it expects the names of exercises, and"),
         (("scores", "sofmax"), "there is no exercise 'sofmax'. Did you mean 'softmax'?"),
         (("x" * 500,), "The exercises are scores, "),
     ],
@@ -176,3 +176,17 @@ def test_bad_use_of_progress_is_answered_in_a_sentence(names, text, capsys):
     said = capsys.readouterr().out
     assert said.startswith("✘ progress: ") and text in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= message.WIDTH
+
+
+def test_progress_counts_what_is_optional_apart(capsys):
+    check("softmax", right)
+    check("scores", stub)
+    for optional, said in (
+        (["scores"], "1 of 1 solved, and 0 of 1 optional."),
+        ([], "1 of 1 solved."),
+        ("scores", "those that are optional as a list."),
+        (["sofmax"], "there is no exercise 'sofmax'."),
+    ):
+        capsys.readouterr()
+        progress("softmax", optional=optional)
+        assert said in capsys.readouterr().out.replace("\n  ", " ")

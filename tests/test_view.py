@@ -9,8 +9,7 @@ import pytest
 import torch
 from matplotlib.colors import to_rgb
 
-from helpers import Arcs, Blend, InputError, Prefixes, Shadow, Strip, View, explore, predict
-from helpers.pictures.drawings.tiles import Tiles
+from helpers import Arcs, Blend, InputError, Prefixes, Shadow, Strip, Tiles, View, explore, predict
 from helpers.pictures.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
 
 

@@ -13,16 +13,18 @@ from execute import lessons
 from nbformat import from_dict, read, v4, write
 
 from helpers import predict
-from helpers.checks._verdict import MIME
+from helpers.checks.verdict import MIME
 from helpers.pictures.predict import SAVED
 from helpers.tools.classroom import watching
 from helpers.tools.classroom.__main__ import main
-from helpers.tools.classroom.folder import ROOT
 from helpers.tools.classroom.read_notebook import names_of, questions
+from helpers.tools.classroom.table import width
 from helpers.tools.classroom.watching import CLEAR, FORGED, Class
+from helpers.tools.course import ROOT
 
 STUDENTS = ("anna", "bert", "clara", "dora", "emil")
-OFTEN, RARE = sorted({*names_of("softmax")} & {*names_of("attention_weights")})[-2:][::-1]
+COMMON = {*names_of("softmax")} & {*names_of("attention_weights")}
+OFTEN, RARE = sorted(COMMON, key=lambda name: (len(name), name))[:2]  # short: a legend has lines
 
 
 def save(path, lesson=1, seconds=0, **answers):
@@ -172,6 +174,24 @@ def test_lessons_can_be_chosen(folder):
     save(folder / "anna" / "next.ipynb", lesson=2, seconds=600)
     lines = Class(folder, lessons=["02"]).look()
     assert rows_of(lines)["anna"] and not any("03_context_vectors" in line for line in lines)
+
+
+def test_a_long_name_and_east_asian_letters_leave_the_table_readable(folder, monkeypatch):
+    names = "x" * 190, "王小明" * 20, "王小明", "한글", "e\u0301mile", "x" * 185 + "other"
+    for name in names:
+        save(folder / name / "1.ipynb", softmax=True)
+    lines = Class(folder).look()
+    head = next(line for line in lines if line.split()[:1] == ["softmax"])
+    rows = [line for line in lines if re.search(r"  (>?ok|>?x 1|>?\.\.)  ", line)]
+    assert len(rows) == 5 + len(names) and len({*rows}) == len(rows)
+    for row in rows:
+        cell = re.search(r"(?<=  )(>?ok|>?x|>?\.\.)", row)
+        assert width(row[: cell.start()]) == head.index("softmax"), row
+        assert width(row) <= 100
+    monkeypatch.setattr(
+        watching.shutil, "get_terminal_size", lambda *_, **__: os.terminal_size((40, 19))
+    )
+    assert max(map(width, watching._wrapped(lines))) <= 40
 
 
 def test_the_last_look_is_kept_when_the_command_is_interrupted(folder, capsys, monkeypatch):

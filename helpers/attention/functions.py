@@ -268,3 +268,17 @@ def next_chances(scores, temperature):
     Returns (v,), with sum 1.
     """
     return softmax(scores[-1], temperature)
+
+
+def write_on(model, words, count, temperature, draws=None):
+    """Return a text and `count` more words, each drawn by its probability after all before it.
+
+    model: a function, (1, n) -> scores (1, n, v).  words: (1, n), whole numbers from 0 to v - 1.
+    temperature: as in softmax.  draws: a torch.Generator; torch's own random numbers if None.
+    Returns (1, n + count).
+    """
+    for _ in range(count):
+        chances = next_chances(model(words)[0], temperature)
+        word = chances.multinomial(1, generator=draws)
+        words = torch.cat([words, word[None]], dim=1)
+    return words

@@ -18,10 +18,10 @@ _facts       what can be seen when no mistake is established: _hints reads error
              small change that makes the answer right (_repairs and repairs.toml have the list),
              _direction compares numbers
 _counterfactual  runs torch with one change; _texts reads the text files
-_verdict     shows a message, remembers it, and makes progress()
+verdict      shows a message, remembers it, and makes progress()
 """
 
-from ._verdict import Verdict, progress
 from .engine import check
+from .verdict import Verdict, progress
 
 __all__ = ["Verdict", "check", "progress"]

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import chain
 from types import FunctionType, MethodType, ModuleType
 
-from ..contents import codes_of, names_in
+from ..copies import codes_of, names_in
 
 
 def own_functions(answer):

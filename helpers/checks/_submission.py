@@ -10,7 +10,7 @@ from functools import cached_property
 
 import torch
 
-from ..contents import copies, names_in
+from ..copies import copies, names_in
 from ._code import built_on, is_name, known_functions, nodes, own_functions, reads, tree_of_all
 from ._counterfactual import NoEndlessLists, World
 from ._results import (

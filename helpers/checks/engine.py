@@ -15,9 +15,9 @@ from ._repairs import NOT_KEPT, RETURN_IN_A_LOOP
 from ._results import attempt, same, was_stopped
 from ._search import repaired
 from ._submission import Submission
-from ._verdict import Verdict, not_written, refusal, remember, right, show
 from .exercises import CHECKED
 from .match import established
+from .verdict import Verdict, not_written, refusal, remember, right, show
 
 
 def check(name, fn=None):

@@ -82,7 +82,14 @@ def in_blocks(scores, size, of_sum=None, of_blend=None, top=torch.maximum, at_on
     return shares if at_once else shares / total
 
 
-HELPERS = in_blocks, put, swap, divided, stable, naive, less, soft, future, past
+def repeated(step, x, times):
+    """Return step(... step(x)), so many times."""
+    for _ in range(times):
+        x = step(x)
+    return x
+
+
+HELPERS = in_blocks, repeated, put, swap, divided, stable, naive, less, soft, future, past
 KNOWN = {f.__name__: f for f in HELPERS} | {"torch": torch, "F": F, "inf": torch.inf}
 
 

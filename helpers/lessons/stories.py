@@ -15,9 +15,11 @@ from ..attention import (
     MultiHeadAttention,
     causal_mask,
     merge_heads,
+    next_chances,
     scaled_scores,
     split_heads,
     uniform_causal,
+    write_on,
 )
 from ..attention.data import DATA
 from ..errors import InputError
@@ -182,7 +184,8 @@ def numbered(text, known=WORDS):
 @torch.inference_mode()
 def next_words(model, text, change=None, temperature=1.0):
     """Return {word: share}: the model's probability of each next word, the most likely first."""
-    shares = _shares(model, numbered(text, model.known), change, temperature)
+    scores = _scoring(model, change)(numbered(text, model.known))[0]
+    shares = next_chances(scores, temperature)
     order = shares.argsort(descending=True).tolist()
     return {model.known[k]: shares[k].item() for k in order}
 
@@ -204,12 +207,16 @@ def write(model, start, words=20, temperature=1.0, seed=0, change=None):
         raise InputError(f"temperature is {temperature!r}; a number above 0 is expected.")
     numbers = numbered(start, model.known)
     draws = torch.Generator().manual_seed(seed)
-    for _ in range(min(words, LENGTH - numbers.shape[1])):
-        shares = _shares(model, numbers, change, temperature)
-        numbers = torch.cat([numbers, shares.multinomial(1, generator=draws)[None]], dim=1)
-    return re.sub(r" ([.,;:!?])", r"\1", " ".join(model.known[k] for k in numbers[0].tolist()))
+    count = min(words, LENGTH - numbers.shape[1])
+    numbers = write_on(_scoring(model, change), numbers, count, temperature, draws)
+    return spelled(numbers, model.known)
 
 
-def _shares(model, numbers, change, temperature):
-    scores = look(model, numbers, change)[0] if change else model(numbers)
-    return torch.softmax(scores[0, -1] / temperature, dim=-1)
+def spelled(numbers, known=WORDS):
+    """Return the text of word numbers (1, n)."""
+    return re.sub(r" ([.,;:!?])", r"\1", " ".join(known[k] for k in numbers[0].tolist()))
+
+
+def _scoring(model, change):
+    """Return the model, or what scores words as it does with this change."""
+    return model if change is None else lambda words: look(model, words, change)[0]

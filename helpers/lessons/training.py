@@ -18,13 +18,15 @@ class Adam:
     """Adam(model).step(loss, rate) moves each number of a model against its gradient.
 
     The mean of the last gradients is divided by their size, so that every number moves by about
-    rate, however small its gradient is. The correction of the first steps is left out.
+    rate, however small its gradient is; a parameter without requires_grad stays as it is. The
+    correction of the first steps is left out.
     torch.optim.Adam does the same, but importing it takes seconds and 70 MB in each kernel.
     Source: Kingma and Ba 2015.
     """
 
     def __init__(self, model):
-        self.learned = [(p, torch.zeros_like(p), torch.zeros_like(p)) for p in model.parameters()]
+        learned = (p for p in model.parameters() if p.requires_grad)
+        self.learned = [(p, torch.zeros_like(p), torch.zeros_like(p)) for p in learned]
 
     def step(self, loss, rate):
         learned = [p for p, _, _ in self.learned]

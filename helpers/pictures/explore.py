@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import traitlets
 
-from ..contents import on_copies
+from ..copies import on_copies
 from ..errors import InputError, sendable
 from ..guard import Worker
 from ..session import unchanged_by_a_picture
@@ -166,7 +166,7 @@ def explore(fn, /, **controls):
         and columns the cells show numbers; up to 512 they show colours, and the number of
         the cell you point at. What fn raises or prints is shown, and the last picture stays.
         A call is stopped after 10 seconds. It works on copies of what the notebook holds:
-        nothing that fn changes outside itself stays changed (see contents.on_copies).
+        nothing that fn changes outside itself stays changed (see copies.on_copies).
     controls: name = its possible values, as in ipywidgets.interact:
         (low, high) or (low, high, step)   a slider; whole numbers give whole numbers
         a list, or a dict of label: value  a choice; three or more rising numbers become

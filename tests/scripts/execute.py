@@ -15,15 +15,11 @@ from nbclient import NotebookClient
 from nbformat import v4
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from helpers.tools.course import METADATA  # noqa: E402
 from helpers.tools.pages.closed import closed  # noqa: E402
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    # The ending is that of a lesson saved as a script.
-    "language_info": {"name": "python", "file_extension": ".py"},
-}
 
 
 def lessons():

@@ -18,7 +18,7 @@ import nbformat
 import torch
 from execute import NOTEBOOKS
 
-from helpers.checks._verdict import forget
+from helpers.checks.verdict import forget
 
 CELLS = itertools.count(1)
 
@@ -171,6 +171,26 @@ def committed(cell):
         texts.append(output.get("text") or output.data.get("text/plain", ""))
     # printed text ends its own line, a shown value does not
     return "\n".join(text.removesuffix("\n") for text in texts).strip()
+
+
+def exercises(path):
+    """Return (name, code) of each exercise, in order. code: the cell with the check, after the cell
+    that defines what it checks, if that is a different one."""
+    sources = [cell.source for cell in code_cells(path)]
+    found = []
+    for source in sources:
+        for name, answer in re.findall(r'(?m)^check\("(\w+)", (\w+)\)$', source):
+            own = [s for s in sources if re.search(rf"(?m)^(?:def|class) {answer}\b", s)]
+            found.append((name, "\n".join(dict.fromkeys([*own, source]))))
+    return found
+
+
+def optional(path):
+    """Return the names of the exercises in the part for those who have more time."""
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    _, _, more = text.partition("\n## If you have more time\n")
+    shown = re.sub(r"<details>.*?</details>", "", more, flags=re.S)
+    return re.findall(r'(?m)^check\("(\w+)"', shown)
 
 
 def whole_range(control):

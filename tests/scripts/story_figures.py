@@ -4,10 +4,13 @@ python tests/scripts/story_figures.py prints them: first for the kept state, the
 lesson 10's own training, with the lesson's class and with one that only rounds differently.
 python tests/scripts/story_figures.py record trains longer with one seed, and keeps the model in
 data/stories.npz.
+python tests/scripts/story_figures.py parts trains without one of the parts, and keeps what that
+model gets right in data/left_out.csv.
 """
 
 import contextlib
 import random
+import re
 import sys
 import time
 from pathlib import Path
@@ -21,7 +24,13 @@ from torch.nn import functional as F
 
 from helpers.attention import merge_heads, split_heads
 from helpers.lessons.lesson_09.recalls import recalled
-from helpers.lessons.lesson_10.trials import draw_passages, own_text, swapped
+from helpers.lessons.lesson_10.trials import (
+    LEFT_OUT,
+    draw_passages,
+    five_seeds,
+    own_text,
+    swapped,
+)
 from helpers.lessons.stories import (
     FILE,
     HEADS,
@@ -39,14 +48,14 @@ LESSON_10 = NOTEBOOKS / "10_a_block_that_writes.ipynb"
 
 
 def lesson_10():
-    """Return the names that lesson 10's training needs, made by its own code."""
+    """Return the names that lesson 10's trainings need, made by its own code."""
     names = {}
     for cell in code_cells(LESSON_10):
-        if "explore(" in cell.source or cell.source.startswith("predict("):
+        if re.search(r"^(predict|explore)\(|= train\(|^log\.", cell.source, re.M):
             continue
         with contextlib.redirect_stdout(None):
             exec(cell.source, names)
-        if "def train(" in cell.source:
+        if "def without(" in cell.source:
             return names
 
 
@@ -92,6 +101,45 @@ def print_seed(seed, lesson):
     print_figures(model)
 
 
+def record_parts(lesson):
+    """Train lesson 10's model without each part that it leaves out, with each seed; keep the shares
+    of right words."""
+    rows = []
+    for part in "nothing", "positions", "heads":
+        for seed in SEEDS:
+            untrained = lesson["without"](part, seed)
+            model, _ = lesson["train"](untrained, lesson["sixteen_stories"], "today", seed=seed)
+            shares = recalled(model, None, COUNT).values()
+            rows.append([part, str(seed), *(f"{share:.2f}" for share in shares)])
+            print(*rows[-1], flush=True)
+    head = "# Of models of lesson 10, trained without a part: the share of right words, by kind.\n"
+    head += "# Recorded by: python tests/scripts/story_figures.py parts\n"
+    lines = [",".join(row) for row in (("part", "seed", *RECALLS), *rows)]
+    LEFT_OUT.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def claims_of_parts(figures):
+    """Test what lesson 10 says of models that were trained without a part, over five seeds.
+
+    figures: as five_seeds() returns them."""
+    of = {
+        part: dict(zip(RECALLS, zip(*seeds.values(), strict=True), strict=True))
+        for part, seeds in figures.items()
+    }
+    assert {part: [*seeds] for part, seeds in figures.items()} == {
+        part: [*SEEDS] for part in ("nothing", "positions", "heads")
+    }
+    for part in of:
+        assert max(of[part]["where"]) < 0.7, "most miss many places"
+        assert min(of[part]["sound"]) == 1
+    where = [sum(of[part]["where"]) / len(SEEDS) for part in ("nothing", "positions")]
+    assert abs(where[0] - where[1]) < 0.1, "it depends more on the seed than on the positions"
+    for kind in "act", "who":
+        assert min(of["positions"][kind]) >= 0.99, "positions are not needed"
+    assert min(of["heads"]["act"]) == 1, "one head is enough for the act"
+    assert sorted(of["heads"]["who"])[1] == 1 > min(of["heads"]["who"]), "one of five misses some"
+
+
 def print_masks():
     """Run the training of lesson 6 with and without a mask, by its own code."""
     names = {}
@@ -127,6 +175,9 @@ if __name__ == "__main__":
         model = own["train"](untrained, draw_stories, "today", 2400, seed=KEPT)[0]
         numbers = {name: p.detach().half().numpy() for name, p in model.named_parameters()}
         np.savez_compressed(FILE, **numbers)
+    elif sys.argv[1:] == ["parts"]:
+        record_parts(own)
+        claims_of_parts(five_seeds())
     else:
         print("the kept state")
         print_figures(load_stories())

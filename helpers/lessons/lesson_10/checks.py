@@ -4,6 +4,8 @@ import torch
 from torch.nn import functional as F
 
 from ... import attention
+from ...checks._arguments import exact, places
+from ...checks.exercise import Case
 from ..measures import LEARNS, learning  # noqa: F401
 
 
@@ -35,3 +37,29 @@ def scored_texts(words, v, up=0.0):
     all pairings have one mean loss.  up: is added to the scores."""
     draws, words = torch.Generator().manual_seed(1), torch.tensor(words)
     return torch.randint(-16, 17, (*words.shape, v), generator=draws) / 8 + up, words
+
+
+def _small_model(v):
+    """Return a model, (1, n) -> scores (1, n, v), of which row i depends on all words up to i.
+
+    It seeds torch, so that all who draw with torch.multinomial after a call draw the same words."""
+    known = exact(v, v, step=7, unit=4, period=29)
+
+    def model(words):
+        torch.manual_seed(int(words.sum()) + words.shape[-1])
+        return known[words].cumsum(1).sin() * 2 + known[words] / 4
+
+    return model
+
+
+def to_write_on():
+    """Return the cases of write_on: texts to continue, with words that no other way draws."""
+    for n, count, v, temperature, if_right in (
+        (3, 12, 7, 2.0, False),
+        (5, 9, 11, 0.5, False),
+        (1, 30, 13, 1.5, True),
+        (2, 0, 5, 1.0, True),
+    ):
+        label = f"{n} words and {count} more (vocabulary of {v}, temperature {temperature:g})"
+        words = places("n", "v")(dict(n=n, v=v), 3)[None]
+        yield Case(label, (_small_model(v), words, count, temperature), if_right=if_right)

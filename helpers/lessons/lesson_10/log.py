@@ -6,7 +6,7 @@ import textwrap
 import ipywidgets
 from IPython.display import display
 
-from ...pictures.sketch import ROLES, roles_css
+from ...pictures.sketch import INK, ROLES, roles_css
 from ...pictures.still import Still, own_settings
 
 # JupyterLab shows an error for a widget whose kernel is gone; the note below it hides that.
@@ -22,12 +22,14 @@ class Log:
     """Log(steps) shows a training while it runs: a bar, the losses, and texts of the model.
 
     Its plain text is fixed, since the losses after hundreds of steps differ between machines.
+    luck: a loss that no model can beat, drawn as a dashed line; None for no line.
     losses: one for each step.  unseen: (step, loss on texts that are not used for the training).
     texts: (step, loss, what the model writes after so many steps).
     """
 
-    def __init__(self, steps):
+    def __init__(self, steps, luck=None):
         self.steps, self.losses, self.unseen, self.texts = steps, [], [], []
+        self.luck = luck
         self._live = ipywidgets.HTML(self._page())
         display(self)
 
@@ -64,16 +66,24 @@ class Log:
             curve.plot(
                 *zip(*self.unseen, strict=True), color=ROLES[UNSEEN][0], label=self._lowest()
             )
+        if self.luck is not None:
+            curve.axhline(self.luck, color=INK, linewidth=1, linestyle="--", label=self._least())
+        if self.unseen or self.luck is not None:
             curve.legend()
         curve.set(xlabel="steps", ylabel="loss", ylim=(0, None))
         below.axis("off")
         below.text(0, 1, "\n\n".join(said), va="top", fontsize=9, parse_math=False)
         kinds = "curve of the loss" if not self.unseen else "curves of both losses"
-        return Still(figure, f"The {kinds} over {self.steps} steps, and what the model wrote.")
+        line = "" if self.luck is None else f", a line at {self.luck:.2f} for luck alone"
+        alt = f"The {kinds} over {self.steps} steps{line}, and what the model wrote."
+        return Still(figure, alt)
 
     def _lowest(self):
         step, loss = min(self.unseen, key=lambda one: one[1])
         return f"loss on unseen text, lowest after {step} steps: {loss:.2f}"
+
+    def _least(self):
+        return f"luck alone: {self.luck:.2f}"
 
     def _said(self):
         for step, loss, text in self.texts:
@@ -84,6 +94,11 @@ class Log:
         done, high = len(self.losses) - 1, max([1.0, *self.losses])
         now = f", loss {self.losses[-1]:.2f}" if self.losses else ""
         lowest = f"<br>{self._lowest()}" if self.unseen else ""
+        line = ""
+        if self.luck is not None:
+            lowest += f"<br>dashed: {self._least()}"
+            y = f"{100 - 96 * self.luck / high:.1f}"
+            line = f'<line x2="600" y1="{y}" y2="{y}" stroke="gray" stroke-dasharray="6 4"/>'
         curves = (
             (TRAINED, list(enumerate(self.losses))[:: max(1, self.steps // 300)]),
             (UNSEEN, self.unseen),
@@ -104,5 +119,5 @@ class Log:
             f" {max(0, done)} of {self.steps} steps{now}{lowest}<br>"
             '<svg viewBox="0 0 600 102" width="600" style="max-width: 100%" role="img" '
             f'aria-label="The loss so far{now}."><line x2="600" y1="100" y2="100" stroke="gray"/>'
-            f"{drawn}</svg>{said}</div>"
+            f"{line}{drawn}</svg>{said}</div>"
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from ...attention import exchange
+from ...attention.data import DATA, rows_of
 from ...errors import InputError
 from ..lesson_09.recalls import new_stories
 from ..stories import BATCH, NUMBER, look, split
@@ -14,6 +15,23 @@ from ..tales import ACTS, LENGTH, WORDS
 
 LINE = 72  # characters of a printed line: a projector shows no more
 RARE = "…"  # in a text of your own: any word too rare to be learned
+LEFT_OUT = DATA / "left_out.csv"
+
+
+def luck(count=300):
+    """Return the mean loss, on new stories, of a reader who knows the language, a float: what is
+    left is luck, and on average no model can beat it."""
+    stories, words = new_stories(count)
+    return sum(sum(story.surprise[1:]) for story in stories) / words[:, 1:].numel()
+
+
+def five_seeds():
+    """Return what models learned that were trained without a part: {part that is missing:
+    {seed: shares of right words, in the order of RECALLS}}."""
+    found = {}
+    for part, seed, *shares in rows_of(LEFT_OUT):
+        found.setdefault(part, {})[int(seed)] = [float(share) for share in shares]
+    return found
 
 
 def acts(stories):

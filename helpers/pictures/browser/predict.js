@@ -9,8 +9,9 @@ const thisPage = String(performance.timeOrigin);
 function renderQuestion({ model, el }) {
   const { question, choices, kind, pick } = model.get("asked");
   const said = make("p", { className: "said" });
-  let late;
+  let late, guessed = 0;
   const send = (guess) => {
+    guessed = guess.length;
     clearTimeout(late);
     late = setTimeout(() => setText(said, GONE_HERE), LATE);
     model.send({ guess });
@@ -34,6 +35,7 @@ function renderQuestion({ model, el }) {
   const show = () => {
     clearTimeout(late);
     const { guess, closed } = model.get("shown"), left = pick - guess.length;
+    guessed = guess.length;
     // a page that was opened later cannot save a guess: its outputs no longer belong to this run
     root.disabled = closed || model.get("page") !== thisPage;
     buttons.forEach((button) => set(button, { "aria-pressed": guess.includes(button.textContent) }));
@@ -42,6 +44,13 @@ function renderQuestion({ model, el }) {
     const more = root.disabled ? ". To change this, run the question's cell again." : "";
     setText(said, `Your guess: ${guess.join(" and ") || "none yet"}${missing}${more}`);
   };
+  // A click here makes the question's cell the active one, so Shift + Enter would only ask again.
+  // Once there is a guess, it runs the next cell: JupyterLab runs the one that has the focus.
+  function moveOn({ key, shiftKey, target }) {
+    const cell = el.closest(".jp-Cell"), next = cell?.nextElementSibling;
+    if (key !== "Enter" || !shiftKey || root.disabled || guessed < pick) return;
+    if (next && cell.contains(target) && !target.closest(".jp-InputArea")) next.focus();
+  }
   if (!model.get("page")) {
     model.set("page", thisPage);
     model.save_changes();
@@ -49,7 +58,13 @@ function renderQuestion({ model, el }) {
   show();
   set(said, { role: "status" }); // only now: a question that is new says nothing by itself
   const leave = keepKeys(root);
+  window.addEventListener("keydown", moveOn, true);
   model.on("change:shown", show);
   el.append(root);
-  return () => { model.off("change:shown", show); leave(); root.remove(); };
+  return () => {
+    model.off("change:shown", show);
+    window.removeEventListener("keydown", moveOn, true);
+    leave();
+    root.remove();
+  };
 }

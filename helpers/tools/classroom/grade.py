@@ -2,8 +2,8 @@
 
 Every notebook below FOLDER is read as it was saved: no code is run, nothing is written into
 FOLDER. The student has the name of the folder that the notebook is in (the first below FOLDER) or,
-for a notebook directly in FOLDER, the name of the file without the name of the lesson; what Canvas,
-Moodle and nbgrader add to a name is left out. If a student tried an exercise more than once, the
+for a notebook directly in FOLDER, the name of the file without the name of the lesson; what a
+learning platform adds to a name is left out. If a student tried an exercise more than once, the
 best attempt counts.
 
 A saved result can be forged. For points from answers that are run again: release --nbgrader.
@@ -14,9 +14,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from ...errors import InputError
-from .folder import OTHERS, clean, find
+from .folder import OTHERS, clean, find, missing
 from .read_notebook import RIGHT, exercises_by_lesson, keep_best, read
-from .table import counts, section, table
+from .table import counts, section, short, table
 
 SAVED = "These are results saved in the notebooks. Nothing was run again, and anyone can forge one."
 
@@ -35,8 +35,8 @@ def add_options(parser):
 def main(options):
     """Print the tables. Return the exit code: 0, or 2 if something in FOLDER was not read."""
     lessons = exercises_by_lesson(options.lessons)
-    notebooks, left_out = find(options.folder)
-    if not notebooks:
+    notebooks, others, left_out = find(options.folder)
+    if not notebooks and not others:
         more = "".join(f", but {what}: {n}" for what, n in left_out.items())
         raise InputError(f"There is no notebook (.ipynb) in {clean(options.folder)}{more}.")
     answers, failed, empty = defaultdict(dict), [], 0
@@ -48,6 +48,10 @@ def main(options):
         if notebook.failed:
             failed.append(f"{clean(path.relative_to(options.folder))}: {notebook.failed}")
         empty += not notebook.failed and not notebook.answers
+    for student, paths in missing(others, answers, lessons).items():
+        names = [clean(path.relative_to(options.folder)) for path in paths]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        failed.append(f"{short(student)}: no notebook, but {', '.join(names[:3])}{more}")
     unread = [*failed, *(left_out.keys() - {OTHERS})]
     lines = [SAVED, "", *report(answers, lessons), *section("Damaged, or not read", failed)]
     lines += counts("Left out", left_out + Counter({"notebooks without an exercise": empty}))

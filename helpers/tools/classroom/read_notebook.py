@@ -1,18 +1,17 @@
 """Read what the checks said in a notebook when it was saved. Nothing is run."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from ...checks import _verdict
+from ...checks import verdict
 from ...checks.exercises import CHECKED, LESSON_OF
 from ...pictures import predict
-from .folder import chosen, lessons
+from ..course import CALL, CHECK, defines, handed_out, lessons, listed
+from .folder import chosen
 
 LARGEST = 20  # MB: a notebook of the course has less than 1, and a class is read in one go
-CHECK = re.compile(r"""^check\(["'](\w+)["'], *(\w+)\)""", re.M)
 OPEN, NOT_RUN, ERROR, WRONG, RIGHT = STATES = "..", "not run", "error", "x", "ok"
 NAMELESS = "?"
 
@@ -53,8 +52,11 @@ def read(path):
         if size > LARGEST:
             return Notebook(failed=f"not read, since it has {size:.0f} MB, more than {LARGEST}")
         notebook = Notebook(saved=path.stat().st_mtime)
-        for source, cell in _code(json.loads(path.read_text(encoding="utf-8-sig"))["cells"]):
-            for exercise, answer in _answers(source, cell):
+        cells = [*_code(json.loads(path.read_text(encoding="utf-8-sig"))["cells"])]
+        sources = {source for source, _ in cells}
+        for source, cell in cells:
+            as_handed_out = stubs().get(source, {None}) <= sources
+            for exercise, answer in _answers(source, cell, as_handed_out):
                 keep_best(notebook.answers, exercise, answer)
             notebook.guesses.update(filter(None, map(guess_in, cell.get("outputs", ()))))
         return notebook
@@ -70,19 +72,12 @@ def exercises_by_lesson(names=None):
     return {
         path.stem: [
             name
-            for source, _ in _course()[path.stem]
-            for name, _ in CHECK.findall(source)
+            for stub in listed()["notebooks"][path.stem]["stubs"].values()
+            for name, _ in CHECK.findall(stub)
             if path.stem.startswith(LESSON_OF[name])
         ]
         for path in chosen(names)
     }
-
-
-@cache
-def _course():
-    """Return {name of a lesson: (source, cell) of each of its code cells}, as the course has it."""
-    files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in lessons()}
-    return {name: [*_code(file["cells"])] for name, file in files.items()}
 
 
 def _code(cells):
@@ -92,18 +87,18 @@ def _code(cells):
             yield "".join(cell["source"]), cell
 
 
-def _answers(source, cell):
+def _answers(source, cell, as_handed_out):
     """Yield (exercise, Answer) for each verdict of a cell, then for each check without one."""
     outputs, at = cell.get("outputs", ()), cell.get("execution_count")
     at = at if isinstance(at, int) else 0
-    handed_out = given().get(source)
     checked = set()
     for exercise, answer in filter(None, map(verdict_in, outputs)):
         checked.add(exercise)
-        if (exercise, answer) in (handed_out or ()):  # such as code to repair
+        if as_handed_out and (answer.state == WRONG or not CHECK.search(source)):
+            # code to repair; or the course's own answer
             answer = Answer(OPEN)
         yield exercise, answer._replace(at=at)
-    if handed_out is not None:
+    if as_handed_out:
         state = OPEN
     elif any(isinstance(x, dict) and x.get("output_type") == "error" for x in outputs):
         state = ERROR
@@ -115,12 +110,14 @@ def _answers(source, cell):
 
 
 @cache
-def given():
-    """Return the sources of the course's own code cells, each with the verdicts it shows."""
+def stubs():
+    """Return {a cell with a check, as it is handed out: all cells of its exercise}. A class to
+    repair stands in a cell of its own."""
     return {
-        source: [verdict_in(output) for output in cell["outputs"]]
-        for cells in _course().values()
-        for source, cell in cells
+        stub: {x for x in own if x is stub or defines(CALL.search(stub)[2]).search(x)}
+        for own in (notebook["stubs"].values() for notebook in listed()["notebooks"].values())
+        for stub in own
+        if CALL.search(stub)
     }
 
 
@@ -130,7 +127,7 @@ def verdict_in(output):
     match output:
         case {
             "data": {
-                _verdict.MIME: {
+                verdict.MIME: {
                     "exercise": str(name),
                     "passed": True | False | None as passed,
                     "mistakes": [*said],
@@ -158,9 +155,9 @@ def guess_in(output):
 @cache
 def questions():
     """Return {question: what the course asks}, in order."""
-    outputs = [x for cells in _course().values() for _, cell in cells for x in cell["outputs"]]
-    asked = [x.get("metadata", {}).get(predict.SAVED) for x in outputs]
-    return {one["question"]: one for one in asked if one}
+    cells = [cell for path in lessons() for cell in handed_out(path)[0].cells]
+    asked = [x.metadata[predict.SAVED] for cell in cells for x in cell.get("outputs", ())]
+    return {one["question"]: one for one in asked}
 
 
 @cache

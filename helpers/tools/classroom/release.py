@@ -2,25 +2,24 @@
 
 import re
 import shutil
-from copy import deepcopy
 from pathlib import Path
 
 import nbformat
 from nbformat import v4
 
 from ...errors import InputError
-from ...pictures.predict import GUESS, NONE, SAVED
-from ..pages.closed import way
-from .folder import ROOT, chosen, clean
-from .read_notebook import CHECK
+from ..course import CHECK, ROOT, handed_out, listed, notebooks, write
+from .folder import chosen, clean
 
-FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>\n*", re.S)
+FOLD = re.compile(
+    r"<details>\s*<summary>(.*?)</summary>((?:(?!<details).)*?)</details>\n*", re.S | re.I
+)
+A_FOLD = "<details><summary>...</summary> ... </details>, none inside another"
 STUB = re.compile(r"^( *)\.\.\.  # your code here$", re.M)
 NEEDED = ("requirements.txt", ".github/constraints.txt", "environment.yml", ".gitignore")
 NEEDED += (".venv/etc/jupyter/labconfig/default_setting_overrides.json",)  # no news at the start
-NOT_FOR_STUDENTS = ("__pycache__", "tools", "README.md")
-COPIED = ("helpers", "data")
-OPTIONAL = [*(ROOT / "notebooks").glob("your_own_model.*")]
+OPTIONAL = "notebooks/your_own_model.txt"  # the package that this notebook may need
+COPIED, TOOLS = ("helpers/", "data/"), "helpers/tools/"  # a copy has these, without the tools
 KINDS = ("solutions", "hints", "answers")
 # of a cell, as nbgrader requires it
 METADATA = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
@@ -77,8 +76,8 @@ def add_options(parser):
         default=(),
         choices=KINDS,
         metavar="WHAT",
-        help="leave out solutions, hints or answers (answers to questions and predictions, and the "
-        "saved outputs that show them); by default everything stays, folded",
+        help="leave out solutions, hints or answers (to questions and predictions); by default "
+        "they stay, folded. Saved outputs and your own code in exercises are always left out",
     )
     parser.add_argument(
         "--nbgrader",
@@ -89,23 +88,56 @@ def add_options(parser):
 
 
 def main(options):
-    """Return the exit code. Raises InputError if nothing was written."""
+    """Return the exit code. Raises InputError, which names the file, if something was not done."""
     folder, paths = options.folder, chosen(options.lessons)
     without = {*options.without, "solutions"} if options.nbgrader else {*options.without}
-    parts = {folder: paths}
+    parts = {folder: paths if options.lessons else notebooks()}
     if options.nbgrader:
         parts = {folder / "source" / path.stem: [path] for path in paths}
     for part in parts:
         _refuse(part)
+    made, done = {}, []
     for part, its in parts.items():
-        write_course(part, its, without, options.nbgrader)
-    optional = [] if options.lessons or options.nbgrader else OPTIONAL
-    for path in optional:
-        shutil.copy(path, folder / "notebooks")
+        for path in its:
+            copy, said = handed_out(path)
+            copy = without_folds(copy, without, path)
+            target = part / path.name if options.nbgrader else part / "notebooks" / path.name
+            made[target] = nbformat.writes(with_points(copy) if options.nbgrader else copy)
+            done += [f"{path.name}: {clause}." for clause in said]
+        names = () if options.nbgrader else NEEDED
+        names += () if options.nbgrader or options.lessons else (OPTIONAL,)
+        made |= _files(part, names)
+    _refuse_links(folder, made)
+    for part in parts:
+        write(part / MARK, _mark(part))
+        for name in COPIED:
+            if (part / name).exists():
+                shutil.rmtree(part / name)
+    for path, content in made.items():
+        write(path, content)
     if not options.nbgrader:
         write_readme(folder, without)
-    print(f"Lessons in {clean(folder)}: {len(paths)} written. {_left_out(without)}")
+    if others := _others():
+        done.append(f"Left out, since they are not files of the course: {', '.join(others)}.")
+    done.append(f"Lessons in {folder}: {len(paths)} written. {_left_out(without)}")
+    print("\n".join(map(clean, done)))
     return 0
+
+
+def _files(part, names):
+    """Return {path in this part of the copy: content} of what the lessons need, and of these."""
+    copied = (name for name in listed()["files"] if name.startswith(COPIED))
+    copied = (x for x in copied if not x.startswith(TOOLS) and not x.endswith("README.md"))
+    names = [*copied, *names]
+    return {part / name: (ROOT / name).read_bytes() for name in names if (ROOT / name).exists()}
+
+
+def _others():
+    """Return the names of the files in the copied folders that are not the course's."""
+    paths = (path for name in (*COPIED, "notebooks/") for path in (ROOT / name).rglob("*"))
+    names = [path.relative_to(ROOT).as_posix() for path in paths if not path.is_dir()]
+    names = (name for name in names if "/." not in name and "__pycache__" not in name)
+    return sorted({*names} - {*listed()["files"]})
 
 
 def _left_out(without):
@@ -113,43 +145,36 @@ def _left_out(without):
     return f"Left out: {', '.join(kind for kind in KINDS if kind in without) or 'nothing'}."
 
 
+def _mark(part):
+    return (part / MARK).read_bytes() if (part / MARK).is_file() else b""
+
+
 def _refuse(folder):
     """Raise InputError unless the folder is new, empty or an earlier release: nothing is
     overwritten."""
     if any(folder.resolve().is_relative_to(ROOT / name) for name in COPIED):
-        raise InputError(f"{clean(folder)} is inside a copied folder; choose one elsewhere.")
+        raise InputError(f"{folder} is inside a copied folder; choose one elsewhere.")
     is_full = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if is_full and not (folder / MARK).is_file():
         why = "is not an empty folder or an earlier release; nothing is overwritten"
-        raise InputError(f"{clean(folder)} {why}: choose a different folder.")
+        raise InputError(f"{folder} {why}: choose a different folder.")
 
 
-def write_course(folder, paths, without, for_nbgrader):
-    """Write the lessons and what they need into the folder; replace its helpers and data."""
-    notebooks = folder if for_nbgrader else folder / "notebooks"
-    notebooks.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).touch()
-    ignore = shutil.ignore_patterns(*NOT_FOR_STUDENTS)
-    for name in COPIED:
-        if (folder / name).exists():
-            shutil.rmtree(folder / name)
-        shutil.copytree(ROOT / name, folder / name, ignore=ignore)
-    for name in () if for_nbgrader else NEEDED:
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    for path in paths:
-        copy = without_folds(nbformat.read(path, as_version=4), without)
-        nbformat.write(with_points(copy) if for_nbgrader else copy, notebooks / path.name)
+def _refuse_links(folder, paths):
+    """Raise InputError if the folder, or anything in it that is written, is a link."""
+    above = {folder, folder / MARK, folder / "README.md", *paths}
+    above |= {place for path in paths for place in path.parents if place.is_relative_to(folder)}
+    for path in sorted(above):
+        if path.is_symlink():
+            raise InputError(f"{path} is a link, and nothing is written through one; remove it.")
 
 
 def write_readme(folder, without):
     """Write the copy's README.md, unless the teacher has changed it."""
-    readme, mark = folder / "README.md", folder / MARK
-    if not readme.exists() or readme.read_bytes() == mark.read_bytes():
-        text = readme_of(folder, without)
-        for path in (readme, mark):
-            path.write_text(text, encoding="utf-8", newline="\n")
+    readme = folder / "README.md"
+    if not readme.exists() or readme.read_bytes() == _mark(folder):
+        for path in (readme, folder / MARK):
+            write(path, readme_of(folder, without))
 
 
 def readme_of(folder, without):
@@ -173,32 +198,27 @@ def readme_of(folder, without):
 # --- what is folded ---
 
 
-def without_folds(lesson, without):
-    """Return a copy of the notebook without the folds of these KINDS, and without guesses."""
+def without_folds(notebook, without, path):
+    """Return the notebook without the folds of these KINDS.  path: its file, for an error.
+    Raises InputError if a fold cannot be told apart."""
 
     def kept(fold):
         summary = fold[1].strip()
-        kind = {"Solution": "solutions", "Hint": "hints"}.get(
-            re.match(r"\w*", summary)[0], KINDS[2]
+        kind = {"solution": "solutions", "hint": "hints"}.get(
+            re.match(r"\w*", summary)[0].lower(), KINDS[2]
         )
         if kind not in without:
             return fold[0]
         # The question stays when its answer is removed.
         return f"{summary}\n\n" if kind == "answers" and summary.endswith("?") else ""
 
-    copy = deepcopy(lesson)
-    for cell in copy.cells:
+    for k, cell in enumerate(notebook.cells, start=1):
         if cell.cell_type == "markdown":
+            if without and len(FOLD.findall(cell.source)) != cell.source.lower().count("<details"):
+                raise InputError(f"{path}, cell {k}: a fold is expected as {A_FOLD}.")
             cell.source = FOLD.sub(kept, cell.source).rstrip()
-        elif "answers" in without and way(cell) != "predict":
-            cell.outputs, cell.execution_count = [], None
-    copy.cells = [cell for cell in copy.cells if cell.source]
-    for output in (output for cell in copy.cells for output in cell.get("outputs", ())):
-        if asked := output.get("metadata", {}).get(SAVED):  # with what the teacher guessed
-            asked["guess"] = []
-            for kind in ("text/plain", "text/html"):
-                output.data[kind] = re.sub(f"{GUESS}.*", GUESS + NONE, output.data[kind])
-    return copy
+    notebook.cells = [cell for cell in notebook.cells if cell.source]
+    return notebook
 
 
 # --- for nbgrader ---
@@ -212,7 +232,7 @@ def with_points(notebook):
         cells.append(cell)
         if cell.cell_type != "code":
             continue
-        cell.outputs, cell.execution_count = [], None
+        cell.outputs = []
         if found := CHECK.search(cell.source):
             marked = STUB.sub(r"\1### BEGIN SOLUTION\n\1...\n\1### END SOLUTION", cell.source)
             if marked != cell.source:  # code to repair stays: it is not a stub

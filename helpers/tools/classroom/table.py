@@ -1,9 +1,11 @@
 """Make the tables of a class: mistakes and guesses, the most common first; who is where."""
 
+import unicodedata
 from collections import Counter, defaultdict
 
 from .read_notebook import ERROR, NAMELESS, NOT_RUN, OPEN, RIGHT, WRONG, questions
 
+WIDEST = 30  # columns for a name
 LEGEND = (
     f"{RIGHT} right   {WRONG} wrong   {ERROR} its cell ended in an error   "
     f"{NOT_RUN} no result is saved   {OPEN} as handed out   - not in the notebook"
@@ -32,15 +34,37 @@ def table(answers, exercises, places=None):
         return " ".join([here + answer.state, *(numbers[name] for name in answer.mistakes)])
 
     rows = [["", *exercises]]
-    rows += [[student, *(cell(student, name) for name in exercises)] for student in answers]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows += [[short(student), *(cell(student, name) for name in exercises)] for student in answers]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     legend = []
     for name in order:
         count = ", ".join(f"{exercise} {n}" for exercise, n in made[name].items())
         words = "wrong, without a name" if name == NAMELESS else name
         legend.append(f"{numbers[name]} = {words}: {count}")
-    aligned = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    aligned = ("  ".join(map(_padded, row, widths)).rstrip() for row in rows)
     return [*section("Mistakes, and how many students made them", legend), *aligned, LEGEND, ""]
+
+
+def width(text):
+    """Return how many columns of a terminal a text takes: an East Asian letter has two."""
+    marks = sum(map(bool, map(unicodedata.combining, text)))
+    return len(text) - marks + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+
+
+def short(text):
+    """Return a name that leaves room for a table; both its ends are kept."""
+    if width(text) <= WIDEST:
+        return text
+    first, last = text, ""
+    while width(first) > WIDEST // 2:
+        first = first[:-1]
+    while width(text[-len(last) - 1 :]) < WIDEST // 2:
+        last = text[-len(last) - 1 :]
+    return f"{first}…{last}"
+
+
+def _padded(text, columns):
+    return text + " " * (columns - width(text))
 
 
 def tally(guesses):

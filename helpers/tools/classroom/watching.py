@@ -9,13 +9,14 @@ import shutil
 import sys
 import textwrap
 import time
+from collections import defaultdict
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 
-from .folder import OTHERS, chosen, find
+from .folder import OTHERS, chosen, find, missing
 from .read_notebook import OPEN, RIGHT, exercises_by_lesson, read
-from .table import counts, table, tally
+from .table import counts, section, short, table, tally, width
 
 FORGED = "This is not a grade: it shows saved verdicts, and anyone can forge one."
 EVERY = 5  # seconds between two looks
@@ -49,9 +50,12 @@ def main(options):
 
 def _wrapped(lines):
     """Return the lines, none wider than the window."""
-    width = shutil.get_terminal_size().columns
-    parts = (textwrap.wrap(line, width, subsequent_indent="    ") or [""] for line in lines)
-    return [part for line in parts for part in line]
+    columns = shutil.get_terminal_size().columns
+    parts = []
+    for line in lines:
+        most = columns - (width(line) - len(line))
+        parts += textwrap.wrap(line, max(most, 10), subsequent_indent="    ") or [""]
+    return parts
 
 
 class Class:
@@ -65,13 +69,14 @@ class Class:
 
     def look(self):
         """Return lines to show, with no word of a student's but the name. Never raises an error."""
-        notebooks, left_out = find(self.folder)
+        notebooks, others, left_out = find(self.folder)
         del left_out[OTHERS]
-        self._hide({student for student, _ in notebooks})
-        now = {}
+        self._hide({student for student, _ in notebooks + others})
+        now, everything = {}, defaultdict(dict)
         for student, path in notebooks:
-            name = self.hidden[student] if self.hide_names else student
+            name = self._shown(student)
             notebook = read(path)
+            everything[student] |= notebook.answers
             lesson, answers = self._lesson(notebook.answers)
             if lesson:
                 seen = notebook.saved // AT_ONCE, lesson, answers, notebook.guesses
@@ -87,7 +92,15 @@ class Class:
                 places = {name: _place(own) for name, own in answers.items()}
                 lines += [f"{lesson}   (> is here)", *tally([now[name][3] for name in answers])]
                 lines += table(answers, exercises, places)
-        return lines + counts("Not shown", left_out)
+        forms = {
+            short(self._shown(student)): ", ".join(sorted({path.suffix for path in paths}))
+            for student, paths in missing(others, everything, self.lessons).items()
+        }
+        named = [f"{name}: no notebook, but {suffixes}" for name, suffixes in forms.items()]
+        return lines + section("Not read", named) + counts("Not shown", left_out)
+
+    def _shown(self, student):
+        return self.hidden[student] if self.hide_names else student
 
     def _lesson(self, answers):
         """Return the lesson of a notebook with these answers, or "", and those of its exercises.

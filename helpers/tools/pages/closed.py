@@ -5,7 +5,7 @@ The same rule applies to notebooks, whose cells are collapsed when they are exec
 
 import re
 
-from ...checks._verdict import MIME as VERDICT
+from ...checks.verdict import MIME as VERDICT
 
 ASIDE = "aside"  # a tag: code that a reader can skip, if no rule recognises it
 LOADS = re.compile(r"(import|from) |\S.*\b(insert|set_printoptions|load_\w+)\(")

@@ -2,11 +2,13 @@
 
 import base64
 import html
+import io
 import json
 import re
+import time
 import zlib
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import nbformat
 from nbclient import NotebookClient
@@ -16,10 +18,11 @@ from nbconvert.filters import Highlight2HTML, html2text, strip_ansi
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import v4
 
-from ...checks._verdict import MIME as VERDICT
+from ...checks.verdict import MIME as VERDICT
 from ...pictures.explore import Explore
 from ...pictures.live import page_text
 from ...pictures.predict import SAVED
+from ..course import CHECK, ROOT, handed_out, listed, notebooks, write
 from .closed import ASIDE, closed
 from .puzzle import as_puzzle
 from .record import MIME, in_columns
@@ -27,10 +30,6 @@ from .record import MIME, in_columns
 HERE = Path(__file__).parent
 TITLE = "Attention, one step at a time"
 COVER = "l01-60"  # the cell whose view is on the front page: course.html.j2 asks about it
-COURSE = (  # in course.zip
-    *("*.md", ".github/*.*", "notebooks/*.*", "helpers/**/*", "data/**/*"),
-    *("requirements.txt", "environment.yml", ".venv/etc/jupyter/labconfig/*"),
-)
 SECONDS = 600  # that a cell may take, even on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 RECORD = "record: "  # a cell's tag: one more text for its text box
@@ -40,7 +39,7 @@ SET_UP = """
 import os, sys, torch
 os.chdir({folder!r})
 sys.path.insert(0, {course!r})
-from helpers.checks._verdict import forget
+from helpers.checks.verdict import forget
 from helpers.tools.pages.record import start
 torch.set_printoptions(profile="default")
 forget()
@@ -57,7 +56,6 @@ WITHOUT = (
     "the mistake in someone's answer. To write code and have it checked, use "
     "[the notebooks](index.html#notebooks).*"
 )
-CHECK = re.compile(r'^check\("(\w+)"', re.M)
 
 
 class CannotMake(Exception):
@@ -69,7 +67,7 @@ class Lesson:
 
     def __init__(self, path):
         self.path, self.name = path, path.stem
-        self.notebook = nbformat.read(path, as_version=4)
+        self.notebook, self.done = handed_out(path)
         self.picture = None  # the first one, (file, alt, whether it is too large for a small card)
 
     @property
@@ -93,7 +91,7 @@ class Lesson:
 
     def run(self, kernel):
         """Run all cells in this kernel, a client; views store their recordings in their outputs."""
-        folder, course = str(self.path.parent.resolve()), str(HERE.parents[2])
+        folder, course = str(self.path.parent.resolve()), str(ROOT)
         set_up = SET_UP.format(folder=folder, course=course, texts=texts_of(self.notebook))
         self.notebook.cells.insert(0, v4.new_code_cell(set_up))
         run = NotebookClient(self.notebook, kernel.parent, timeout=SECONDS, coalesce_streams=True)
@@ -111,11 +109,10 @@ class Lesson:
 
     def write(self, folder, before=None, after=None):
         """Write the page and its pictures. before, after: the neighbouring lessons, or None."""
-        (folder / "pictures").mkdir(exist_ok=True)
         resources = {"title": self.title, "before": before, "after": after}
         resources["headings"] = self._for_readers(folder)
         body, _ = _exporter().from_notebook_node(self.notebook, resources=resources)
-        (folder / f"{self.name}.html").write_text(body, encoding="utf-8")
+        write(folder / f"{self.name}.html", body)
 
     def _for_readers(self, folder):
         """Adapt the notebook for readers who run no code: remove what is solved and how to run a
@@ -163,7 +160,7 @@ class Lesson:
         """Write a picture, and return its element."""
         png = base64.b64decode(output.data.pop("image/png"))
         file = f"pictures/{cell.id}-{zlib.crc32(png):08x}.png"
-        (folder / file).write_bytes(png)
+        write(folder / file, png)
         about = output.metadata["image/png"]
         alt = html.escape(about["alt"])
         high = int.from_bytes(png[20:24], "big") / 2  # see Still.png
@@ -227,22 +224,37 @@ def write_common(folder):
     """Write what all pages share: the style, and the script of views, recordings and questions."""
     ours = "".join((HERE / name).read_text(encoding="utf-8") for name in ("reading.js", "pages.js"))
     view = Explore._esm.replace("export default", "const widget =") + page_text("predict.js")
-    (folder / "course.js").write_text(f"(() => {{\n{view}\n{ours}\n}})();\n", encoding="utf-8")
+    write(folder / "course.js", f"(() => {{\n{view}\n{ours}\n}})();\n")
     style = (HERE / "pages.css").read_text(encoding="utf-8") + Explore._css
     style += page_text("predict.css")
-    (folder / "course.css").write_text(style, encoding="utf-8")
+    write(folder / "course.css", style)
 
 
 def index(folder, lessons):
     """Write the front page: the course, one view to try, the lessons, the notebooks."""
-    root, course = HERE.parents[2], folder / "course.zip"
-    with ZipFile(course, "w", ZIP_DEFLATED) as packed:
-        for path in sorted(path for pattern in COURSE for path in root.glob(pattern)):
-            if path.is_file() and "__pycache__" not in path.parts:
-                packed.write(path, Path("attention", path.relative_to(root)))
+    packed = course_zip()
+    write(folder / "course.zip", packed)
     cells = [cell for lesson in lessons for cell in lesson.notebook.cells if cell.id == COVER]
     cover = cells[0].outputs[-1].data["text/html"] if cells else ""
-    size = f"{course.stat().st_size / 1e6:.0f}"
+    size = f"{len(packed) / 1e6:.0f}"
     page = _exporter().environment.get_template("course.html.j2")
     body = page.render(title=TITLE, lessons=lessons, cover=cover, size=size)
-    (folder / "index.html").write_text(body, encoding="utf-8")
+    write(folder / "index.html", body)
+
+
+def course_zip():
+    """Return the bytes of course.zip: the course's own files, and its notebooks as handed out."""
+    packed, lessons = io.BytesIO(), notebooks()
+    with ZipFile(packed, "w") as course:
+        for path in (ROOT / name for name in listed()["files"]):
+            if path in lessons:
+                content = nbformat.writes(handed_out(path)[0]).encode()
+            elif path.exists():
+                content = path.read_bytes()
+            else:
+                continue
+            name = f"attention/{path.relative_to(ROOT).as_posix()}"
+            file = ZipInfo(name, time.localtime()[:6])
+            file.external_attr = 0o644 << 16  # all may read it
+            course.writestr(file, content, ZIP_DEFLATED)
+    return packed.getvalue()

@@ -26,7 +26,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from ...checks import check
-from ...checks._verdict import as_html
+from ...checks.verdict import as_html
 
 SHOWN = Path(__file__).with_name("puzzles")
 _cells = itertools.count(1)

@@ -138,20 +138,24 @@ def remember(name, verdict):
     _verdicts[name] = verdict
 
 
-def progress(*exercises):
+def progress(*exercises, optional=()):
     """Show which of these exercises are solved and which are open, since the kernel started.
 
-    exercises: names as given to check(). Raises nothing: bad use is answered in a sentence.
+    exercises: names as given to check().
+    optional: the same, of those that a reader may leave out; they are counted apart.
+    Raises nothing: bad use is answered in a sentence.
     """
-    refused = _misuse(exercises)
+    refused = _misuse(exercises, optional)
     if refused:
         _show(refusal(*refused))
         return
-    verdicts = {name: _verdicts.get(name) for name in exercises}
-    solved = sum(map(bool, verdicts.values()))
-    table = Table("Your exercises:", tuple(_row(*item) for item in verdicts.items()), numeric=False)
-    said = Message(table=table, after=f"{solved} of {len(verdicts)} solved.")
-    _show(Verdict(True if solved == len(verdicts) else None, said))
+    rows = [_row(name, _verdicts.get(name)) for name in exercises]
+    rows += [_row(f"{name} (optional)", _verdicts.get(name)) for name in optional]
+    done, extra = (sum(bool(_verdicts.get(name)) for name in x) for x in (exercises, optional))
+    after = f"{done} of {len(exercises)} solved"
+    after += f", and {extra} of {len(optional)} optional." if optional else "."
+    table = Table("Your exercises:", tuple(rows), numeric=False)
+    _show(Verdict(True if done == len(exercises) else None, Message(table=table, after=after)))
 
 
 def _row(name, verdict):
@@ -165,12 +169,15 @@ def _row(name, verdict):
     return f"✘ {name}", f"{first}, and {len(others)} more" if others else first
 
 
-def _misuse(exercises):
+def _misuse(exercises, optional):
     """Return, as misuse.misuse() does, what is wrong with these names of exercises; or None."""
-    if not exercises or not all(isinstance(name, str) for name in exercises):
+    named = isinstance(optional, (tuple, list)) and all(
+        isinstance(name, str) for name in (*exercises, *optional)
+    )
+    if not exercises or not named:
         return (
-            "progress: it expects the names of exercises.",
-            'Write it like this: progress("scores", "all_scores").',
+            "progress: it expects the names of exercises, and those that are optional as a list.",
+            'Write it like this: progress("scores", "all_scores", optional=["cosine_scores"]).',
         )
-    unknown = [name for name in exercises if name not in CHECKED]
+    unknown = [name for name in (*exercises, *optional) if name not in CHECKED]
     return no_exercise("progress", unknown[0]) if unknown else None
