@@ -16,7 +16,7 @@ from execute import CI, lessons
 from lab import jupyterlab, open_notebook, run_all
 from replay import replay
 from test_puzzles import guess_all
-from views import LIVE, expected, in_full
+from views import LIVE, called, expected, in_full
 
 from conftest import outside
 from helpers.tools.pages.record import _values
@@ -43,9 +43,9 @@ for (const kind of ['error', 'warn']) {
 HANDS = """
 window.hands = {};
 hands.reset = (number) => live.find(number).querySelector('.reset').click();
-hands.row = (number, k) => live.all(live.find(number), '.control')[k];
-hands.move = ([number, k, value]) => {
-    const input = hands.row(number, k).querySelector('input, select');
+hands.field = (number, name) => Object.fromEntries(live.fields(live.find(number)))[name];
+hands.move = ([number, name, value]) => {
+    const input = hands.field(number, name);
     if (!input) live.all(live.find(number), 'td[aria-selected]').forEach((cell, place) => {
         if ((cell.ariaSelected === 'true') !== value.flat()[place]) cell.click();
     });
@@ -55,10 +55,9 @@ hands.move = ([number, k, value]) => {
         input.dispatchEvent(new Event('input'));
     }
 };
-hands.take = ([number, k]) => {
-    const row = hands.row(number, k), [name] = row.firstChild.textContent.split(' ');
-    const mark = `.drags[data-control="${name}"]`;
-    (row.querySelector('input') ?? live.find(number).querySelector(mark)).focus();
+hands.take = ([number, name]) => {
+    const mark = `.drags[data-control="${name.replaceAll(' ', '_')}"]`;
+    (hands.field(number, name) ?? live.find(number).querySelector(mark)).focus();
 };
 """
 
@@ -118,31 +117,32 @@ class LiveView:
         often numbers changed."""
         self.page.evaluate("live.useColours", self.widget.palette[0])
         moved = 0
-        for k, control in enumerate(self.controls):
+        for control in self.controls:
             if control["kind"] in ("plane", "amounts"):
-                moved += self.drag(k, control)
+                moved += self.drag(control)
                 continue
             values = _values(control)
             for value in (*values[:2], values[-1], values[len(values) // 2]):
                 self.page.evaluate("hands.reset", self.number)
                 before = self.shows(self.start)
-                self.ask("move", k, value)
+                self.ask("move", called(control), value)
                 now = self.shows(self.start | {control["name"]: value})
                 moved += numbers(before) != numbers(now)
             if control["kind"] == "slider":
-                self.ask("take", k)
+                self.ask("take", called(control))
                 self.page.press(RIGHT)
                 self.shows(self.start | {control["name"]: value + control["by"]})
         return moved
 
-    def drag(self, k, control):
+    def drag(self, control):
         """Move the first mark of a drawing with the keys; return whether numbers changed."""
         self.ask("reset")
         before = self.shows(self.start)
-        self.ask("take", k)
+        self.ask("take", called(control))
         self.page.press(RIGHT)
         self.page.press(RIGHT)
-        value = in_full(control, self.page.evaluate("live.values", self.number)[k])
+        shown = dict(self.page.evaluate("live.values", self.number))
+        value = in_full(control, shown[called(control)])
         assert value != control["value"]
         return numbers(self.shows(self.start | {control["name"]: value})) != numbers(before)
 

@@ -244,7 +244,7 @@ def test_the_real_controls_go_to_what_is_recorded_and_say_so(pages, page):
     # a point follows a finger, and what is clicked is chosen
     point.scroll_into_view_if_needed()
     before, box = point.get_attribute("data-value"), point.bounding_box()
-    touch_drag(page, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 14, -30)
+    touch_drag(page, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 20, -45)
     assert point.get_attribute("data-value") != before
     for chosen, state in (
         (heads.locator("button.head").nth(3), "aria-current"),

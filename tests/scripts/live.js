@@ -6,17 +6,23 @@ live.find = (number) =>
     document.querySelector(`.jp-Cell[data-windowed-list-index="${number}"] .explore`);
 live.frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 
-// the values of the controls, as Python keeps them
-live.values = (number, view = live.find(number)) => live.all(view, '.control').map((row) => {
-    const input = row.querySelector('input, select');
-    if (row.classList.contains('cells')) return live.all(view, 'tbody tr')
+// the controls in a line: [the name, the field]
+live.fields = (view) => live.all(view, '.control')
+    .map((row) => [row.firstChild.textContent, row.querySelector('input, select')]);
+// the values of the controls, as Python keeps them: [[name, value]] in the order of the names;
+// the switches of cells are in the picture, which does not name them
+live.values = (number, view = live.find(number)) => {
+    const valueOf = (input) => ({ text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value));
+    const values = live.fields(view).map(([name, input]) => [name, valueOf(input)]);
+    const switches = live.all(view, 'tbody tr')
         .map((tr) => live.all(tr, 'td[aria-selected]').map((e) => e.ariaSelected === 'true'))
-        .filter((switches) => switches.length);
-    const dragged = live.all(view, 'svg .drags').filter((e) => e.dataset.control.replaceAll('_', ' ') === row.firstChild.textContent);
-    if (row.classList.contains('amounts')) return dragged.map((e) => Number(e.dataset.value));
-    if (row.classList.contains('plane')) return dragged.map((e) => e.dataset.value.split(',').map((x) => Number(Number(x).toFixed(2))));
-    return { text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value);
-});
+        .filter((row) => row.length);
+    if (switches.length) values.push(['cells', switches]);
+    const dragged = Object.groupBy(live.all(view, 'svg .drags'), (e) => e.dataset.control.replaceAll('_', ' '));
+    for (const [name, marks] of Object.entries(dragged)) values.push([name, marks.map(({ dataset: { value } }) =>
+        (value.includes(',') ? value.split(',').map((x) => Number(Number(x).toFixed(2))) : Number(value)))]);
+    return values.sort(([a], [b]) => (a < b ? -1 : 1));
+};
 live.shown = (view) => ({
     values: live.values(null, view),
     outputs: live.texts(view, 'output').map((text) => (isNaN(text) ? text : Number(text))),
@@ -202,6 +208,8 @@ live.watch = (number) => {
         for (const { node, previousRect: a, currentRect: b } of sources) {
             // the status bar of JupyterLab has shifts of its own
             if (node && !view.closest('.jp-Notebook').contains(node)) continue;
+            // the words below a picture may have one line more, while all else stays
+            if ((node?.closest ? node : node?.parentElement)?.closest('.said')) continue;
             const what = node?.outerHTML?.slice(0, 60) ?? node?.data;
             moved.push(`${what}: ${a.x},${a.y} -> ${b.x},${b.y}`);
         }

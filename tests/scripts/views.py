@@ -11,7 +11,8 @@ import numpy as np
 from lab import in_kernel, scroll_to
 
 IN_LESSONS = "slider", "choice", "checkbox", "table", "amount", "vector", "mark"
-RESIZED = "resized", "one query", "two marks"  # whose size changes: different rows, or longer names
+# whose size changes: different rows, longer names, or a caption of three lines
+RESIZED = "resized", "one query", "two marks", "landing"
 LIVE = Path(__file__).with_name("live.js")
 # the package reads this file with the encoding of the machine when it is imported
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
@@ -88,8 +89,10 @@ class LiveView:
         """Assert that the view comes to show what Python computes for the values of its controls,
         while a cell (panel, row, column) is pointed at; return these values."""
         values = {}
-        for control, value in zip(self.controls, self.ask("values"), strict=True):
-            values[control["name"]] = in_full(control, value)
+        shown = dict(self.ask("values"))
+        for control in self.controls:
+            values[control["name"]] = in_full(control, shown.pop(called(control)))
+        assert not shown
         said = json.loads(in_kernel(self.page, f"_live_picture({self.count}, {values}, {cell})"))
         right = expected(self.controls, *said, cell)
         wrong = self.page.evaluate("live.until", [self.number, right])
@@ -247,6 +250,11 @@ def two_digits(numbers):
     return np.round(numbers, 2).tolist()
 
 
+def called(control):
+    """Return the name of a control in live.values."""
+    return "cells" if control["kind"] == "cells" else control["name"].replace("_", " ")
+
+
 def in_full(control, value):
     """Return a control's value on the page as Python has it: the start of a vector has more digits
     than the two shown."""
@@ -259,12 +267,13 @@ def in_full(control, value):
 def expected(controls, picture, why, cell):
     """Return what the page should show of a picture while a cell (panel, row, column) is pointed
     at; after an error, whatever it showed before.  why: the explanation of that cell."""
-    as_shown, outputs = [], []
+    as_shown, outputs = {}, []
     for control, value in zip(controls, picture["values"].values(), strict=True):
-        as_shown.append(two_digits(value) if control["kind"] == "plane" else value)
+        as_shown[called(control)] = two_digits(value) if control["kind"] == "plane" else value
         if control["kind"] in ("slider", "stops"):
             outputs.append(number(control["labels"][value]) if "labels" in control else value)
-    shown = {"values": as_shown, "outputs": outputs, "error": picture["error"]}
+    in_order = [list(pair) for pair in sorted(as_shown.items())]
+    shown = {"values": in_order, "outputs": outputs, "error": picture["error"]}
     if picture["error"]:
         return shown
     small = [panel for panel in picture["panels"] if "small" in panel]

@@ -29,6 +29,7 @@ function set(node, attributes) {
   }
 }
 
+const ZERO = /^-?0\.0+$/;
 const spoken = (name) => name.replaceAll("_", " ");
 const inside = (x, low, high) => Math.min(high, Math.max(low, x));
 const isPress = ({ key, shiftKey, ctrlKey, metaKey }) => (key === "Enter" || key === " ") && !(shiftKey || ctrlKey || metaKey);

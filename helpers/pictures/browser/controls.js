@@ -2,24 +2,15 @@
 // outside (show) or stop it.
 
 const STEP = 900; // ms for each step of a play
-const hasKeys = !matchMedia("(hover: none)").matches;
-const DRAGGED = `can be dragged${hasKeys ? ", or moved by arrow keys" : ""}`; // after its name
-const HINTS = {
-  cells: "click a cell, or press Enter on it; ◥ means off",
-  plane: DRAGGED,
-  amounts: DRAGGED,
-  several: `drag a number${hasKeys ? ", or use the arrow keys" : ""}`,
-};
+const KEYS = matchMedia("(hover: none)").matches ? "" : ", or use the arrow keys";
+const DRAG = `Drag what has a dotted ring${KEYS}.`;
+// of the controls that are in the picture: what can be done there
+const HINTS = { cells: "Click a cell, or press Enter on it; ◥ means off.", plane: DRAG, amounts: DRAG };
 
 const digitsOf = (...numbers) => Math.max(...numbers.map((x) => (String(x).split(".")[1] ?? "").length));
 
-function makeControl(control, changed, busy, hint) {
+function makeControl(control, changed, busy) {
   const id = `explore-${Math.random().toString(36).slice(2)}`, name = spoken(control.name);
-  if (control.kind in HINTS) { // the control is in the picture
-    const how = control.kind === "amounts" && control.value.length > 1 ? "several" : control.kind;
-    const words = make("span", { id: how === "cells" ? hint : "", textContent: HINTS[how] });
-    return { row: make("div", { className: `control ${control.kind}` }, make("span", { textContent: name }), words) };
-  }
   const makeOne = { choice: makeChoice, text: makeText, switch: makeSwitch }[control.kind] ?? makeSlider;
   const { parts, ...rest } = makeOne(control, id, changed, busy);
   const label = make("label", { textContent: name, htmlFor: id });
@@ -85,7 +76,7 @@ function makeStepping(input, move, busy) {
     }, STEP);
   });
   input.addEventListener("input", stop);
-  return { buttons: make("span", {}, back, play, next), stop };
+  return { buttons: make("span", { className: "stepping" }, back, play, next), stop };
 }
 
 // The value of a control that has this name, the k-th; null if there is none.
@@ -95,14 +86,15 @@ function option({ labels, low, high, by }, word, k) {
   return labels.includes(word) ? labels.indexOf(word) : null;
 }
 
-// The fields of all controls.
-function makeForm(title, controls, { change, reset, busy, hint }) {
-  const made = controls.map((one) => makeControl(one, (value) => change(one.name, value), busy, hint));
-  const shows = Object.fromEntries(controls.map(({ name }, k) => [name, made[k].show]));
-  const rows = make("div", { className: "rows" }, ...made.map(({ row }) => row));
+// The fields of all controls that are not in the picture.
+function makeForm(title, controls, { change, reset, busy }) {
+  const here = controls.filter(({ kind }) => !(kind in HINTS));
+  const made = here.map((one) => makeControl(one, (value) => change(one.name, value), busy));
+  const shows = Object.fromEntries(here.map(({ name }, k) => [name, made[k].show]));
   const button = makeButton("reset", reset);
   button.className = "reset";
-  const fields = make("fieldset", {}, make("div", { className: "columns" }, rows), button);
+  const line = make("div", { className: "line" }, ...made.map(({ row }) => row));
+  const fields = make("fieldset", {}, line, button);
   set(fields, { "aria-label": `${title}: controls` });
   return {
     fields,

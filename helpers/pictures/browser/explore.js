@@ -97,15 +97,19 @@ function makeGuide(picture, send, sayCell, stateOf) {
   return { look, told, follow, isLooking: () => watched !== null };
 }
 
-// The words next to the picture: the caption, then an error or the explanation of a cell, and
-// what was printed.
-function makeWords(help) {
+// The words below the picture: the caption, then an error, the explanation of a cell or what can be
+// done in the picture, and what was printed.
+function makeWords(hints, help) {
   const error = make("div", { className: "error", role: "alert" });
   const cell = make("div", { className: "cell", role: "status" });
-  const slot = make("div", { className: "slot" }, error, cell, make("div", { className: "help", textContent: help }));
+  const done = make("span", { id: `explore-${Math.random().toString(36).slice(2)}`, textContent: hints.join(" ") });
+  const idle = make("div", { className: "idle" }, done, " ", make("span", { className: "help", textContent: help }));
+  const slot = make("div", { className: "slot" }, error, cell, idle);
   const text = new Text(), reached = make("span", { className: "reached" }), printed = make("pre");
   const caption = make("div", { className: "caption" }, text, reached);
   set(caption, { "aria-live": "polite" });
+  // it keeps the lines that it once had, or what is below it would jump at every second move
+  new ResizeObserver(([{ contentRect: { height } }]) => { caption.style.setProperty("--had", `${Math.floor(height)}px`); }).observe(caption);
   function tell(picture) {
     say(error, picture.error);
     say(printed, picture.printed ? `printed: ${picture.printed}` : "");
@@ -116,7 +120,7 @@ function makeWords(help) {
   function sayCell(words, hasMore = false) {
     if (!hasMore || !cell.textContent.startsWith(words)) say(cell, words);
   }
-  return { box: make("div", { className: "said" }, caption, slot, printed), tell, sayCell, sayError: (words) => say(error, words) };
+  return { box: make("div", { className: "said" }, caption, slot, printed), hint: done.id, tell, sayCell, sayError: (words) => say(error, words) };
 }
 
 function makeLegend() {
@@ -185,7 +189,7 @@ function makeRoot(children, resized) {
   // room that was kept belongs to a different size of the page
   let wide = 0;
   new ResizeObserver(([{ contentRect: { width } }]) => {
-    if (wide && width !== wide) root.querySelectorAll("th, .scroll").forEach((node) => node.removeAttribute("style"));
+    if (wide && width !== wide) root.querySelectorAll("th, .scroll, .caption").forEach((node) => node.removeAttribute("style"));
     if (width !== wide) resized();
     wide = width;
   }).observe(root);
@@ -210,15 +214,15 @@ function makeView(model, picture) {
   const controls = model.get("controls"), title = model.get("title"), values = { ...picture.values };
   const find = (word) => controls.find(({ name, kind }) => name === word && ["slider", "stops", "choice"].includes(kind));
   const switches = controls.find(({ kind }) => kind === "cells"), query = find("query"), head = find("head");
-  const hint = `explore-${Math.random().toString(36).slice(2)}`;
-  const words = makeWords(model.get("help"));
+  const hints = controls.flatMap(({ kind }) => HINTS[kind] ?? []);
+  const words = makeWords([...new Set(hints)], model.get("help"));
   const talk = makeTalk(model, {
     computing: (isSlow) => { if (isSlow || !guide.isLooking()) words.sayCell(isSlow ? "Python is computing …" : ""); },
     overdue: () => words.sayError(GONE),
     lost: () => { words.sayError(GONE); form.fields.disabled = true; },
   });
   const guide = makeGuide(picture, talk.send, words.sayCell, stateOf);
-  const form = makeForm(title, controls, { change, reset, busy: talk.isAsking, hint });
+  const form = makeForm(title, controls, { change, reset, busy: talk.isAsking });
   const board = makeBoard(title, model.get("palette"), {
     look: guide.look, press,
     choose: query && {
@@ -234,7 +238,7 @@ function makeView(model, picture) {
   function show(changes) {
     form.show(changes);
     board.renew();
-    if (switches && switches.name in changes) board.mark(changes[switches.name], hint);
+    if (switches && switches.name in changes) board.mark(changes[switches.name], words.hint);
   }
   // Ask first: the page can show the choice while Python computes.
   function move(changes) {
@@ -290,7 +294,7 @@ function makeView(model, picture) {
     words.tell(picture);
     board.draw(picture.panels, words.box);
     if (isSettled) show(values);
-    else if (switches) board.mark(values[switches.name], hint);
+    else if (switches) board.mark(values[switches.name], words.hint);
     guide.follow();
     talk.ask(); // send the values that wait
   }

@@ -51,6 +51,7 @@ function makeMark() {
     if (isNew) build(mark);
     set(shape, { class: mark.kind, "data-role": mark.role, opacity: mark.opacity, "stroke-width": mark.width, style: mark.side && `text-anchor: ${{ left: "start", right: "end" }[mark.side]}` });
     if (kind === "text") setText(shape, mark.text);
+    set(shape, { "data-quiet": ZERO.test(mark.text) || undefined });
     place(mark);
   }
   return { draw, group: () => group };
@@ -120,8 +121,7 @@ function makePart({ look, sets, drags }) {
     // it never shrinks, or everything next to it would jump
     [wide, high] = [Math.max(wide, size[0]), Math.max(high, size[1])];
     set(shape, { viewBox: `0 0 ${wide} ${high}` });
-    box.style.setProperty("--wide", `${wide}px`);
-    box.style.setProperty("--ratio", wide / high);
+    box.style.setProperty("--wide", wide);
     marks = now.map((mark) => (mark.sets && !sets.may(mark.sets) ? { ...mark, sets: undefined } : mark));
     while (made.length < marks.length) made.push(makeMark());
     made.length = marks.length;
@@ -133,7 +133,7 @@ function makePart({ look, sets, drags }) {
     if (!all.includes(held)) held = all[0] ?? -1;
     made.forEach(nameOne);
   }
-  return { box, draw, renew: () => made.forEach(nameOne) };
+  return { box, draw, high: () => high, renew: () => made.forEach(nameOne) };
 }
 
 // All drawings of a panel, side by side if they fit; on a phone others, if there are any.
@@ -149,6 +149,7 @@ function makeSketch(on) {
     made.length = parts.length;
     fill(box, made.map((part) => part.box));
     made.forEach((part, k) => part.draw(parts[k]));
+    box.style.setProperty("--high", Math.max(...made.map((part) => part.high())));
   }
   function renew() {
     if (isNarrow !== phone.matches) draw(panel);

@@ -9,14 +9,16 @@ function marksOf({ marked = [] }) {
   return found;
 }
 
-// What each cell shows: its text, its colour, and what kind of cell it is, for the style.
+// What each cell shows: its text, its colour, and what kind of cell it is, for the style. A zero
+// without a colour of its own says nothing.
 function looksOf(panel, whiteFrom) {
   const { size, columns, cells, colours } = panel, lit = new Set(panel.lit), marked = marksOf(panel);
   return cells.map((text, place) => {
     const [i, j] = [Math.floor(place / columns.length), place % columns.length], colour = colours[place];
     const own = colour === NONE ? "none" : colour >= whiteFrom ? "white" : "";
     const kind = i >= size[0] || j >= size[1] ? "sum" : marked.get(place)?.kind ?? own;
-    return { text, colour, kind: kind + (lit.has(place) ? " lit" : "") };
+    const quiet = ["", "none", "mark0"].includes(kind) && [0, NONE].includes(colour) && ZERO.test(text) ? " quiet" : "";
+    return { text, colour, kind: kind + quiet + (lit.has(place) ? " lit" : "") };
   });
 }
 
@@ -51,7 +53,9 @@ function makeTable(palette, { look, press, choose }) {
     held = 0;
     cells = rows.flatMap((_row, i) => columns.map((_column, j) => makeCell(i, j)));
     shown = cells.map(() => ({}));
-    table.className = [width > 8 ? "dense" : "", rows.length > 7 ? "tall" : ""].join(" ").trim();
+    table.classList.toggle("dense", width > 8);
+    table.style.setProperty("--columns", width);
+    table.style.setProperty("--rows", rows.length);
     table.replaceChildren(
       make("thead", {}, make("tr", {}, corner, ...heads)),
       make("tbody", {}, ...rows.map((_, i) => make("tr", {}, sides[i], ...cells.slice(i * width, (i + 1) * width)))),

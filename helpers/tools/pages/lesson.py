@@ -68,7 +68,7 @@ class Lesson:
     def __init__(self, path):
         self.path, self.name = path, path.stem
         self.notebook, self.done = handed_out(path)
-        self.picture = None  # the first one, (file, alt)
+        self.picture = None  # the first one, (file, alt, whether it is too large for a small card)
 
     @property
     def title(self):
@@ -163,7 +163,8 @@ class Lesson:
         write(folder / file, png)
         about = output.metadata["image/png"]
         alt = html.escape(about["alt"])
-        self.picture = self.picture or (file, alt)
+        high = int.from_bytes(png[20:24], "big") / 2  # see Still.png
+        self.picture = self.picture or (file, alt, about["width"] > 500 or about["width"] < high)
         return f'<img alt="{alt}" width="{about["width"]}" src="{file}">'
 
 

@@ -113,10 +113,7 @@ async function playIn(box) {
   initialize({ model });
   box.append(el);
   render({ model, el });
-  if (recorded.note) {
-    el.querySelector("fieldset").after(told);
-    box.append(make("p", { className: "note", textContent: recorded.note }));
-  }
+  if (recorded.note) box.append(told, make("p", { className: "note", textContent: recorded.note }));
   box.querySelectorAll(".scroll, .part").forEach(watchBox);
   box.querySelector(".saved").hidden = true;
   box.classList.add("plays");
