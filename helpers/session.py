@@ -9,7 +9,7 @@ import sys
 import threading
 import types
 import warnings
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 import numpy
@@ -80,20 +80,33 @@ def unchanged(numbers=None, unless=lambda: False):
 
 @contextmanager
 def unchanged_by_a_picture(numbers):
-    """Do as unchanged(numbers) does, for one picture at a time: two would restore what the
-    other has set. Restores nothing if a cell runs elsewhere meanwhile: what changes then may be
-    the cell's own work, such as the numbers that a training draws."""
-    is_part = threading.current_thread() in guard._buffers  # of a picture or a check
-    with nullcontext() if is_part else _one_picture:
-        if guard.cell_elsewhere():
+    """Do as unchanged(numbers) does. Of pictures that work at the same time, the last to end
+    restores what the first has found. Restores nothing if a cell runs elsewhere meanwhile: what
+    changes then may be the cell's own work, such as the numbers that a training draws."""
+    if guard.cell_elsewhere():
+        yield
+        return
+    cells = _cells()
+    alone = unchanged(numbers, lambda: guard.cell_elsewhere() or _cells() != cells)
+    if threading.current_thread() in guard._buffers:  # a part of a picture or a check
+        with alone:
             yield
-            return
-        cells = _cells()
-        with unchanged(numbers, lambda: guard.cell_elsewhere() or _cells() != cells):
-            yield
+        return
+    with _lock:
+        if not _at_work:
+            alone.__enter__()
+            _at_work.append(alone)
+        _at_work.append(None)
+    try:
+        yield
+    finally:
+        with _lock:
+            _at_work.pop()
+            if len(_at_work) == 1:
+                _at_work.pop().__exit__(None, None, None)
 
 
-_one_picture = threading.RLock()
+_lock, _at_work = threading.Lock(), []  # what restores the session, and None for each picture
 
 
 def _cells():
