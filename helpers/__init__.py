@@ -6,7 +6,7 @@ pictures   a matrix as a still picture and as a live one, with controls; browser
            browser; predict() asks for a guess before an answer
 checks     what check() does with an answer: its own __init__ describes the files
 guard calls the reader's code safely, session restores the notebook afterwards, contents finds what
-it holds, and errors has the error for bad input.
+it holds, copies copies that for a picture, and errors has the error for bad input.
 
 lessons    a folder for each lesson: its exercises, what only it measures, draws or trains
 your_model the model that a reader brings, for one notebook

@@ -63,14 +63,14 @@ def _examine(exercise, fn, call_safely):
             break
     if not submission.wrong:
         submission.look_again()
-    return _failed(submission) if submission.wrong else right(exercise.name, _beside(submission))
+    return _failed(submission) if submission.wrong else right(exercise.name, _remark(submission))
 
 
 # They do in one call what the exercises build.
 WHOLE = "scaled_dot_product_attention|MultiheadAttention|multi_head_attention_forward"
 
 
-def _beside(submission):
+def _remark(submission):
     """Return a remark on a right answer, such as that another function does the work; or ""."""
     exercise = submission.exercise
     avoid = re.compile("|".join(filter(None, (exercise.name, exercise.avoid, WHOLE))))

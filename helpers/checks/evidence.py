@@ -1,6 +1,7 @@
 """What is said of a wrong answer: the WITNESSES at the end of this file are asked in their order,
 and the first that answers speaks. Each takes the Submission and k, the position of the first wrong
-case, and returns a Fact or None; none knows of another."""
+case, and returns a Fact or None. None calls another, but each may rely on those above it having
+found nothing."""
 
 import re
 

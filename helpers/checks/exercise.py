@@ -1,6 +1,6 @@
 """What an exercise is made of: the right answer, cases, and the mistakes that have names.
 
-lessons/*.toml declares them, see exercises.py.
+exercises.toml in each lesson's folder declares them, see exercises.py.
 """
 
 import inspect
@@ -49,7 +49,7 @@ class Case:
     label: what they are, to follow "on" in a sentence.
     may_fail: a right answer may divide 0 by 0 here, so that rows of NaN are no mistake.
     measure: called with the answer (a function or a class) and the arguments; what it returns,
-        numbers or a results.Observed, is compared. For what no plain call shows.
+        numbers or an Observed, is compared. For what no plain call shows.
     if_right: this case and all after it are left out if one before it is wrong.
     parts: what measure joins, {name: shape}, so that a verdict says which part is wrong.
     """
@@ -108,7 +108,7 @@ class Mistake:
     why: sentences, may be empty.  advice: a sentence, what to try.
     only_if: a regular expression; where the student's code, "" if it cannot be read, does not match
     it, the mistake was not made, whatever the numbers are.
-    detect: takes the submission.Submission, returns a bool; for what no single code can show.
+    detect: takes the Submission, returns a bool; for what no single code can show.
     """
 
     name: str

@@ -22,10 +22,11 @@ An exercise that uses steps has their mistakes, too (those whose steps it has), 
 `without`; `names` renames them. A mistake without a `try` has the text that the same name has
 elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
 another exercise; `least` and `avoid`, see _arguments.wide and Exercise; `remark` says something of
-right answers, `when` an expression holds; `only_if` and `detect`, see Mistake. Cases, `when`,
-`detect`, `reference` and `answer` (a way that is a whole answer) are Python, with the names
-of _results.py and _arguments.py, and those of checks.py beside the file. `cases` may also be one
-expression, for all cases; a case may be a table with `args` and what else a Case has.
+right answers, `when` an expression holds; `only_if` and `detect`, see Mistake; `takes`, the
+arguments of a class's formula. Cases, `when`, `detect`, `reference` and `answer` (a way that is a
+whole answer) are Python, with the names of _results.py and _arguments.py, those of checks.py beside
+the file, and those of measures.py if checks.py imports it. `cases` may also be one expression, for
+all cases; a case may be a table with `args` and what else a Case has.
 """
 
 from collections.abc import Mapping

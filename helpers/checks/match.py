@@ -44,13 +44,13 @@ def _alone(submission):
         if submission.contradicts(mistake):
             continue
         if mistake.detect and mistake.detect(submission):
-            return (mistake, *_beside(submission, mistake))
+            return (mistake, *_others(submission, mistake))
         if match.is_made_by(mistake):
             return (mistake,)
     return ()
 
 
-def _beside(submission, mistake):
+def _others(submission, mistake):
     """Return the mistakes besides the detected one: those that explain the numbers, leaving aside
     what became of the arguments and facts about a class; or ()."""
     rest = [k for k, result in enumerate(submission.mine) if result.observed is None]

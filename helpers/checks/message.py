@@ -142,7 +142,7 @@ def difference(label, mine, right, split=lambda x: {"": x}):
         pairs = [(name, x, wanted[name]) for name, x in split(got).items()]
         part, got, want = next((p for p in pairs if not close(*p[1:])), pairs[0])
         label = f"{part} after {label}" if part else label
-        at, got, want = _beside(got, want)
+        at, got, want = _side_by_side(got, want)
         return "", Table(f"On {label}{at}:", (("yours", *got), ("right", *want)))
     if got.dim() == 0:
         return f"On {label}, it returned a single number; the right shape is {_shape(want)}.", None
@@ -175,12 +175,12 @@ def _argument(label, submission, k, changed):
     before, name = submission.cases[k].args[j], f"`{submission.arguments[j]}`"
     if before.shape != after.shape:
         return f"On {label}, {name} had shape {_shape(before)}, then {_shape(after)}.", None
-    at, after, before = _beside(after, before)
+    at, after, before = _side_by_side(after, before)
     rows = ("before", *before), ("after", *after)
     return "", Table(f"Your change to {name}, on {label}{at}:", rows)
 
 
-def _beside(got, want):
+def _side_by_side(got, want):
     """Return a few numbers of each, from the first that can be seen to differ:
     (", from entry [1]", ["0.1000", "0.2000"], ["0.3000", "0.2000"])."""
     for style in (".4f", ".6g", ".9g") if want.is_floating_point() else (".6g", ".9g"):

@@ -171,7 +171,7 @@ def _row(name, verdict):
 
 
 def _misuse(exercises, optional):
-    """Return, as misuse.misuse() does, what is wrong with these names of exercises; or None."""
+    """Return, as _misuse.misuse() does, what is wrong with these names of exercises; or None."""
     named = isinstance(optional, (tuple, list)) and all(
         isinstance(name, str) for name in (*exercises, *optional)
     )
