@@ -307,7 +307,7 @@ def test_no_function_of_a_reader_changes_what_a_lesson_holds(path):
     found = re.findall(r"(?m)^(\w+) = yours\((\w+), ([\w.]+)\)$", "\n".join(sources))
     first = next(k for k, source in enumerate(sources) if " = yours(" in source)
     views = [value for value in values[first:] if hasattr(value, "compute")]
-    held = [x for x in gc.get_objects() if issubclass(type(x), torch.Tensor)]
+    held = [x for x in gc.get_objects() if type(x) in (torch.Tensor, torch.nn.Parameter)]
     before = [x.detach().clone() for x in held]
     spoiling = {name: Spoiling(mine, run(course, namespace)) for name, mine, course in found}
     pictures = []

@@ -208,6 +208,8 @@ live.watch = (number) => {
         for (const { node, previousRect: a, currentRect: b } of sources) {
             // the status bar of JupyterLab has shifts of its own
             if (node && !view.closest('.jp-Notebook').contains(node)) continue;
+            // all but its edge is out of sight, above the notebook's first line
+            if (Math.max(a.height, b.height) < 8) continue;
             // the words below a picture may have one line more, while all else stays
             if ((node?.closest ? node : node?.parentElement)?.closest('.said')) continue;
             const what = node?.outerHTML?.slice(0, 60) ?? node?.data;
