@@ -67,7 +67,7 @@ class Page:
         assert "error" not in answer, answer["error"]
         return answer["value"]
 
-    def wait_for_function(self, script, timeout=60_000):
+    def wait_for_function(self, script, timeout=600_000):
         end, error = time.monotonic() + timeout / 1000, None
         while time.monotonic() < end:
             try:
