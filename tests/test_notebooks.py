@@ -38,6 +38,7 @@ from replay import (
 
 from helpers import attention, yours
 from helpers.checks.exercises import CHECKED, LESSON_OF
+from helpers.contents import has_memory
 from helpers.tools.pages.closed import ASIDE
 from helpers.tools.pages.record import restored
 
@@ -307,7 +308,8 @@ def test_no_function_of_a_reader_changes_what_a_lesson_holds(path):
     found = re.findall(r"(?m)^(\w+) = yours\((\w+), ([\w.]+)\)$", "\n".join(sources))
     first = next(k for k, source in enumerate(sources) if " = yours(" in source)
     views = [value for value in values[first:] if hasattr(value, "compute")]
-    held = [x for x in gc.get_objects() if type(x) in (torch.Tensor, torch.nn.Parameter)]
+    kinds = torch.Tensor, torch.nn.Parameter
+    held = [x for x in gc.get_objects() if type(x) in kinds and has_memory(x)]
     before = [x.detach().clone() for x in held]
     spoiling = {name: Spoiling(mine, run(course, namespace)) for name, mine, course in found}
     pictures = []
