@@ -58,10 +58,14 @@ def tree_of_all(answer):
 def tree_of(code):
     """Return the ast.Module of a code object's source; None if it cannot be read. Its nodes keep
     the lines of the source, for written()."""
+    # inspect.getsource would look through every module that is loaded, each time
+    below = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     try:
-        source = textwrap.dedent(inspect.getsource(code))
+        source = textwrap.dedent("".join(inspect.getblock(below)))
         tree = ast.parse(source)
-    except (OSError, SyntaxError, ValueError):
+    except (SyntaxError, ValueError):
+        return None
+    if not tree.body:
         return None
     lines = source.splitlines()
     for node in nodes(tree, ast.stmt, ast.expr):
