@@ -73,7 +73,7 @@ def numbered_code(path):
 # --- before a cell runs ---
 
 
-@pytest.mark.parametrize("notebook", LESSONS, indirect=True)
+@pytest.mark.parametrize("notebook", RUN[1:], indirect=True)
 def test_opening_and_saving_changes_only_what_is_said_of_the_kernel_s_language(notebook, browser):
     """JupyterLab writes the version of Python there, so it marks each notebook as unsaved."""
     page, (_, _, folder, _) = notebook[0], browser
