@@ -40,11 +40,11 @@ if CI:
 IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
 
 # The file that makes the pages goes first. While it does, the other workers have files that need
-# none; those that need them follow.
-LONG = ("test_pages.py", "test_live.py", "test_alive.py", "test_recordings.py", "test_engines.py")
-LONG += ("test_written.py", "test_classroom.py", "14_what_weights_explain", "test_release.py")
-LONG += ("test_notebooks.py",)
-LONG += (".ipynb", "test_match.py", "test_mistakes.py", "test_predict.py")
+# none; those that need them follow, and at the end come those that are split into small parts.
+LONG = ("test_pages.py", "test_live.py", "test_alive.py", "notebooks/10", "notebooks/06")
+LONG += ("notebooks/14", "test_recordings.py", "test_engines.py", "test_release.py")
+LONG += ("test_predict.py", "test_classroom.py", "test_notebooks.py", ".ipynb", "test_written.py")
+LONG += ("test_match.py", "test_mistakes.py")
 # Files whose tests share only what has the same parameter, such as a lesson.
 BY_PARAMETER = ("test_notebooks.py", "test_match.py", "test_mistakes.py", "test_learned.py")
 BY_PARAMETER += ("test_cost.py", "test_cache.py", "test_written.py")
