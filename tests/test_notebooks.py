@@ -236,13 +236,16 @@ def test_the_minutes_of_the_readme_the_lesson_and_its_exercises_agree(path):
 
 def test_the_steps_of_lesson_05_are_those_of_torch_optim():
     path = NOTEBOOKS / "05_self_attention_module.ipynb"
-    (last,) = (c.source for c in code_cells(path) if "same_as_theirs(by_hand)" in c.source)
-    answer = next(code for code in solutions(path) if "def my_one_step" in code)
-    for written, same in ((answer, True), (answer.replace("rate *", "1.01 *"), False)):
+    (last,) = (c.source for c in code_cells(path) if "same_as_train(by_hand)" in c.source)
+    (loop,) = (code for code in quoted(path) if "optimizer.step()\n" in code)
+    step = next(code for code in solutions(path) if "def my_one_step" in code)
+    wrong = loop.replace("optimizer.zero_grad()", "pass"), step.replace("rate *", "1.01 *")
+    for written, same in (((loop, step), True), (wrong, False)):
         namespace = dict(replay(path)[0])
-        shown_by(written, namespace)
+        for source in written:
+            shown_by(source, namespace)
         text = shown_by(last, namespace)[1]
-        assert text == f"train:       True\nmy_one_step: {same}"
+        assert text == f"your loop:   {same}\nmy_one_step: {same}"
 
 
 # Each class of helpers/attention: its lesson, and arguments for it and for the lesson's class.
