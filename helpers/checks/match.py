@@ -2,7 +2,7 @@
 student's numbers, and those that are detected."""
 
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 
 import torch
 
@@ -162,17 +162,6 @@ class _Match:
 
     def pair(self):
         """Return two mistakes that together give these results; () if no two do."""
-        called = [self.exercise.formula_args(case) for case in self.submission.cases]
-        asked = [
-            (k, result.numbers)
-            for k, result in enumerate(self.results)
-            if result.numbers is not None and called[k] is not None
-        ]
-        if not any(_tells(numbers) for _, numbers in asked):
-            return ()
-        # Search on the case that tells most for the least work: all numbers finite, and few.
-        asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
-        k, numbers = asked[0]
         moves = [
             (mistake, way)
             for mistake in self.exercise.mistakes
@@ -180,19 +169,44 @@ class _Match:
             for way in self.ways(mistake)
             if isinstance(way, dict)
         ]
-        tree = _Tree(self.exercise.program, moves, called[k])
-        pairs = islice(tree.pairs(), MOST)
-        given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
-        if not given:
-            return ()
-        near = rows_close(torch.stack([x.double() for _, x in given]), numbers).tolist()
-        for pair in sorted(pair for (pair, _), is_near in zip(given, near, strict=True) if is_near):
+        for pair in self._likely(moves):
             (first, one), (second, other) = (moves[m] for m in pair)
             if first.name != second.name and self.fits(one, other):
                 order = list(self.exercise.program.steps)
                 pair = replace(first, ways=(one,)), replace(second, ways=(other,))
                 return tuple(sorted(pair, key=lambda each: min(map(order.index, each.ways[0]))))
         return ()
+
+    def _likely(self, moves):
+        """Return the pairs of positions in moves that may give these results: those that give the
+        numbers of one case, or all if no case calls the program with arguments of its own."""
+        called = [self.exercise.formula_args(case) for case in self.submission.cases]
+        asked = [
+            (k, result.numbers)
+            for k, result in enumerate(self.results)
+            if result.numbers is not None and _tells(result.numbers)
+        ]
+        if not self.exercise.is_class and called[0] is None and asked:
+            return _apart(way for _, way in moves)
+        asked = [(k, numbers) for k, numbers in asked if called[k] is not None]
+        if not asked:
+            return []
+        # Search on the case that tells most for the least work: all numbers finite, and few.
+        asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
+        k, numbers = asked[0]
+        tree = _Tree(self.exercise.program, moves, called[k])
+        pairs = islice(tree.pairs(), MOST)
+        given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
+        if not given:
+            return []
+        near = rows_close(torch.stack([x.double() for _, x in given]), numbers).tolist()
+        return sorted(pair for (pair, _), is_near in zip(given, near, strict=True) if is_near)
+
+
+def _apart(ways):
+    """Return the pairs of positions of ways that change different steps."""
+    pairs = combinations(enumerate(ways), 2)
+    return [(m, n) for (m, one), (n, other) in pairs if one.keys().isdisjoint(other)]
 
 
 class _Tree:
