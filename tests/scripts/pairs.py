@@ -63,7 +63,8 @@ def of_lines(exercise):
     """Return an answer for every two written ones that change different lines of a right one."""
     written = list(answers(exercise.name))
     rights, changed, found = [x for x in written if x.right], {}, []
-    for wrong in (x for x in written if x.right is False and x.names and rights):
+    wrongs = [x for x in written if x.right is False and x.names and " and " not in x.names[0]]
+    for wrong in wrongs if rights else ():
         base = min(rights, key=lambda right: _lines(_changes(right, wrong)))
         if _lines(_changes(base, wrong)) <= LINES:
             changed.setdefault(base, []).append((wrong, _changes(base, wrong)))
@@ -71,9 +72,9 @@ def of_lines(exercise):
         for (one, first), (other, second) in combinations(wrongs, 2):
             apart = all(j < k or m < i for i, j, _ in first for k, m, _ in second)
             if apart and not {*one.names} & {*other.names}:
-                names = tuple(n for x in (one, other) for two in x.names for n in two.split(" and "))
                 code = _changed(base, [*first, *second])
                 what = f"{one.what} + {other.what}"
+                names = one.names + other.names
                 found.append(Answer(base.exercise, False, what, names, base.before, code))
     return found
 
