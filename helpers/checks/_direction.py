@@ -7,6 +7,9 @@ import torch
 from ._hints import listed, only_arguments
 from ._results import close
 from ._texts import HINT, Fact
+from .program import put
+
+MOST = 12  # rows of an argument that are changed one by one
 
 
 def one_part_only(submission, k):
@@ -58,7 +61,7 @@ def size_to_look_for(submission, k):
     return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
 
 
-def another_order(submission):
+def another_order(submission, k):
     """Return a Fact if the numbers are right, but in the wrong places; or None."""
     pairs = [(submission.mine[k].numbers, submission.right[k].numbers) for k in submission.wrong]
     if any(mine is None or mine.shape != right.shape for mine, right in pairs):
@@ -72,7 +75,7 @@ def another_order(submission):
     return None
 
 
-def one_factor(submission):
+def one_factor(submission, k):
     """Return the Fact that all numbers are one multiple of the right ones, on the first wrong case
     and on another; or None."""
     factors = []
@@ -118,7 +121,102 @@ def some_rows_right(submission):
             return Fact(fact, HINT, f"In table {table}, {said}" if table else said.capitalize())
     if some_right:
         return Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
+    return _some_entries_right(alike, right, of, table)
+
+
+def _some_entries_right(alike, right, of, table):
+    """Return the Fact that tells which entries are wrong, if at least half of a matrix is right,
+    and not its zeros alone; or None."""
+    wrong = (~alike).nonzero()
+    if alike.dim() != 2 or 2 * len(wrong) > alike.numel() or not (alike & (right[*table] != 0)).any():
+        return None
+    first = [*table, *wrong[0].tolist()]
+    sides = {int(x) for x in (wrong[:, 1] - wrong[:, 0]).sign()}
+    where = {0: "on the diagonal", 1: "above the diagonal", -1: "below the diagonal"}
+    said = f"{len(wrong)} of {alike.numel()} numbers{of} are wrong"
+    if len(sides) == 1:
+        said += f", all of them {where[sides.pop()]}"
+    return Fact(f"only some numbers are right; the first error is in entry {first}.", HINT, f"{said}.")
+
+
+def rows_without_effect(submission, k):
+    """Return the Fact that some rows of an argument change nothing, although they must; or None."""
+    args = () if submission.exercise.is_class else submission.cases[k].args
+    for j, x in enumerate(args):
+        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim() and 1 < len(x) <= MOST):
+            continue
+        without = [
+            r
+            for r in range(len(x))
+            if submission.is_without_effect(
+                k, j, (put(x, r, x[r] / 2 + 0.375), put(x, r, 1 - 2 * x[r]))
+            )
+        ]
+        if without:
+            part = _named("row" if x.dim() > 1 else "entry", without).rpartition(" ")[0]
+            have = "has" if len(without) == 1 else "have"
+            what = f"{part} of `{submission.arguments[j]}` {have} no effect."
+            why = f"On {submission.cases[k].label}, your result stays the same when we change that."
+            return Fact(what, "find the step that should use all of it.", why)
     return None
+
+
+def effect_of_a_number(submission, k):
+    """Return the Fact that a single number depends in the wrong way on some arguments that are
+    numbers, and rightly on others; or None."""
+    if submission.exercise.is_class or submission.right[k].numbers.dim():
+        return None
+    before, wrong, asked = (submission.mine[k].numbers, submission.right[k].numbers), {}, []
+    for j, x in enumerate(submission.cases[k].args):
+        after = submission.numbers_with(k, j, 2 * x) if type(x) in (int, float) else (None, None)
+        if all(each is not None and each.dim() == 0 for each in after):
+            mine, right = (float(b / a) for a, b in zip(before, after, strict=True))
+            added = [float(b - a) for a, b in zip(before, after, strict=True)]
+            asked.append(j)
+            if abs(mine - right) > 1e-3 * abs(right) and abs(added[0] - added[1]) > 1e-3:
+                wrong[submission.arguments[j]] = mine, right
+    if not 0 < len(wrong) < len(asked):
+        return None
+    name, (mine, right) = next(iter(wrong.items()))
+    why = f"With twice `{name}`, yours is {mine:.3g} times as large, the right one {right:.3g} times."
+    names = listed(f"`{name}`" for name in wrong)
+    what = f"it depends on {names} in the wrong way."
+    return Fact(what, f"look at every step that uses {names}.", why)
+
+
+# What can be so of an argument, a tensor.
+TRAITS = {
+    "the value 0": lambda x: x.dim() == 0 and x == 0,
+    "the value 1": lambda x: x.dim() == 0 and x == 1,
+    "no rows": lambda x: 0 in x.shape,
+    "a single row": lambda x: x.shape[:1] == (1,),
+    "equal rows": lambda x: 0 not in x.shape != () and len(x.unique(dim=0)) < len(x),
+    "negative numbers": lambda x: bool((x < 0).any()),
+    "numbers far from 0": lambda x: bool((x.abs() > 100).any()),
+    "not as many rows as columns": lambda x: x.dim() == 2 and x.shape[0] != x.shape[1],
+}
+
+
+def only_there(submission):
+    """Return what is so of an argument in the calls that are wrong, and in none that is right, a
+    sentence; "" if that is nothing, or too much to choose from."""
+    called = [
+        [torch.as_tensor(x) if type(x) in (int, float) else x for x in case.args]
+        for case in submission.cases
+    ]
+    wrong = [args for k, args in enumerate(called) if k in submission.wrong]
+    right = [args for k, args in enumerate(called) if k not in submission.wrong]
+    found = {}
+    for j, name in enumerate(submission.arguments[: len(called[0])]):
+        if not torch.is_tensor(called[0][j]):
+            continue
+        bad, good = [args[j] for args in wrong], [args[j] for args in right]
+        has = [k for k, x in TRAITS.items() if all(map(x, bad)) and not any(map(x, good))]
+        if bad[0].dim() and min(map(len, bad)) > max(map(len, good)):
+            has.append(f"more than {max(map(len, good))} rows")
+        found |= {name: has} if has else {}
+    told = listed(f"`{name}` has {listed(has)}" for name, has in found.items())
+    return f"Only there, {told}." if 0 < sum(map(len, found.values())) < 3 else ""
 
 
 def _some_parts_right(mine, wanted):
