@@ -79,15 +79,15 @@ def one_factor(submission, k):
     """Return the Fact that all numbers are one multiple of the right ones, on the first wrong case
     and on another; or None."""
     factors = []
-    for k in submission.wrong:
-        mine, right = submission.mine[k].numbers, submission.right[k].numbers
+    for j in submission.wrong:
+        mine, right = submission.mine[j].numbers, submission.right[j].numbers
         if mine is None or mine.shape != right.shape or right.numel() < 2 or not right.any():
             continue
         mine, right = mine.double(), right.double()
         factor = float((mine * right).sum() / (right * right).sum())
         if factor and close(mine, factor * right):
-            factors.append((k, factor))
-    if len(factors) < 2 or factors[0][0] != submission.wrong[0]:
+            factors.append((j, factor))
+    if len(factors) < 2 or factors[0][0] != k:
         return None
     label, factor = submission.cases[factors[0][0]].label, factors[0][1]
     return Fact(
@@ -128,15 +128,16 @@ def _some_entries_right(alike, right, of, table):
     """Return the Fact that tells which entries are wrong, if at least half of a matrix is right,
     and not its zeros alone; or None."""
     wrong = (~alike).nonzero()
-    if alike.dim() != 2 or 2 * len(wrong) > alike.numel() or not (alike & (right[*table] != 0)).any():
+    if alike.dim() != 2 or 2 * len(wrong) > alike.numel():
+        return None
+    if not (alike & (right[tuple(table)] != 0)).any():
         return None
     first = [*table, *wrong[0].tolist()]
-    sides = {int(x) for x in (wrong[:, 1] - wrong[:, 0]).sign()}
-    where = {0: "on the diagonal", 1: "above the diagonal", -1: "below the diagonal"}
     said = f"{len(wrong)} of {alike.numel()} numbers{of} are wrong"
-    if len(sides) == 1:
-        said += f", all of them {where[sides.pop()]}"
-    return Fact(f"only some numbers are right; the first error is in entry {first}.", HINT, f"{said}.")
+    if (wrong[:, 0] == wrong[:, 1]).all():
+        said += ", all of them on the diagonal"
+    fact = f"only some numbers are right; the first error is in entry {first}."
+    return Fact(fact, HINT, f"{said}.")
 
 
 def rows_without_effect(submission, k):
@@ -178,45 +179,10 @@ def effect_of_a_number(submission, k):
     if not 0 < len(wrong) < len(asked):
         return None
     name, (mine, right) = next(iter(wrong.items()))
-    why = f"With twice `{name}`, yours is {mine:.3g} times as large, the right one {right:.3g} times."
+    why = f"With twice `{name}`, yours is {mine:.3g} times as large; right is {right:.3g} times."
     names = listed(f"`{name}`" for name in wrong)
     what = f"it depends on {names} in the wrong way."
     return Fact(what, f"look at every step that uses {names}.", why)
-
-
-# What can be so of an argument, a tensor.
-TRAITS = {
-    "the value 0": lambda x: x.dim() == 0 and x == 0,
-    "the value 1": lambda x: x.dim() == 0 and x == 1,
-    "no rows": lambda x: 0 in x.shape,
-    "a single row": lambda x: x.shape[:1] == (1,),
-    "equal rows": lambda x: 0 not in x.shape != () and len(x.unique(dim=0)) < len(x),
-    "negative numbers": lambda x: bool((x < 0).any()),
-    "numbers far from 0": lambda x: bool((x.abs() > 100).any()),
-    "not as many rows as columns": lambda x: x.dim() == 2 and x.shape[0] != x.shape[1],
-}
-
-
-def only_there(submission):
-    """Return what is so of an argument in the calls that are wrong, and in none that is right, a
-    sentence; "" if that is nothing, or too much to choose from."""
-    called = [
-        [torch.as_tensor(x) if type(x) in (int, float) else x for x in case.args]
-        for case in submission.cases
-    ]
-    wrong = [args for k, args in enumerate(called) if k in submission.wrong]
-    right = [args for k, args in enumerate(called) if k not in submission.wrong]
-    found = {}
-    for j, name in enumerate(submission.arguments[: len(called[0])]):
-        if not torch.is_tensor(called[0][j]):
-            continue
-        bad, good = [args[j] for args in wrong], [args[j] for args in right]
-        has = [k for k, x in TRAITS.items() if all(map(x, bad)) and not any(map(x, good))]
-        if bad[0].dim() and min(map(len, bad)) > max(map(len, good)):
-            has.append(f"more than {max(map(len, good))} rows")
-        found |= {name: has} if has else {}
-    told = listed(f"`{name}` has {listed(has)}" for name, has in found.items())
-    return f"Only there, {told}." if 0 < sum(map(len, found.values())) < 3 else ""
 
 
 def _some_parts_right(mine, wanted):

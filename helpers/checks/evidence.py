@@ -12,7 +12,6 @@ from ._direction import (
     effect_of_a_number,
     one_factor,
     one_part_only,
-    only_there,
     rows_without_effect,
     size_to_look_for,
     some_rows_right,
@@ -22,7 +21,6 @@ from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
 from ._texts import HINT, Fact, contents
-from .exercise import returned
 from .match import established, partly
 from .message import number
 
@@ -301,23 +299,6 @@ def _last_advice(submission):
     return seen_advice("wrong", submission) or only_arguments(submission.answer)
 
 
-def some_calls(submission, k):
-    """Say what the wrong calls have in common that no right one has."""
-    is_function = submission.cases[0].measure is submission.cases[k].measure is returned
-    if k == 0 or not is_function or not (why := only_there(submission)):
-        return None
-    advice = "print each step of that call, to see where it goes wrong."
-    return Fact("only some calls are right.", advice, why)
-
-
-def one_number(submission, k):
-    got, right = submission.mine[k].numbers, submission.right[k].numbers
-    if got.numel() < 2 or len(got.unique()) > 1 or len(right.unique()) == 1:
-        return None
-    what = f"all numbers are {number(got.flatten()[0], '.6g')}."
-    return Fact(what, "print the result of each step: after which one are all its numbers the same?")
-
-
 def only_the_numbers(submission, k):
     return Fact(_wrong(submission, k), HINT)
 
@@ -353,10 +334,8 @@ WITNESSES = (
     sizes_in_the_code,
     another_order,
     one_factor,
-    one_number,
     rows,
     seen_in_the_code,
-    some_calls,
     rows_without_effect,
     effect_of_a_number,
     only_the_numbers,

@@ -29,7 +29,7 @@ from helpers.checks.exercises import CHECKED  # noqa: E402
 from helpers.checks.match import NUMBER  # noqa: E402
 from helpers.tools.pages.puzzle import Answer  # noqa: E402
 
-MOST = 40
+MOST = 20
 LINES = 4  # of a right answer that a wrong one may change
 ALIKE = "repair_context", "repair_weights", "repair_qkv", "repair_causal"
 KINDS = "named", "unnamed", "a third", "accepted"
