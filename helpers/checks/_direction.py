@@ -9,8 +9,6 @@ from ._results import close
 from ._texts import HINT, Fact
 from .program import put
 
-MOST = 12  # rows of an argument that are changed one by one
-
 
 def one_part_only(submission, k):
     """Return the Fact that the numbers are one part of the right ones, on every wrong case; or
@@ -132,11 +130,11 @@ def _some_entries_right(alike, right, of, table):
         return None
     if not (alike & (right[tuple(table)] != 0)).any():
         return None
-    first = [*table, *wrong[0].tolist()]
     said = f"{len(wrong)} of {alike.numel()} numbers{of} are wrong"
     if (wrong[:, 0] == wrong[:, 1]).all():
         said += ", all of them on the diagonal"
-    fact = f"only some numbers are right; the first error is in entry {first}."
+    at = [*table, *wrong[0].tolist()]
+    fact = f"only some numbers are right; the first error is in entry {at}."
     return Fact(fact, HINT, f"{said}.")
 
 
@@ -144,15 +142,10 @@ def rows_without_effect(submission, k):
     """Return the Fact that some rows of an argument change nothing, although they must; or None."""
     args = () if submission.exercise.is_class else submission.cases[k].args
     for j, x in enumerate(args):
-        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim() and 1 < len(x) <= MOST):
+        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim() and 1 < len(x) < 13):
             continue
-        without = [
-            r
-            for r in range(len(x))
-            if submission.is_without_effect(
-                k, j, (put(x, r, x[r] / 2 + 0.375), put(x, r, 1 - 2 * x[r]))
-            )
-        ]
+        pairs = ((put(x, r, x[r] / 2 + 0.375), put(x, r, 1 - 2 * x[r])) for r in range(len(x)))
+        without = [r for r, two in enumerate(pairs) if submission.is_without_effect(k, j, two)]
         if without:
             part = _named("row" if x.dim() > 1 else "entry", without).rpartition(" ")[0]
             have = "has" if len(without) == 1 else "have"
@@ -165,9 +158,10 @@ def rows_without_effect(submission, k):
 def effect_of_a_number(submission, k):
     """Return the Fact that a single number depends in the wrong way on some arguments that are
     numbers, and rightly on others; or None."""
-    if submission.exercise.is_class or submission.right[k].numbers.dim():
+    before = submission.mine[k].numbers, submission.right[k].numbers
+    if submission.exercise.is_class or before[1].dim() or not all(before):
         return None
-    before, wrong, asked = (submission.mine[k].numbers, submission.right[k].numbers), {}, []
+    wrong, asked = {}, []
     for j, x in enumerate(submission.cases[k].args):
         after = submission.numbers_with(k, j, 2 * x) if type(x) in (int, float) else (None, None)
         if all(each is not None and each.dim() == 0 for each in after):
@@ -175,14 +169,13 @@ def effect_of_a_number(submission, k):
             added = [float(b - a) for a, b in zip(before, after, strict=True)]
             asked.append(j)
             if abs(mine - right) > 1e-3 * abs(right) and abs(added[0] - added[1]) > 1e-3:
-                wrong[submission.arguments[j]] = mine, right
+                times = f"yours is {mine:.3g} times as large; right is {right:.3g} times"
+                wrong[f"`{submission.arguments[j]}`"] = times
     if not 0 < len(wrong) < len(asked):
         return None
-    name, (mine, right) = next(iter(wrong.items()))
-    why = f"With twice `{name}`, yours is {mine:.3g} times as large; right is {right:.3g} times."
-    names = listed(f"`{name}`" for name in wrong)
-    what = f"it depends on {names} in the wrong way."
-    return Fact(what, f"look at every step that uses {names}.", why)
+    names, (first, times) = listed(wrong), next(iter(wrong.items()))
+    advice, why = f"look at every step that uses {names}.", f"With twice {first}, {times}."
+    return Fact(f"it depends on {names} in the wrong way.", advice, why)
 
 
 def _some_parts_right(mine, wanted):

@@ -208,8 +208,7 @@ class Submission:
         return None if missing else tuple(map(close, pair, before))
 
     def numbers_with(self, k, j, value):
-        """Return the answer's numbers, and the right ones, on case k with this value of argument
-        j."""
+        """Return (the answer's numbers, the right ones) on case k with this value of argument j."""
         case = self.cases[k].with_argument(j, value)
         return attempt(self.answer, case, self.call).numbers, self.ours(case).numbers
 

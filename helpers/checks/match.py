@@ -181,14 +181,17 @@ class _Match:
         """Return the pairs of positions of ways that may give these results: those that give the
         numbers of one case; where the program is only measured, as in one_step, all."""
         called = [self.exercise.formula_args(case) for case in self.submission.cases]
-        asked = [(k, x.numbers) for k, x in enumerate(self.results) if x.numbers is not None]
+        is_measured = called[0] is None and not self.exercise.is_class
+        asked = [
+            (k, result.numbers)
+            for k, result in enumerate(self.results)
+            if result.numbers is not None and (is_measured or called[k] is not None)
+        ]
         if not any(_tells(numbers) for _, numbers in asked):
             return []
-        if not self.exercise.is_class and called[0] is None:
-            return _apart(ways)
-        asked = [(k, numbers) for k, numbers in asked if called[k] is not None]
-        if not asked:
-            return []
+        if is_measured:
+            two = combinations(range(len(ways)), 2)
+            return [(m, n) for m, n in two if ways[m].keys().isdisjoint(ways[n])]
         # Search on the case that tells most for the least work: all numbers finite, and few.
         asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
         k, numbers = asked[0]
@@ -198,12 +201,6 @@ class _Match:
             return []
         near = rows_close(torch.stack([x.double() for _, x in given]), numbers).tolist()
         return sorted(pair for (pair, _), is_near in zip(given, near, strict=True) if is_near)
-
-
-def _apart(ways):
-    """Return the pairs of positions of ways that change different steps."""
-    pairs = combinations(enumerate(ways), 2)
-    return [(m, n) for (m, one), (n, other) in pairs if one.keys().isdisjoint(other)]
 
 
 def _together(program, ways, args):
