@@ -88,8 +88,8 @@ def causal_attention_cases():
         ),
         # As long as the context, like the first batch: a mask that is not cut fits both.
         Case(
-            "a batch of 3 sentences of 9 words (d_in = 5, d_out = 3, context_length = 9)",
-            (exact(3, 9, 5), (5, 3, 9), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
+            "a batch of 3 sentences of 8 words (d_in = 5, d_out = 3, context_length = 8)",
+            (exact(3, 8, 5), (5, 3, 8), tuple(exact(5, 3, step=step) for step in (5, 3, 7))),
             measure=outputs,
         ),
         Case(
