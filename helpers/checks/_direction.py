@@ -7,6 +7,7 @@ import torch
 from ._hints import listed, only_arguments
 from ._results import close
 from ._texts import HINT, Fact
+from .program import put
 
 
 def one_part_only(submission, k):
@@ -58,7 +59,7 @@ def size_to_look_for(submission, k):
     return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
 
 
-def another_order(submission):
+def another_order(submission, k):
     """Return a Fact if the numbers are right, but in the wrong places; or None."""
     pairs = [(submission.mine[k].numbers, submission.right[k].numbers) for k in submission.wrong]
     if any(mine is None or mine.shape != right.shape for mine, right in pairs):
@@ -72,19 +73,19 @@ def another_order(submission):
     return None
 
 
-def one_factor(submission):
+def one_factor(submission, k):
     """Return the Fact that all numbers are one multiple of the right ones, on the first wrong case
     and on another; or None."""
     factors = []
-    for k in submission.wrong:
-        mine, right = submission.mine[k].numbers, submission.right[k].numbers
+    for j in submission.wrong:
+        mine, right = submission.mine[j].numbers, submission.right[j].numbers
         if mine is None or mine.shape != right.shape or right.numel() < 2 or not right.any():
             continue
         mine, right = mine.double(), right.double()
         factor = float((mine * right).sum() / (right * right).sum())
         if factor and close(mine, factor * right):
-            factors.append((k, factor))
-    if len(factors) < 2 or factors[0][0] != submission.wrong[0]:
+            factors.append((j, factor))
+    if len(factors) < 2 or factors[0][0] != k:
         return None
     label, factor = submission.cases[factors[0][0]].label, factors[0][1]
     return Fact(
@@ -118,7 +119,63 @@ def some_rows_right(submission):
             return Fact(fact, HINT, f"In table {table}, {said}" if table else said.capitalize())
     if some_right:
         return Fact(f"only some numbers are right; the first error is in table {table}.", HINT)
+    return _some_entries_right(alike, right, of, table)
+
+
+def _some_entries_right(alike, right, of, table):
+    """Return the Fact that tells which entries are wrong, if at least half of a matrix is right,
+    and not its zeros alone; or None."""
+    wrong = (~alike).nonzero()
+    if alike.dim() != 2 or 2 * len(wrong) > alike.numel():
+        return None
+    if not (alike & (right[tuple(table)] != 0)).any():
+        return None
+    said = f"{len(wrong)} of {alike.numel()} numbers{of} are wrong"
+    if (wrong[:, 0] == wrong[:, 1]).all():
+        said += ", all of them on the diagonal"
+    at = [*table, *wrong[0].tolist()]
+    fact = f"only some numbers are right; the first error is in entry {at}."
+    return Fact(fact, HINT, f"{said}.")
+
+
+def rows_without_effect(submission, k):
+    """Return the Fact that some rows of an argument change nothing, although they must; or None."""
+    args = () if submission.exercise.is_class else submission.cases[k].args
+    for j, x in enumerate(args):
+        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim() and 1 < len(x) < 13):
+            continue
+        pairs = ((put(x, r, x[r] / 2 + 0.375), put(x, r, 1 - 2 * x[r])) for r in range(len(x)))
+        without = [r for r, two in enumerate(pairs) if submission.is_without_effect(k, j, two)]
+        if without:
+            part = _named("row" if x.dim() > 1 else "entry", without).rpartition(" ")[0]
+            have = "has" if len(without) == 1 else "have"
+            what = f"{part} of `{submission.arguments[j]}` {have} no effect."
+            why = f"On {submission.cases[k].label}, your result stays the same when we change that."
+            return Fact(what, "find the step that should use all of it.", why)
     return None
+
+
+def effect_of_a_number(submission, k):
+    """Return the Fact that a single number depends in the wrong way on some arguments that are
+    numbers, and rightly on others; or None."""
+    before = submission.mine[k].numbers, submission.right[k].numbers
+    if submission.exercise.is_class or before[1].dim() or not all(before):
+        return None
+    wrong, asked = {}, []
+    for j, x in enumerate(submission.cases[k].args):
+        after = submission.numbers_with(k, j, 2 * x) if type(x) in (int, float) else (None, None)
+        if all(each is not None and each.dim() == 0 for each in after):
+            mine, right = (float(b / a) for a, b in zip(before, after, strict=True))
+            added = [float(b - a) for a, b in zip(before, after, strict=True)]
+            asked.append(j)
+            if abs(mine - right) > 1e-3 * abs(right) and abs(added[0] - added[1]) > 1e-3:
+                times = f"yours is {mine:.3g} times as large; right is {right:.3g} times"
+                wrong[f"`{submission.arguments[j]}`"] = times
+    if not 0 < len(wrong) < len(asked):
+        return None
+    names, (first, times) = listed(wrong), next(iter(wrong.items()))
+    advice, why = f"look at every step that uses {names}.", f"With twice {first}, {times}."
+    return Fact(f"it depends on {names} in the wrong way.", advice, why)
 
 
 def _some_parts_right(mine, wanted):

@@ -202,11 +202,15 @@ class Submission:
     def _stays(self, k, j, value):
         """Return (bool, bool): do the answer's numbers, and the right ones, stay the same on case
         k with this value of argument j? None if either are missing."""
+        pair = self.numbers_with(k, j, value)
+        before = self.mine[k].numbers, self.right[k].numbers
+        missing = any(x is None for x in (*before, *pair))
+        return None if missing else tuple(map(close, pair, before))
+
+    def numbers_with(self, k, j, value):
+        """Return (the answer's numbers, the right ones) on case k with this value of argument j."""
         case = self.cases[k].with_argument(j, value)
-        mine = self.mine[k].numbers, attempt(self.answer, case, self.call).numbers
-        right = self.right[k].numbers, self.ours(case).numbers
-        missing = any(x is None for x in (*mine, *right))
-        return None if missing else (close(*reversed(mine)), close(*reversed(right)))
+        return attempt(self.answer, case, self.call).numbers, self.ours(case).numbers
 
     @cached_property
     def arguments(self):
@@ -247,7 +251,11 @@ class Submission:
             changed = x * 1.25 + x.roll(1, -1), x.flip(0) - 3 * x, torch.zeros_like(x) + 1
         else:
             changed = (x - 1 if x > 1 else x + 1), x + 2, 4 * x
-        stays = [self._stays(k, j, value) for value in changed]
+        return self.is_without_effect(k, j, changed)
+
+    def is_without_effect(self, k, j, values):
+        """Do these values of argument j change nothing on case k, although they must?"""
+        stays = [self._stays(k, j, value) for value in values]
         telling = [pair[0] for pair in stays if pair and not pair[1]]
         return bool(telling) and all(telling)
 

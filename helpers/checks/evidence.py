@@ -9,8 +9,10 @@ from ._calls import in_another_order, layer_as_function, not_called
 from ._code import never_used, reads
 from ._direction import (
     another_order,
+    effect_of_a_number,
     one_factor,
     one_part_only,
+    rows_without_effect,
     size_to_look_for,
     some_rows_right,
 )
@@ -281,14 +283,6 @@ def sizes_in_the_code(submission, k):
     return Fact(_wrong(submission, k), advice)
 
 
-def wrong_places(submission, k):
-    return another_order(submission)
-
-
-def same_factor(submission, k):
-    return one_factor(submission)
-
-
 def rows(submission, k):
     """Say which rows, columns or texts are wrong."""
     if fact := some_rows_right(submission):
@@ -338,9 +332,11 @@ WITNESSES = (
     ignored_argument,
     unused_variable,
     sizes_in_the_code,
-    wrong_places,
-    same_factor,
+    another_order,
+    one_factor,
     rows,
     seen_in_the_code,
+    rows_without_effect,
+    effect_of_a_number,
     only_the_numbers,
 )

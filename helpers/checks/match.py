@@ -2,7 +2,7 @@
 student's numbers, and those that are detected."""
 
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 
 import torch
 
@@ -162,17 +162,6 @@ class _Match:
 
     def pair(self):
         """Return two mistakes that together give these results; () if no two do."""
-        called = [self.exercise.formula_args(case) for case in self.submission.cases]
-        asked = [
-            (k, result.numbers)
-            for k, result in enumerate(self.results)
-            if result.numbers is not None and called[k] is not None
-        ]
-        if not any(_tells(numbers) for _, numbers in asked):
-            return ()
-        # Search on the case that tells most for the least work: all numbers finite, and few.
-        asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
-        k, numbers = asked[0]
         moves = [
             (mistake, way)
             for mistake in self.exercise.mistakes
@@ -180,13 +169,7 @@ class _Match:
             for way in self.ways(mistake)
             if isinstance(way, dict)
         ]
-        tree = _Tree(self.exercise.program, moves, called[k])
-        pairs = islice(tree.pairs(), MOST)
-        given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
-        if not given:
-            return ()
-        near = rows_close(torch.stack([x.double() for _, x in given]), numbers).tolist()
-        for pair in sorted(pair for (pair, _), is_near in zip(given, near, strict=True) if is_near):
+        for pair in self._likely([way for _, way in moves]):
             (first, one), (second, other) = (moves[m] for m in pair)
             if first.name != second.name and self.fits(one, other):
                 order = list(self.exercise.program.steps)
@@ -194,43 +177,55 @@ class _Match:
                 return tuple(sorted(pair, key=lambda each: min(map(order.index, each.ways[0]))))
         return ()
 
+    def _likely(self, ways):
+        """Return the pairs of positions of ways that may give these results: those that give the
+        numbers of one case; where the program is only measured, as in one_step, all."""
+        called = [self.exercise.formula_args(case) for case in self.submission.cases]
+        is_measured = called[0] is None and not self.exercise.is_class
+        asked = [
+            (k, result.numbers)
+            for k, result in enumerate(self.results)
+            if result.numbers is not None and (is_measured or called[k] is not None)
+        ]
+        if not any(_tells(numbers) for _, numbers in asked):
+            return []
+        if is_measured:
+            two = combinations(range(len(ways)), 2)
+            return [(m, n) for m, n in two if ways[m].keys().isdisjoint(ways[n])]
+        # Search on the case that tells most for the least work: all numbers finite, and few.
+        asked.sort(key=lambda pair: (not pair[1].isfinite().all(), pair[1].numel()))
+        k, numbers = asked[0]
+        pairs = islice(_together(self.exercise.program, ways, called[k]), MOST)
+        given = [(pair, x) for pair, x in pairs if x.shape == numbers.shape]
+        if not given:
+            return []
+        near = rows_close(torch.stack([x.double() for _, x in given]), numbers).tolist()
+        return sorted(pair for (pair, _), is_near in zip(given, near, strict=True) if is_near)
 
-class _Tree:
-    """All programs that differ from the right one by two moves, which change different steps.
-    Programs that begin alike share a branch, which is computed once.
 
-    moves: (mistake, way) each.  args: what the programs are called with.
-    """
+def _together(program, ways, args):
+    """Yield (positions of two ways that change different steps, the numbers that they give
+    together). Programs that begin alike share a branch, which is computed once."""
+    names = list(program.steps)
 
-    def __init__(self, program, moves, args):
-        self.program, self.args, self.names = program, args, list(program.steps)
-        self.ways = [way for _, way in moves]
-
-    def pairs(self):
-        """Yield (two positions in moves, the numbers that they give together)."""
-        yield from self._leaves(self.program.start(self.args), 0, ())
-
-    def _leaves(self, state, k, chosen):
-        """Yield the pairs on the branch where these moves, at most two, are chosen for the first k
-        steps.  state: what is known after them."""
-        if k == len(self.names):
+    def leaves(state, k, chosen):
+        """state: what is known after k steps, with the ways at these positions, at most two."""
+        if k == len(names):
             if len(chosen) == 2:
-                yield tuple(sorted(chosen)), numbers_of(state[self.names[-1]])
+                yield tuple(sorted(chosen)), numbers_of(state[names[-1]])
             return
-        for branch in self._branches(k, chosen):
-            lines = (self.ways[m].get(self.names[k]) for m in branch)
+        name, taken = names[k], {*names[:k], *(step for m in chosen for step in ways[m])}
+        branches = [chosen]
+        if len(chosen) < 2:
+            begins = (m for m, way in enumerate(ways) if name in way and taken.isdisjoint(way))
+            branches += ((*chosen, m) for m in begins)
+        for branch in branches:
+            lines = (ways[m].get(name) for m in branch)
             state_after = dict(state)
             try:
-                self.program.take(state_after, self.names[k], next(filter(None, lines), None))
-                yield from self._leaves(state_after, k + 1, branch)
+                program.take(state_after, name, next(filter(None, lines), None))
+                yield from leaves(state_after, k + 1, branch)
             except Exception:  # so does every pair that begins like this
                 continue
 
-    def _branches(self, k, chosen):
-        """Return the moves that may be chosen after step k: those before, and one that begins."""
-        name, changed = self.names[k], {step for m in chosen for step in self.ways[m]}
-        if len(chosen) == 2 or name in changed:
-            return [chosen]
-        taken = {*self.names[:k], *changed}
-        begins = [m for m, way in enumerate(self.ways) if name in way and taken.isdisjoint(way)]
-        return [chosen, *((*chosen, m) for m in begins)]
+    return leaves(program.start(args), 0, ())

@@ -122,8 +122,9 @@ def multi_head_cases():
             (F.pad(far, (0, 2)), (5, 16, 6, 0.0, 4), of_far),
             measure=outputs,
         ),
+        # As long as the context, like the first two: a mask that is not cut fits both.
+        case("4 sentences of 9 words (5 heads)", drawn(4, 9, 3), (3, 10, 9, 0.0, 5), outputs),
         case("a single word (1 head)", drawn(1, 1, 5), (5, 3, 4, 0.0, 1), outputs, True),
-        case("4 sentences (5 heads)", drawn(4, 9, 3), (3, 10, 11, 0.0, 5), outputs, True),
         case("a module for 5 numbers and 2 heads", three, (4, 5, 7, 0.0, 2), refusing, True),
         case("a module in training mode", drawn(2, 3, 10), sizes, training_with_mask, True),
         Case(
