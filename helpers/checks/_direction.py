@@ -48,7 +48,7 @@ def size_to_look_for(submission, k):
         if len(mine) > len(right):
             is_all = mine.numel() == right.numel()
             step = "should merge two" if is_all else "should sum over a dimension or pick from it"
-        asked = f"{len(right)} dimension{'s' * (len(right) != 1)}"
+        asked = "1 dimension" if len(right) == 1 else f"{len(right)} dimensions"
         return (
             f"the answer has {asked}, but your result has {len(mine)}: find the step that {step}."
         )

@@ -3,10 +3,11 @@ and the first that answers speaks. Each takes the Submission and k, the position
 case, and returns a Fact or None. None calls another, but each may rely on those above it having
 found nothing."""
 
+import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import never_used, reads
+from ._code import known_functions, lost_in_a_loop, never_used, nodes, reads
 from ._direction import (
     another_order,
     one_factor,
@@ -15,6 +16,7 @@ from ._direction import (
     some_rows_right,
 )
 from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
+from ._misuse import is_stub
 from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
@@ -22,10 +24,14 @@ from ._texts import HINT, Fact, contents
 from .match import established, partly
 from .message import number
 
+# What makes numbers NaN, and what makes them infinite, if the regular expression is in the code.
 NOT_FINITE = {
-    "infinite": "look for exp of more than 88, log of 0, division by 0, and places never filled.",
-    "NaN": "look for 0 / 0 and inf / inf (exp of a large number is inf, of one far below 0 it is \
-0), for 0 * inf, inf - inf, the root of a negative number, and places never filled.",
+    "/|div|softmax": ("0 / 0 and inf / inf", "division by 0"),
+    "exp|softmax": ("exp of a large number, which is inf, or far below 0, which is 0", "exp above 88"),
+    r"\blog": ("log of a negative number", "log of 0"),
+    r"sqrt|\*\* ": ("the root of a negative number", "a power of 0"),
+    r"\binf\b|1e\d": ("0 * inf and inf - inf", "inf that is left"),
+    r"\bempty": ("places never filled", "places never filled"),
 }
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -64,6 +70,13 @@ def method_not_called(submission, k):
     return None
 
 
+def calls_a_stub(submission, k):
+    others = [f for f in known_functions(submission.answer) if f.__name__ != "__init__"]
+    for name in [f.__name__ for f in others if is_stub(f)]:
+        return Fact(f"`{name}` is not written yet.", f"write `{name}` first: your code calls it.")
+    return None
+
+
 def layer_not_called(submission, k):
     result, error = submission.mine[k], submission.mine[k].outcome.error
     advice = layer_as_function(result, error and step_of(error, submission))
@@ -91,7 +104,7 @@ def mistakes(submission, k):
     if not found:
         return None
     first, names = found[0], tuple(mistake.name for mistake in found)
-    says_more = repaired(submission, NOT_KEPT) or first
+    says_more = repaired(submission, NOT_KEPT) or _lost(submission) or first
     return Fact(f"{first.name}.", says_more.advice, first.why, names)
 
 
@@ -115,7 +128,12 @@ def small_repair(submission, k):
 
 
 def too_slow(submission, k):
-    return Fact("it takes too long.", SLOW) if submission.mine[k].stopped else None
+    if not submission.mine[k].stopped:
+        return None
+    endless = [ast.unparse(x.test) for x in nodes(ast.parse(submission.code), ast.While)]
+    advice = f"find out whether `{endless[0]}` ever becomes False" if endless else ""
+    counts = ": len(...) of a tensor counts its dimension 0." if "len(" in advice else "."
+    return Fact("it takes too long.", advice + counts if advice else SLOW)
 
 
 def changed_later(submission, k):
@@ -178,8 +196,10 @@ def wrong_shape(submission, k):
         return None
     if part := one_part_only(submission, k):
         return part
-    if mine.dim() == 0:
+    if mine.dim() == 0 and re.search("for |while |sum|mean|dot|@", submission.body):
         advice = "check for a `return` inside a loop, or an unwanted sum or mean."
+    elif mine.dim() == 0:
+        advice = "find the step that leaves a single number, such as an index too many."
     else:
         joined = seen_advice("shape", submission)
         advice = joined or fixed_sizes(submission) or size_to_look_for(submission, k)
@@ -195,7 +215,25 @@ def not_finite(submission, k):
     share = f"all {bad}" if 1 < bad == got.numel() else f"{bad} of {got.numel()}"
     many = f"{share} numbers" if got.dim() else "the result"
     what = "NaN" if got.isnan().any() else "infinite"
-    return Fact(f"{many} {verb} {what}.", seen_advice(what, submission) or NOT_FINITE[what])
+    known = [words for code, words in NOT_FINITE.items() if re.search(code, submission.body)]
+    column = 0 if what == "NaN" else 1
+    causes = [words[column] for words in known or NOT_FINITE.values()]
+    look = f"look for {', for '.join(causes)}."
+    return Fact(f"{many} {verb} {what}.", seen_advice(what, submission) or look)
+
+
+def _lost(submission):
+    name, of_loop = lost_in_a_loop(submission.tree) if submission.tree else ("", False)
+    advice = f"add each new `{name}` to a total with +=, or to a list with append."
+    if of_loop:
+        advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
+        return Fact("a result is not kept.", advice)
+    return Fact(f"only the last `{name}` is left after the loop.", advice) if name else None
+
+
+def lost_results(submission, k):
+    """Say what each pass of a loop makes, and none keeps."""
+    return _lost(submission)
 
 
 def equal_rows(submission, k):
@@ -252,15 +290,19 @@ def visible_future(submission, k):
     )
 
 
+def unread_argument(submission, k):
+    name = submission.ignored() if submission.unread else None
+    if not name or reads(submission.answer, name):
+        return None
+    advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
+    return Fact(f"it ignores `{name}`.", advice, f"The result is the same whatever `{name}` is.")
+
+
 def ignored_argument(submission, k):
     if submission.exercise.is_class or not (name := submission.ignored()):
         return None
-    why = f"The result is the same whatever `{name}` is."
-    if reads(submission.answer, name):
-        advice = f"print each step for two values of `{name}`: which steps do not change?"
-        return Fact(f"changing `{name}` has no effect.", advice)
-    advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
-    return Fact(f"it ignores `{name}`.", advice, why)
+    advice = f"print each step for two values of `{name}`: which steps do not change?"
+    return Fact(f"changing `{name}` has no effect.", advice)
 
 
 def unused_variable(submission, k):
@@ -311,6 +353,7 @@ def only_the_numbers(submission, k):
 
 WITNESSES = (
     # calls that explain everything else
+    calls_a_stub,
     method_not_called,
     layer_not_called,
     order_of_arguments,
@@ -330,7 +373,9 @@ WITNESSES = (
     no_numbers,
     other_facts,
     # what the numbers show
+    unread_argument,
     wrong_shape,
+    lost_results,
     not_finite,
     equal_rows,
     sums_of_weights,
