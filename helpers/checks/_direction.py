@@ -58,7 +58,7 @@ def size_to_look_for(submission, k):
     return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
 
 
-def another_order(submission):
+def wrong_places(submission, k):
     """Return a Fact if the numbers are right, but in the wrong places; or None."""
     pairs = [(submission.mine[k].numbers, submission.right[k].numbers) for k in submission.wrong]
     if any(mine is None or mine.shape != right.shape for mine, right in pairs):
@@ -72,7 +72,7 @@ def another_order(submission):
     return None
 
 
-def one_factor(submission):
+def same_factor(submission, k):
     """Return the Fact that all numbers are one multiple of the right ones, on the first wrong case
     and on another; or None."""
     factors = []

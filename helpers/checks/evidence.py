@@ -7,13 +7,20 @@ import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import known_functions, lost_in_a_loop, never_used, nodes, reads
+from ._code import (
+    data_from_above,
+    known_functions,
+    lost_in_a_loop,
+    never_used,
+    nodes,
+    reads,
+)
 from ._direction import (
-    another_order,
-    one_factor,
     one_part_only,
+    same_factor,
     size_to_look_for,
     some_rows_right,
+    wrong_places,
 )
 from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
 from ._misuse import is_stub
@@ -21,17 +28,18 @@ from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
 from ._texts import HINT, Fact, contents
+from .exercise import returned
 from .match import established, partly
 from .message import number
 
-# What makes numbers NaN, and what makes them infinite, if the regular expression is in the code.
+# What makes numbers NaN or infinite, if this regular expression is in the code.
 NOT_FINITE = {
-    "/|div|softmax": ("0 / 0 and inf / inf", "division by 0"),
-    "exp|softmax": ("exp of a large number, which is inf, or far below 0, which is 0", "exp above 88"),
-    r"\blog": ("log of a negative number", "log of 0"),
-    r"sqrt|\*\* ": ("the root of a negative number", "a power of 0"),
-    r"\binf\b|1e\d": ("0 * inf and inf - inf", "inf that is left"),
-    r"\bempty": ("places never filled", "places never filled"),
+    "/|div|softmax": "0 / 0, x / 0 and inf / inf",
+    "exp|softmax": "exp of a large number, which is inf, or of one far below 0, which is 0",
+    r"\blog": "log of 0 or of a negative number",
+    r"sqrt|\*\* ": "the root of a negative number",
+    r"\binf\b|1e\d": "0 * inf and inf - inf",
+    r"\bempty": "places never filled",
 }
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -91,6 +99,14 @@ def order_of_arguments(submission, k):
         of = " of __init__" if submission.exercise.is_class else ""
         advice = f"put the arguments{of} in this order: {order}."
         return Fact("the arguments are in another order.", advice)
+    return None
+
+
+def self_is_missing(submission, k):
+    for name in data_from_above(submission.answer) if submission.exercise.is_class else ():
+        if re.search(rf"\bself\.{name}\b|register_\w+\('{name}'", submission.body):
+            what = f"`{name}` is a name from a cell above, not your module's."
+            return Fact(what, f"write self.{name} instead of {name}.")
     return None
 
 
@@ -215,32 +231,18 @@ def not_finite(submission, k):
     share = f"all {bad}" if 1 < bad == got.numel() else f"{bad} of {got.numel()}"
     many = f"{share} numbers" if got.dim() else "the result"
     what = "NaN" if got.isnan().any() else "infinite"
-    known = [words for code, words in NOT_FINITE.items() if re.search(code, submission.body)]
-    column = 0 if what == "NaN" else 1
-    causes = [words[column] for words in known or NOT_FINITE.values()]
-    look = f"look for {', for '.join(causes)}."
+    known = [cause for code, cause in NOT_FINITE.items() if re.search(code, submission.body)]
+    look = f"look for {', for '.join(known or NOT_FINITE.values())}."
     return Fact(f"{many} {verb} {what}.", seen_advice(what, submission) or look)
-
-
-def _lost(submission):
-    name, of_loop = lost_in_a_loop(submission.tree) if submission.tree else ("", False)
-    advice = f"add each new `{name}` to a total with +=, or to a list with append."
-    if of_loop:
-        advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
-        return Fact("a result is not kept.", advice)
-    return Fact(f"only the last `{name}` is left after the loop.", advice) if name else None
-
-
-def lost_results(submission, k):
-    """Say what each pass of a loop makes, and none keeps."""
-    return _lost(submission)
 
 
 def equal_rows(submission, k):
     got, right = submission.mine[k].numbers.double(), submission.right[k].numbers
     equal = [x.dim() == 2 and has_equal_rows(x) for x in (got, right)]
     if equal == [True, False] and got.any():
-        new = "compute each row from its own word, in a new tensor."
+        new = "look at what should differ from row to row: a diagonal, an index, a dimension."
+        if re.search(r"\bfor |stack|\] \* ", submission.body):
+            new = "compute each row from its own word, in a new tensor."
         return Fact("all rows are equal.", seen_advice("equal rows", submission) or new)
     return None
 
@@ -305,6 +307,21 @@ def ignored_argument(submission, k):
     return Fact(f"changing `{name}` has no effect.", advice)
 
 
+def _lost(submission):
+    is_plain = submission.tree and submission.cases[0].measure is returned
+    name, of_loop = lost_in_a_loop(submission.tree) if is_plain else ("", False)
+    advice = f"add each new `{name}` to a total with +=, or to a list with append."
+    if of_loop:
+        advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
+        return Fact("a result is not kept.", advice)
+    return Fact(f"only the last `{name}` is left after the loop.", advice) if name else None
+
+
+def lost_results(submission, k):
+    """Say what each pass of a loop makes, and none keeps."""
+    return _lost(submission)
+
+
 def unused_variable(submission, k):
     if submission.tree and (name := never_used(submission.tree)):
         advice = f"find the line that should use `{name}`, or leave out the one that makes it."
@@ -321,14 +338,6 @@ def sizes_in_the_code(submission, k):
     if submission.exercise.kind == "weights" or not (advice := fixed_sizes(submission)):
         return None
     return Fact(_wrong(submission, k), advice)
-
-
-def wrong_places(submission, k):
-    return another_order(submission)
-
-
-def same_factor(submission, k):
-    return one_factor(submission)
 
 
 def rows(submission, k):
@@ -357,6 +366,7 @@ WITNESSES = (
     method_not_called,
     layer_not_called,
     order_of_arguments,
+    self_is_missing,
     # a mistake, but for one whose numbers come from a first pass alone
     return_in_a_loop,
     mistakes,
@@ -375,12 +385,12 @@ WITNESSES = (
     # what the numbers show
     unread_argument,
     wrong_shape,
-    lost_results,
     not_finite,
     equal_rows,
     sums_of_weights,
     visible_future,
     ignored_argument,
+    lost_results,
     unused_variable,
     sizes_in_the_code,
     wrong_places,

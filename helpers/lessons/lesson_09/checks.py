@@ -8,7 +8,13 @@ from ...checks._arguments import exact
 from ...checks._results import Observed, close, numbers_of
 from ...checks.exercise import Case
 from .. import measures  # noqa: F401
-from ..lesson_07.checks import buffered, full_length_works, training_with_mask  # noqa: F401
+from ..lesson_07.checks import (  # noqa: F401
+    TURNED,
+    buffered,
+    full_length_works,
+    training_with_mask,
+    turned,
+)
 from ..lesson_08.checks import far_heads
 from ..measures import (  # noqa: F401
     MATRICES,
@@ -38,6 +44,7 @@ REFUSED = "5 numbers for 2 heads"
 OTHERS = "other matrices to train"
 SMALL = "layers for a part of a word"
 BIASED = "biases of queries, keys and values"
+NAMED = "the names of the right module"
 
 
 class MultiHeadAttention(attention.MultiHeadAttention):
@@ -85,6 +92,13 @@ def dropping(cls, inputs, sizes, matrices):
     if dropped == "weights":
         facts["kept weights multiplied by"] = float(heads[:, 0].max())
     return Observed(facts)
+
+
+def named(cls, inputs, sizes, matrices):
+    """Observe whether a module has the names of the right one, and so the bias of out_proj."""
+    mine, ours = (build(each, sizes) for each in (cls, MultiHeadAttention))
+    has_all = mine.state_dict().keys() == ours.state_dict().keys() and hasattr(mine, "num_heads")
+    return Observed({NAMED: has_all})
 
 
 def refusing(cls, inputs, sizes, matrices):
