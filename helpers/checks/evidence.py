@@ -7,15 +7,9 @@ import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import (
-    data_from_above,
-    known_functions,
-    lost_in_a_loop,
-    never_used,
-    nodes,
-    reads,
-)
+from ._code import data_from_above, known_functions, never_used, nodes, reads
 from ._direction import (
+    lost_in_loops,
     one_part_only,
     same_factor,
     size_to_look_for,
@@ -28,7 +22,6 @@ from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
 from ._texts import HINT, Fact, contents
-from .exercise import returned
 from .match import established, partly
 from .message import number
 
@@ -39,7 +32,7 @@ NOT_FINITE = {
     r"\blog": "log of 0 or of a negative number",
     r"sqrt|\*\* ": "the root of a negative number",
     r"\binf\b|1e\d": "0 * inf and inf - inf",
-    r"\bempty": "places never filled",
+    r"\bempty": "places that are never filled",
 }
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -120,7 +113,7 @@ def mistakes(submission, k):
     if not found:
         return None
     first, names = found[0], tuple(mistake.name for mistake in found)
-    says_more = repaired(submission, NOT_KEPT) or _lost(submission) or first
+    says_more = repaired(submission, NOT_KEPT) or lost_in_loops(submission) or first
     return Fact(f"{first.name}.", says_more.advice, first.why, names)
 
 
@@ -146,10 +139,11 @@ def small_repair(submission, k):
 def too_slow(submission, k):
     if not submission.mine[k].stopped:
         return None
-    endless = [ast.unparse(x.test) for x in nodes(ast.parse(submission.code), ast.While)]
-    advice = f"find out whether `{endless[0]}` ever becomes False" if endless else ""
-    counts = ": len(...) of a tensor counts its dimension 0." if "len(" in advice else "."
-    return Fact("it takes too long.", advice + counts if advice else SLOW)
+    tests = [ast.unparse(x.test) for x in nodes(ast.parse(submission.code), ast.While)]
+    advice = f"find out whether `{tests[0]}` ever becomes False." if tests else SLOW
+    if tests and "len(" in tests[0]:
+        advice += " len(...) of a tensor counts its dimension 0."
+    return Fact("it takes too long.", advice)
 
 
 def changed_later(submission, k):
@@ -307,19 +301,9 @@ def ignored_argument(submission, k):
     return Fact(f"changing `{name}` has no effect.", advice)
 
 
-def _lost(submission):
-    is_plain = submission.tree and submission.cases[0].measure is returned
-    name, of_loop = lost_in_a_loop(submission.tree) if is_plain else ("", False)
-    advice = f"add each new `{name}` to a total with +=, or to a list with append."
-    if of_loop:
-        advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
-        return Fact("a result is not kept.", advice)
-    return Fact(f"only the last `{name}` is left after the loop.", advice) if name else None
-
-
 def lost_results(submission, k):
     """Say what each pass of a loop makes, and none keeps."""
-    return _lost(submission)
+    return lost_in_loops(submission)
 
 
 def unused_variable(submission, k):
