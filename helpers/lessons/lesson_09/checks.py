@@ -44,7 +44,7 @@ REFUSED = "5 numbers for 2 heads"
 OTHERS = "other matrices to train"
 SMALL = "layers for a part of a word"
 BIASED = "biases of queries, keys and values"
-NAMED = "the names of the right module"
+NAMED, NAMES = "its names", ("num_heads", "W_query", "W_key", "W_value", "out_proj", "mask")
 
 
 class MultiHeadAttention(attention.MultiHeadAttention):
@@ -95,10 +95,10 @@ def dropping(cls, inputs, sizes, matrices):
 
 
 def named(cls, inputs, sizes, matrices):
-    """Observe whether a module has the names of the right one, and so the bias of out_proj."""
-    mine, ours = (build(each, sizes) for each in (cls, MultiHeadAttention))
-    has_all = mine.state_dict().keys() == ours.state_dict().keys() and hasattr(mine, "num_heads")
-    return Observed({NAMED: has_all})
+    """Observe whether a module has the names that the exercise asks for, and out_proj a bias."""
+    module = build(cls, sizes)
+    bias = getattr(getattr(module, "out_proj", None), "bias", None)
+    return Observed({NAMED: bias is not None and all(hasattr(module, x) for x in NAMES)})
 
 
 def refusing(cls, inputs, sizes, matrices):
