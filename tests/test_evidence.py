@@ -31,8 +31,9 @@ def test_the_first_witness_that_knows_something_speaks(monkeypatch):
 
 def test_the_witnesses_are_asked_in_the_order_of_what_they_prove():
     names = [witness.__name__ for witness in evidence.WITNESSES]
-    told = ["method_not_called", "return_in_a_loop", "mistakes", "what_python_says", "small_repair"]
-    told += ["one_of_several_mistakes", "any_error", "wrong_shape", "ignored_argument", "rows"]
+    told = ["calls_a_stub", "method_not_called", "self_is_missing", "return_in_a_loop", "mistakes"]
+    told += ["what_python_says", "small_repair", "one_of_several_mistakes", "any_error"]
+    told += ["unread_argument", "wrong_shape", "ignored_argument", "lost_results", "rows"]
     assert sorted(told, key=names.index) == told
     assert names[-1] == "only_the_numbers" and len({*names}) == len(names)
 

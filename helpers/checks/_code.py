@@ -13,6 +13,8 @@ from contextlib import suppress
 from itertools import chain
 from types import FunctionType, MethodType, ModuleType
 
+import torch
+
 from ..copies import codes_of, names_in
 
 
@@ -158,6 +160,7 @@ def fits(pattern, part, holds):
         return isinstance(part, ast.expr) and alike
     if isinstance(pattern, ast.BinOp) and isinstance(pattern.op, ast.MatMult):
         part = product_of(part) or part
+    pattern, part = as_method(pattern), as_method(part)
     if type(pattern) is not type(part):
         return False
     if isinstance(pattern, list):
@@ -169,12 +172,26 @@ def fits(pattern, part, holds):
     return all(fits(getattr(pattern, f), getattr(part, f), holds) for f in fields)
 
 
+def as_method(node):
+    """Return A.sum(dim=0) for torch.sum(A, dim=0) and the like; other nodes as they are."""
+    if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+        if is_name(node.func.value, "torch", "F") and hasattr(torch.Tensor, node.func.attr):
+            method = ast.Attribute(node.args[0], node.func.attr, ast.Load())
+            return ast.Call(method, node.args[1:], node.keywords)
+    return node
+
+
 def product_of(call):
-    """Return A @ B for a call such as torch.matmul(A, B) or A.bmm(B); None for others."""
-    if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") not in PRODUCTS:
-        return None
-    of_torch = is_name(call.func.value, "torch")
-    factors = call.args if of_torch else [call.func.value, *call.args]
+    """Return A @ B for a call such as torch.matmul(A, B), A.bmm(B) or torch.einsum("ij,jk->ik", A,
+    B); None for others."""
+    call = as_method(call)
+    name = getattr(call.func, "attr", "") if isinstance(call, ast.Call) else ""
+    if name == "einsum" and len(call.args) == 3 and isinstance(call.args[0], ast.Constant):
+        letters = re.sub(r"\s", "", str(call.args[0].value))
+        is_plain = re.fullmatch(r"(\w?)(\w),\2(\w?)->\1\3", letters)
+        factors = call.args[1:] if is_plain else ()
+    else:
+        factors = [call.func.value, *call.args] if name in PRODUCTS else ()
     return ast.BinOp(factors[0], ast.MatMult(), factors[1]) if len(factors) == 2 else None
 
 
@@ -231,6 +248,26 @@ def never_used(tree):
             if is_single and name not in read | outside and not name.startswith("_"):
                 return name
     return ""
+
+
+def lost_in_a_loop(tree):
+    """Return (a name to which each pass of a loop gives a value that no pass reads, does the loop
+    itself set it, too?); ("", False) if there is none. Only the last value is left."""
+    for _, _, loop in loops(tree):
+        of_loop = {n.id for n in nodes(loop.target, ast.Name)}
+        for k, line in enumerate(loop.body if not nodes(loop, ast.Break, ast.Return) else ()):
+            name = getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
+            passes = loop.body[k + 1 :] if name in of_loop else loop.body
+            read = set(chain.from_iterable(map(_read_names, passes)))
+            if name and name not in read and (name in of_loop or name in _read_names(tree)):
+                return name, name in of_loop
+    return "", False
+
+
+def _read_names(node):
+    added_to = [n.target for n in nodes(node, ast.AugAssign)]
+    names = [n for n in nodes(node, ast.Name) if n in added_to or not isinstance(n.ctx, ast.Store)]
+    return {n.id for n in names}
 
 
 def is_name(node, *names):

@@ -4,9 +4,11 @@ import re
 
 import torch
 
+from ._code import lost_in_a_loop
 from ._hints import listed, only_arguments
 from ._results import close
 from ._texts import HINT, Fact
+from .exercise import returned
 from .program import put
 
 
@@ -49,7 +51,7 @@ def size_to_look_for(submission, k):
         if len(mine) > len(right):
             is_all = mine.numel() == right.numel()
             step = "should merge two" if is_all else "should sum over a dimension or pick from it"
-        asked = f"{len(right)} dimension{'s' * (len(right) != 1)}"
+        asked = "1 dimension" if len(right) == 1 else f"{len(right)} dimensions"
         return (
             f"the answer has {asked}, but your result has {len(mine)}: find the step that {step}."
         )
@@ -93,6 +95,17 @@ def one_factor(submission, k):
         "look at what you multiply or divide by: all else may be right.",
         f"On {label}, yours are {factor:.3g} times the right ones.",
     )
+
+
+def lost_in_loops(submission):
+    """Return the Fact that a loop makes in each pass what none keeps; or None."""
+    is_plain = submission.tree and submission.cases[0].measure is returned
+    name, of_loop = lost_in_a_loop(submission.tree) if is_plain else ("", False)
+    if of_loop:
+        advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
+        return Fact("a result is not kept.", advice)
+    advice = f"add each new `{name}` to a total with +=, or to a list with append."
+    return Fact(f"only the last `{name}` is left after the loop.", advice) if name else None
 
 
 def some_rows_right(submission):

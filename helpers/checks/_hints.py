@@ -239,8 +239,8 @@ def _no_attribute(error, submission):
         near = _nearest(name, dir(x))
         return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
     if isinstance(x, list | tuple) and hasattr(torch.Tensor, name):
-        kind = type(x).__name__
-        return f"make that {kind} a tensor, with torch.tensor or torch.stack: it has no .{name}."
+        with_what = "torch.stack" if all(map(torch.is_tensor, x)) else "torch.tensor"
+        return f"make that {type(x).__name__} a tensor, with {with_what}: it has no .{name}."
     near = _nearest(name, dir(x))
     return f"did you mean `{near[0]}`? There is no `{name}`." if near else ""
 
@@ -284,13 +284,16 @@ def _pythons_own(error, submission):
 # --- errors of PyTorch ---
 
 
+SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size"
+
+
 def after_error(error, submission):
     """Return what to try after this error, a sentence."""
     text = f"{type(error).__name__}: {error}"
     if submission.only_first and (said := only_arguments(submission.answer)):
         return said
     names = data_from_above(submission.answer)
-    if names and re.search("shapes cannot be multiplied|invalid for input of size", text):
+    if names and re.search(SHAPES, text):
         missing = "is self. missing? " if submission.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
     if said := known_advice(error, submission) or fixed_sizes(submission):
@@ -300,7 +303,7 @@ def after_error(error, submission):
         return f"check that index: {at_most}."
     if isinstance(error, TypeError) and (said := _missing(error, submission)):
         return said
-    if re.search("shapes cannot be|must match the|size mismatch", text):
+    if re.search(SHAPES, text):
         return "check the shapes in that line: the message names two sizes that do not fit."
     return "print what each name in that line holds: one of them is not what the line needs."
 
@@ -315,9 +318,9 @@ def known_advice(error, submission, first=False):
     it says so before anything else is looked for."""
     text, step = f"{type(error).__name__}: {error}", step_of(error, submission)
     line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
-    looked = {"words": text, "in": submission.exercise.name, "code": submission.body, "line": line}
+    looked = {"words": text, "code": submission.body, "line": line}
     for entry in contents("repairs.toml")["errors"]:
-        if entry.get("own") and not is_raised_here(step):
+        if not _is_for(entry, submission) or (entry.get("own") and not is_raised_here(step)):
             continue
         if all(re.search(entry.get(key, ""), found) for key, found in looked.items()):
             return entry["try"] if entry.get("first", False) or not first else ""
@@ -327,10 +330,17 @@ def known_advice(error, submission, first=False):
 def seen_advice(what, submission):
     """Return what repairs.toml says to try when this is seen of the numbers; or ""."""
     for entry in contents("repairs.toml")["seen"]:
-        if what in entry["of"] and re.search(entry.get("in", ""), submission.exercise.name):
+        if what in entry["of"] and _is_for(entry, submission):
             if re.search(entry["code"], submission.body):
                 return entry["try"]
     return ""
+
+
+def _is_for(entry, submission):
+    """Is an entry of repairs.toml for this exercise, by its name or by a step of its program?"""
+    exercise = submission.exercise
+    has_step = entry.get("step", "") in ("", *exercise.program.steps)
+    return has_step and re.search(entry.get("in", ""), exercise.name)
 
 
 def step_of(error, submission):

@@ -21,12 +21,12 @@ from ._code import (
     functions_in,
     is_name,
     loops,
+    never_used,
     nodes,
     own_functions,
     written,
 )
 from ._texts import contents
-from .exercise import returned
 
 
 def quoted(node):
@@ -157,11 +157,15 @@ def _not_kept(tree, submission):
             if is_name((nodes(part, ast.Name) or [None])[0], *variables):
                 new = _code(f"{ast.unparse(part)} = {ast.unparse(old)}")
                 yield what, f"keep the result: write {quoted(new)}.", [(old, new)]
-    for _, _, loop in loops(tree) if submission.cases[0].measure is returned else ():
-        for name in (n.id for n in nodes(loop.target, ast.Name)):
-            for old in (x for x in nodes(loop, ast.Assign) if is_name(x.targets[0], name)):
-                advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
-                yield what, advice, [(old.targets[0], _code(f"{name}[:] = 0").targets[0])]
+
+
+def _made_in_vain(tree, submission):
+    unused = never_used(tree)
+    for old in nodes(tree, ast.Name) if unused else ():
+        if is_name(old, *_variables(tree)) and isinstance(old.ctx, ast.Load):
+            line = quoted([x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1])
+            advice = f"use `{unused}` instead of `{old.id}` in {line}: nothing reads `{unused}`."
+            yield f"`{unused}` is made, and never used.", advice, [(old, _name(unused))]
 
 
 def _variables(tree):
@@ -194,7 +198,9 @@ def _dimensions(tree, submission):
             kept = any(k.arg == "keepdim" for k in old.keywords)
             for dim in (*dims, ast.Constant(-1), ast.Constant(0)):
                 new = ast.Call(old.func, args, [*others, ast.keyword("dim", dim)])
-                what = f"{name} needs a {'different ' * bool(dims)}dimension here."
+                what = f"{name} needs a dimension here."
+                if dims:
+                    what = f"{name} needs a different dimension here."
                 fewer = "keepdim=True is too much here." if dim in dims else what
                 yield _instead(fewer, old, new)
                 keep = [*new.keywords, ast.keyword("keepdim", ast.Constant(True))]
@@ -274,10 +280,11 @@ def _parts(node, depth=2):
 
 
 RETURN_IN_A_LOOP = (_return_in_a_loop,)
-NOT_KEPT = (_in_the_table("kept"), _not_kept)
+NOT_KEPT = (_in_the_table("kept"), _not_kept, _made_in_vain)
 REPAIRS = (
     _no_return,
     _not_kept,
+    _made_in_vain,
     _in_the_table("first"),
     *RETURN_IN_A_LOOP,
     _start_on_the_wrong_side_of_the_loop,

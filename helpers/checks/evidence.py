@@ -3,13 +3,15 @@ and the first that answers speaks. Each takes the Submission and k, the position
 case, and returns a Fact or None. None calls another, but each may rely on those above it having
 found nothing."""
 
+import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import never_used, reads
+from ._code import data_from_above, known_functions, never_used, nodes, reads
 from ._direction import (
     another_order,
     effect_of_a_number,
+    lost_in_loops,
     one_factor,
     one_part_only,
     rows_without_effect,
@@ -17,6 +19,7 @@ from ._direction import (
     some_rows_right,
 )
 from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
+from ._misuse import is_stub
 from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
@@ -24,10 +27,14 @@ from ._texts import HINT, Fact, contents
 from .match import established, partly
 from .message import number
 
+# What makes numbers NaN or infinite, if this regular expression is in the code.
 NOT_FINITE = {
-    "infinite": "look for exp of more than 88, log of 0, division by 0, and places never filled.",
-    "NaN": "look for 0 / 0 and inf / inf (exp of a large number is inf, of one far below 0 it is \
-0), for 0 * inf, inf - inf, the root of a negative number, and places never filled.",
+    "/|div|softmax": "0 / 0, x / 0 and inf / inf",
+    "exp|softmax": "exp of a large number, which is inf, or of one far below 0, which is 0",
+    r"\blog": "log of 0 or of a negative number",
+    r"sqrt|\*\* ": "the root of a negative number",
+    r"\binf\b|1e\d": "0 * inf and inf - inf",
+    r"\bempty": "places that are never filled",
 }
 # A place to look, no cause: the cases differ in more than their sizes.
 KEPT = "look for what is kept from one call to the next, and for names from other cells."
@@ -66,6 +73,13 @@ def method_not_called(submission, k):
     return None
 
 
+def calls_a_stub(submission, k):
+    others = [f for f in known_functions(submission.answer) if f.__name__ != "__init__"]
+    for name in [f.__name__ for f in others if is_stub(f)]:
+        return Fact(f"`{name}` is not written yet.", f"write `{name}` first: your code calls it.")
+    return None
+
+
 def layer_not_called(submission, k):
     result, error = submission.mine[k], submission.mine[k].outcome.error
     advice = layer_as_function(result, error and step_of(error, submission))
@@ -83,6 +97,14 @@ def order_of_arguments(submission, k):
     return None
 
 
+def self_is_missing(submission, k):
+    for name in data_from_above(submission.answer) if submission.exercise.is_class else ():
+        if re.search(rf"\bself\.{name}\b|register_\w+\('{name}'", submission.body):
+            what = f"`{name}` is a name from a cell above, not your module's."
+            return Fact(what, f"write self.{name} instead of {name}.")
+    return None
+
+
 def return_in_a_loop(submission, k):
     return repaired(submission, RETURN_IN_A_LOOP)
 
@@ -93,7 +115,7 @@ def mistakes(submission, k):
     if not found:
         return None
     first, names = found[0], tuple(mistake.name for mistake in found)
-    says_more = repaired(submission, NOT_KEPT) or first
+    says_more = repaired(submission, NOT_KEPT) or lost_in_loops(submission) or first
     return Fact(f"{first.name}.", says_more.advice, first.why, names)
 
 
@@ -117,7 +139,13 @@ def small_repair(submission, k):
 
 
 def too_slow(submission, k):
-    return Fact("it takes too long.", SLOW) if submission.mine[k].stopped else None
+    if not submission.mine[k].stopped:
+        return None
+    tests = [ast.unparse(x.test) for x in nodes(ast.parse(submission.code), ast.While)]
+    advice = f"find out whether `{tests[0]}` ever becomes False." if tests else SLOW
+    if tests and "len(" in tests[0]:
+        advice += " len(...) of a tensor counts its dimension 0."
+    return Fact("it takes too long.", advice)
 
 
 def changed_later(submission, k):
@@ -180,8 +208,10 @@ def wrong_shape(submission, k):
         return None
     if part := one_part_only(submission, k):
         return part
-    if mine.dim() == 0:
+    if mine.dim() == 0 and re.search("for |while |sum|mean|dot|@", submission.body):
         advice = "check for a `return` inside a loop, or an unwanted sum or mean."
+    elif mine.dim() == 0:
+        advice = "find the step that leaves a single number, such as an index too many."
     else:
         joined = seen_advice("shape", submission)
         advice = joined or fixed_sizes(submission) or size_to_look_for(submission, k)
@@ -197,14 +227,18 @@ def not_finite(submission, k):
     share = f"all {bad}" if 1 < bad == got.numel() else f"{bad} of {got.numel()}"
     many = f"{share} numbers" if got.dim() else "the result"
     what = "NaN" if got.isnan().any() else "infinite"
-    return Fact(f"{many} {verb} {what}.", seen_advice(what, submission) or NOT_FINITE[what])
+    known = [cause for code, cause in NOT_FINITE.items() if re.search(code, submission.body)]
+    look = f"look for {', for '.join(known or NOT_FINITE.values())}."
+    return Fact(f"{many} {verb} {what}.", seen_advice(what, submission) or look)
 
 
 def equal_rows(submission, k):
     got, right = submission.mine[k].numbers.double(), submission.right[k].numbers
     equal = [x.dim() == 2 and has_equal_rows(x) for x in (got, right)]
     if equal == [True, False] and got.any():
-        new = "compute each row from its own word, in a new tensor."
+        new = "look at what should differ from row to row: a diagonal, an index, a dimension."
+        if re.search(r"\bfor |stack|\] \* ", submission.body):
+            new = "compute each row from its own word, in a new tensor."
         return Fact("all rows are equal.", seen_advice("equal rows", submission) or new)
     return None
 
@@ -254,15 +288,24 @@ def visible_future(submission, k):
     )
 
 
+def unread_argument(submission, k):
+    name = submission.ignored() if submission.unread else None
+    if not name or reads(submission.answer, name):
+        return None
+    advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
+    return Fact(f"it ignores `{name}`.", advice, f"The result is the same whatever `{name}` is.")
+
+
 def ignored_argument(submission, k):
     if submission.exercise.is_class or not (name := submission.ignored()):
         return None
-    why = f"The result is the same whatever `{name}` is."
-    if reads(submission.answer, name):
-        advice = f"print each step for two values of `{name}`: which steps do not change?"
-        return Fact(f"changing `{name}` has no effect.", advice)
-    advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
-    return Fact(f"it ignores `{name}`.", advice, why)
+    advice = f"print each step for two values of `{name}`: which steps do not change?"
+    return Fact(f"changing `{name}` has no effect.", advice)
+
+
+def lost_results(submission, k):
+    """Say what each pass of a loop makes, and none keeps."""
+    return lost_in_loops(submission)
 
 
 def unused_variable(submission, k):
@@ -305,9 +348,11 @@ def only_the_numbers(submission, k):
 
 WITNESSES = (
     # calls that explain everything else
+    calls_a_stub,
     method_not_called,
     layer_not_called,
     order_of_arguments,
+    self_is_missing,
     # a mistake, but for one whose numbers come from a first pass alone
     return_in_a_loop,
     mistakes,
@@ -324,12 +369,14 @@ WITNESSES = (
     no_numbers,
     other_facts,
     # what the numbers show
+    unread_argument,
     wrong_shape,
     not_finite,
     equal_rows,
     sums_of_weights,
     visible_future,
     ignored_argument,
+    lost_results,
     unused_variable,
     sizes_in_the_code,
     another_order,

@@ -21,12 +21,12 @@ helpers/lessons. An entry is an exercise:
 An exercise that uses steps has their mistakes, too (those whose steps it has), except the names in
 `without`; `names` renames them. A mistake without a `try` has the text that the same name has
 elsewhere; without code, it is only another text for a shared one. More: `same_as` takes all of
-another exercise; `least` and `avoid`, see _arguments.wide and Exercise; `remark` says something of
-right answers, `when` an expression holds; `only_if` and `detect`, see Mistake; `takes`, the
-arguments of a class's formula. Cases, `when`, `detect`, `reference` and `answer` (a way that is a
-whole answer) are Python, with the names of _results.py and _arguments.py, those of checks.py beside
-the file, and those of measures.py if checks.py imports it. `cases` may also be one expression, for
-all cases; a case may be a table with `args` and what else a Case has.
+another exercise; `least` and `avoid`, see _arguments.wide and Exercise; `remark`, or the first of
+several, says something of right answers, `when` an expression holds; `only_if` and `detect`, see
+Mistake; `takes`, the arguments of a class's formula. Cases, `when`, `detect`, `reference` and
+`answer` (a way that is a whole answer) are Python, with the names of _results.py and _arguments.py,
+those of checks.py beside the file, and those of measures.py if checks.py imports it. `cases` may
+also be one expression, for all cases; a case may be a table with `args` and what else a Case has.
 """
 
 from collections.abc import Mapping
@@ -131,7 +131,7 @@ def _exercise(name, entry, shared, texts, known):
 
     mistakes = [_mistake(key, mistake, program, texts, name, python) for key, mistake in found()]
     reference = python(entry["reference"]) if "reference" in entry else program
-    said = {"say": "", "when": "False", **entry.get("remark", {})}
+    remarks = _listed(entry.get("remark", []))
     takes = entry.get("takes", list(args))
     gives = f" -> {entry['gives']}" if "gives" in entry else ""
     return Exercise(
@@ -143,8 +143,8 @@ def _exercise(name, entry, shared, texts, known):
         mistakes=tuple(filter(None, mistakes)),
         formula_args=known["formula_args"] if "reference" in entry else (lambda case: case.args),
         avoid=entry.get("avoid", ""),
-        remark=lambda submission: (
-            said["say"] if python(said["when"], submission=submission) else ""
+        remark=lambda submission: next(
+            (each["say"] for each in remarks if python(each["when"], submission=submission)), ""
         ),
     )
 

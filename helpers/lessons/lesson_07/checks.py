@@ -33,6 +33,8 @@ class CausalWithoutDropout(attention.CausalAttention):
 
 # --- measured of a class with a mask ---
 
+TURNED = "layers from d_out to d_in"
+
 
 def training_with_mask(cls, inputs, sizes, matrices):
     """Observe what training() does, and how many masks would be trained too."""
@@ -45,6 +47,13 @@ def training_with_mask(cls, inputs, sizes, matrices):
 def buffered(cls, inputs, sizes, matrices):
     """Observe how many buffers a module has."""
     return Observed({BUFFERS: len([*build(cls, sizes).buffers()])})
+
+
+def turned(cls, inputs, sizes, matrices):
+    """Observe whether a module has an nn.Linear(d_out, d_in)."""
+    layers = [x for x in build(cls, sizes).modules() if isinstance(x, torch.nn.Linear)]
+    wrong = sizes[1], sizes[0]
+    return Observed({TURNED: any((x.in_features, x.out_features) == wrong for x in layers)})
 
 
 def full_length_works(submission):

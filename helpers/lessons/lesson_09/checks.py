@@ -8,7 +8,13 @@ from ...checks._arguments import exact
 from ...checks._results import Observed, close, numbers_of
 from ...checks.exercise import Case
 from .. import measures  # noqa: F401
-from ..lesson_07.checks import buffered, full_length_works, training_with_mask  # noqa: F401
+from ..lesson_07.checks import (  # noqa: F401
+    TURNED,
+    buffered,
+    full_length_works,
+    training_with_mask,
+    turned,
+)
 from ..lesson_08.checks import far_heads
 from ..measures import (  # noqa: F401
     MATRICES,
@@ -38,6 +44,7 @@ REFUSED = "5 numbers for 2 heads"
 OTHERS = "other matrices to train"
 SMALL = "layers for a part of a word"
 BIASED = "biases of queries, keys and values"
+NAMED, NAMES = "its names", ("num_heads", "W_query", "W_key", "W_value", "out_proj", "mask")
 
 
 class MultiHeadAttention(attention.MultiHeadAttention):
@@ -85,6 +92,13 @@ def dropping(cls, inputs, sizes, matrices):
     if dropped == "weights":
         facts["kept weights multiplied by"] = float(heads[:, 0].max())
     return Observed(facts)
+
+
+def named(cls, inputs, sizes, matrices):
+    """Observe whether a module has the names that the exercise asks for, and out_proj a bias."""
+    module = build(cls, sizes)
+    bias = getattr(getattr(module, "out_proj", None), "bias", None)
+    return Observed({NAMED: bias is not None and all(hasattr(module, x) for x in NAMES)})
 
 
 def refusing(cls, inputs, sizes, matrices):
