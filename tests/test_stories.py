@@ -18,13 +18,19 @@ from helpers.lessons.lesson_10 import trials
 from helpers.lessons.lesson_10.anatomy import draw_block, draw_model
 from helpers.lessons.lesson_10.log import Log
 from helpers.lessons.stories import (
+    ACTS,
+    LENGTH,
+    NAMES,
+    PLACES,
+    SOUNDS,
+    WORDS,
     Storyteller,
     load_stories,
     numbered,
     weights_of,
     write,
 )
-from helpers.lessons.tales import ACTS, LENGTH, NAMES, PLACES, SOUNDS, WORDS, Story
+from helpers.lessons.tales import Story
 from helpers.tools.pages.record import restored
 
 LESSON = NOTEBOOKS / "10_a_block_that_writes.ipynb"

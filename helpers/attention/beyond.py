@@ -109,16 +109,6 @@ def erase(weights, queries, keys):
 
 
 # Lesson 14
-def uniform_causal(n):
-    """Return weights that are even over all allowed tokens: the baseline.
-
-    n: number of tokens, at least 1.
-    Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
-    """
-    allowed = torch.ones(n, n).tril()
-    return allowed / allowed.sum(dim=-1, keepdim=True)
-
-
 def look_back(words):
     """Return where an induction head must look: the position after the last copy of each word.
 

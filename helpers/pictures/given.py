@@ -57,7 +57,7 @@ def shaped(given, what, *sizes, hint=""):
         for own, size in zip(array.shape, sizes, strict=False)
     )
     if array.ndim != len(sizes) or not all(fits):
-        asked = f"({', '.join(map(str, sizes))}{',' * (len(sizes) == 1)})"
+        asked = f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(map(str, sizes))})"
         raise InputError(f"{what} has the shape {array.shape}; {asked} is expected{hint}.")
     return array
 

@@ -92,10 +92,10 @@ class View:
             if self.keys is None and len(self.matrix[0]) != 1:
                 self.tokens, self.keys = None if self.tokens is None else [""], self.tokens
         if self.matrix.ndim != 2:
-            raise InputError(
-                f"one matrix is expected, (rows, columns); the shape is {self.matrix.shape}."
-                + " Choose a matrix, for instance weights[0]." * (self.matrix.ndim > 2)
-            )
+            said = f"one matrix is expected, (rows, columns); the shape is {self.matrix.shape}."
+            if self.matrix.ndim > 2:
+                said += " Choose a matrix, for instance weights[0]."
+            raise InputError(said)
         rows, columns = self.matrix.shape
         if not self.matrix.size:
             raise InputError(f"there is nothing to show: the shape is {rows, columns}, 0 tokens.")
@@ -198,7 +198,12 @@ class View:
             [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
             for row in zip(known.tolist(), shown.tolist(), strict=True)
         ]
-        return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
+        rows, columns = self.tokens, self.keys
+        if down:
+            rows = [*rows, "sum"]
+        if across:
+            columns = [*columns, "sum"]
+        return rows, columns, cells
 
     def colours(self):
         """Return (rows, columns) of uint8, indices into palette(); NONE for no colour."""
@@ -300,7 +305,9 @@ def dot_in_full(a, b):
     """
     a, b = as_array(a, "a").ravel(), as_array(b, "b").ravel()
     terms = [f"{x:.2f} × {y:.2f}" for x, y in zip(a, b, strict=True)]
-    return " + ".join(terms[:MAX_TERMS] + ["…"] * (len(terms) > MAX_TERMS))
+    if len(terms) > MAX_TERMS:
+        terms = [*terms[:MAX_TERMS], "…"]
+    return " + ".join(terms)
 
 
 def softmax_in_full(scores, j, temperature=None):
