@@ -17,7 +17,7 @@ UP, DOWN = 72, 32  # pixels of a bar above and below 0; a longer bar leaves the 
 ROW = 16  # pixels of a line of text
 THICK = 24  # pixels of the strip
 TIE, HANDLE = 10, 12  # pixels from the words down to it, and of a marker's handle below it
-EDGE = 8  # pixels on either side of it
+EDGE, FREE = 8, 3  # pixels on either side of it, and around a sample of a colour
 
 
 @dataclass
@@ -125,9 +125,8 @@ class Strip(View):
         for x, name in zip(middles, self.keys, strict=True):
             room = int(column / 8)
             words.text(x, ROW / 2, name if wide(name) <= room else name[: room - 1] + "…")
-        drawing = below(
-            beside(EDGE, *legend), self._bars(middles, column), words, self._strip(middles)
-        )
+        bars, strip = self._bars(middles, column), self._strip(middles)
+        drawing = below(beside(EDGE - FREE, *legend), bars, words, strip)
         self._mark(drawing)
         return [drawing]
 
@@ -196,7 +195,7 @@ class Strip(View):
 
 def _sample(role, text, width):
     """Return a colour and what it stands for."""
-    sample = tile("", ROW, ROW, role, fill=1, edge=0, free=3)
+    sample = tile("", ROW, ROW, role, fill=1, edge=0, free=FREE)
     return beside(sample, 2, written(text, width - ROW - 2, ROW, role, side="left"))
 
 

@@ -57,7 +57,7 @@ def draw_model(model):
         note = written(f"{count:,}", WIDTHS[name], NOTE, "rest")
         chain += [below(_box(WIDTHS[name], name), note), _arrow()]
     chain[3] = _arrow(2.5 * STEP)  # from the embedding, where the positions are added
-    chain.append(written("scores", 52, HIGH))
+    chain += [4, written("scores", 52, HIGH, side="left")]
     plus = sum(part.size[0] for part in chain[:3]) + 1.25 * STEP
     positions = written(f"{counts['positions']:,}", 60, HIGH, "rest", side="left")
     top = beside(plus - 44, _box(88, "positions"), 6, positions)

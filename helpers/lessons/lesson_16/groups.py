@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import InputError
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
-from ..layout import below, tile, written
+from ..layout import below, beside, tile, written
 
 TILE, GAP = 54, 8  # pixels of a head, and between two of them
 HIGH, APART, NAME = 32, 68, 22  # pixels of a row of heads, between the rows, of a row's name
@@ -42,21 +42,19 @@ class Groups(View):
             part = float(np.clip(self.matrix[h, k], 0, 1))
             cell = dict(cell=(h, k), label=f"query head {h} reads key head {k}: {part:.2f}")
             lines.line([(queries[h], 0), (keys[k], APART)], "rest", 2.5, opacity=part, **cell)
-        name, values = "query heads", "key heads (each with its values)"
-        return [
-            below(
-                written(name, width, NAME, "query strong", side="left"),
-                _row(queries, width, "query"),
-                lines,
-                _row(keys, width, "key"),
-                written(values, width, NAME, "key strong", side="left"),
-            )
-        ]
+        above = _name("query heads", width, "query")
+        under = _name("key heads (each with its values)", width, "key")
+        rows = _row(queries, width, "query"), lines, _row(keys, width, "key")
+        return [below(above, *rows, under)]
 
     def alt(self):
         """Describe the picture in words for people who cannot see it."""
         said = f"In order, the query heads read the key heads {self.matrix.argmax(1).tolist()}."
         return " ".join(f"{said} {self.caption}".split())
+
+
+def _name(text, width, role):
+    return beside(GAP / 2, written(text, width - GAP / 2, NAME, f"{role} strong", side="left"))
 
 
 def _row(middles, width, role):
