@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
-from ...attention import exchange
 from ...attention.data import DATA, rows_of
 from ...errors import InputError
 from ..lesson_09.recalls import new_stories
+from ..lesson_13.functions import exchange
 from ..stories import ACTS, LENGTH, NUMBER, WORDS, look, split
 from ..tales import BATCH
 

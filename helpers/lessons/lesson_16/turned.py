@@ -8,11 +8,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ...attention import causal_mask, merge_heads, rotate, split_heads
+from ...attention import causal_mask, merge_heads, split_heads
 from ...attention.data import DATA, rows_of
 from ..lesson_09.recalls import new_stories
 from ..stories import HEADS, LAYERS, LENGTH, NUMBER, WIDTH, WORDS, Block, Storyteller
 from ..tales import RECALLS, Story
+from .functions import rotate
 
 FILE, FIGURES = DATA / "turned.npz", DATA / "turned.csv"
 BASE = 100
