@@ -19,7 +19,7 @@ LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up
 THIN = 0.005  # an arc of less is not drawn below the words
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
-ROW, WORD, BAR = 22, 84, 120  # pixels of a line of text, of "model says", of bars for a share of 1
+ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 SHARE = 40  # pixels of a share
 SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
@@ -218,7 +218,7 @@ class Arcs(View):
         columns = [[*self.answers][k : k + DEEP] for k in range(0, len(self.answers), DEEP)]
         long = (SHORT if layout.is_turned else BAR) // len(columns)
         # room for answers of seven letters, so that nothing moves when they change
-        room = 8 * max(7, *map(wide, self.answers))
+        room = 8 * max(7, *map(wide, self.answers)) + 4
         columns = (below(*(self._answer(x, room, long) for x in column)) for column in columns)
         return beside(written("model says", WORD, ROW, "rest", side="left"), *columns)
 

@@ -8,8 +8,9 @@ from ...pictures.sketch import INK, ROLES
 from ...pictures.still import Still, own_settings
 
 TRAINED, UNSEEN = ROLES["key"][0], ROLES["query"][0]  # the colours of the two curves
-SHOWN = 14  # pictures of a training, besides one for each text: drawing them takes time
-LETTERS, LINE = 110, 0.19  # a line of a text in the picture, and its height in inches
+SHOWN = 7  # pictures of a training, besides one for each text: drawing them takes time
+WIDE, HIGH = 9, 2.1  # inches of the picture, and of the curves
+LETTERS, LINE = 140, 0.16  # a line of a text in the picture, and its height in inches
 
 
 class Log:
@@ -46,9 +47,12 @@ class Log:
             textwrap.fill(f"after {step} steps, loss {loss:.2f}: {text}", LETTERS)
             for step, loss, text in self.texts
         ]
-        below_it = LINE * sum(2 + text.count("\n") for text in said)
-        figure = Figure((9, 2.6 + below_it), layout="constrained")
-        curve, below = figure.subplots(2, 1, height_ratios=(2.6, below_it + 0.01))
+        # places in inches: without matplotlib's own layout, a picture takes half the time
+        below = LINE * sum(2 + text.count("\n") for text in said)
+        high = below + HIGH + 0.6
+        figure = Figure((WIDE, high))
+        place = 0.6 / WIDE, (below + 0.5) / high, 1 - 0.9 / WIDE, HIGH / high
+        curve = figure.add_axes(place)
         curve.plot(self.losses, color=TRAINED, linewidth=0.8, label="loss of each step")
         if self.unseen:
             step, loss = min(self.unseen, key=lambda one: one[1])
@@ -59,8 +63,9 @@ class Log:
             curve.axhline(self.luck, color=INK, linewidth=1, linestyle="--", label=label)
         curve.legend(loc="upper right")
         curve.set(xlabel="steps", ylabel="loss", xlim=(0, self.steps), ylim=(0, None))
-        below.axis("off")
-        below.text(0, 1, "\n\n".join(said), va="top", fontsize=9, parse_math=False)
+        figure.text(
+            0.1 / WIDE, below / high, "\n\n".join(said), va="top", fontsize=9, parse_math=False
+        )
         kinds = "curves of both losses" if self.unseen else "curve of the loss"
         line = "" if self.luck is None else f", a line at {self.luck:.2f} for luck alone"
         alt = f"The {kinds} over {self.steps} steps{line}, and what the model wrote."
