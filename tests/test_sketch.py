@@ -6,7 +6,8 @@ import torch
 from asking import change, state
 from test_view import luminance
 
-from helpers import Arcs, Broadcast, Cache, InputError, View, explore, heatmap, yours
+from helpers import Arcs, Broadcast, Cache, InputError, Prefixes, View, explore, heatmap, yours
+from helpers.lessons.layout import bar, below, beside, tile, written
 from helpers.pictures.sketch import ROLES, Sketch
 
 WORDS = "the man took it".split()
@@ -101,6 +102,34 @@ def test_what_is_repeated_is_framed_where_it_was_given_only(divisor, given, numb
     assert " ".join(framed) == f"/ {given} ="
     frames = [mark["width"] > 0 for mark in marks_of(view, "line")]
     assert sum(frames) == len(given.split())
+
+
+def test_a_beginning_without_its_next_word_says_so():
+    rows = [[0.5], [0.25], [0.1]]
+    shown, none = (Prefixes(rows, WORDS, keys=["chance"], shown=[[k]] * 3) for k in (1, 0))
+    assert shown.alt().startswith(
+        "Beginnings and next words: the → man, 0.50; the man → took, 0.25"
+    )
+    assert none.alt() == "Beginnings and next words: none is shown yet."
+    words = [(m["text"], m.get("opacity", 1)) for m in marks_of(none, "text") if m["text"]]
+    assert ("took", 0) in words and ("took", 1) in words, "it keeps its place among the marks"
+
+
+def test_what_is_composed_stands_side_by_side_or_one_below_the_other():
+    words = [written(text, 40, 20, side="left") for text in "abc"]
+    row = beside(words[0], 7, words[1], words[2])
+    assert row.size == (127, 20) and [mark["at"] for mark in row.marks] == [
+        [0, 10],
+        [47, 10],
+        [87, 10],
+    ]
+    column = below(words[0], 7, tile("b", 50, 30, "key", free=3), row)
+    assert column.size == (127, 77)
+    box, _, text, *_ = column.marks[1:]
+    assert box["at"] == [3, 30, 47, 30, 47, 54, 3, 54] and text["at"] == [25, 42]
+    left, right = (bar(long, 100, 20, "x", "key", zero=30).marks for long in (-20, 20))
+    assert [marks[0]["at"][0] for marks in (left, right)] == [10, 30]
+    assert [marks[1]["at"][0] for marks in (left, right)] == [35, 55], "behind the bar or the 0"
 
 
 def test_what_is_no_division_is_refused():

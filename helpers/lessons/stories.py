@@ -147,9 +147,13 @@ def even(layer, weights, values):
 
 def load_stories():
     """Return the trained Storyteller of data/stories.npz."""
-    model = Storyteller()
-    with np.load(FILE, allow_pickle=False) as kept:
-        state = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
+    return kept(Storyteller(), FILE)
+
+
+def kept(model, file):
+    """Return the model with the numbers that a file keeps for it."""
+    with np.load(file, allow_pickle=False) as arrays:
+        state = {name: torch.from_numpy(arrays[name]).float() for name in arrays.files}
     model.load_state_dict(state, strict=False)  # the file has no masks
     return model.requires_grad_(False)
 

@@ -124,3 +124,15 @@ def draw_stories(draws, count=BATCH):
 def story_loss(model, stories):
     """Return the mean loss of predicting each next word of stories (b, n)."""
     return F.cross_entropy(model(stories[:, :-1]).mT, stories[:, 1:])
+
+
+def shares_of(found, stories):
+    """Return {kind of RECALLS: share of its words that were found}.
+
+    found: (count, LENGTH - 1) of bool, whether the word after each word was.
+    """
+    hits = {kind: [] for kind in RECALLS}
+    for hit, story in zip(found.tolist(), stories, strict=True):
+        for at, kind in story.recalls.items():
+            hits[kind].append(hit[at - 1])
+    return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}

@@ -66,7 +66,6 @@ class Log:
         figure.text(
             0.1 / WIDE, below / high, "\n\n".join(said), va="top", fontsize=9, parse_math=False
         )
-        kinds = "curves of both losses" if self.unseen else "curve of the loss"
         line = "" if self.luck is None else f", a line at {self.luck:.2f} for luck alone"
-        alt = f"The {kinds} over {self.steps} steps{line}, and what the model wrote."
+        alt = f"The losses over {self.steps} steps{line}, and what the model wrote."
         return Still(figure, alt)
