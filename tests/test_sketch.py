@@ -7,7 +7,7 @@ from asking import change, state
 from test_view import luminance
 
 from helpers import Arcs, Broadcast, Cache, InputError, Prefixes, View, explore, heatmap, yours
-from helpers.lessons.layout import bar, below, beside, tile, written
+from helpers.lessons.compose import bar, below, beside, tile, written
 from helpers.pictures.sketch import ROLES, Sketch
 
 WORDS = "the man took it".split()

@@ -9,7 +9,7 @@ arcs      the drawing of weights over a sentence, in most lessons
 measures  what can be observed of a student's class, lessons 5 to 10; worlds changes torch for it
 masks     what can be observed of a mask, lessons 7 and 11
 path      the path of the course, in lessons 1 to 10
-layout    rows and columns, of which drawings are made
+compose   rows and columns, of which drawings are made
 in_full   how a number is computed, in words
 stories   the model that writes, of lessons 1 to 11 and 16; tales makes up its stories
 training  Adam, and a progress bar

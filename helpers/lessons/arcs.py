@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..pictures.given import as_array, bare, one_line, one_word, shaped, wide, words
 from ..pictures.sketch import LARGE, Sketch
 from ..pictures.view import View
-from .layout import bar, below, beside, written
+from .compose import bar, below, beside, written
 
 MAX_WORDS = 64
 MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other

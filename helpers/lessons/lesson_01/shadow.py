@@ -8,7 +8,7 @@ from ...errors import InputError
 from ...pictures.given import as_array, bare, shaped, wide, words
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
-from ..layout import bar, below, beside, written
+from ..compose import bar, below, beside, written
 
 MAX_WORDS = 8  # bars
 WIDE, HIGH = 240, 112  # pixels of the plane, at most

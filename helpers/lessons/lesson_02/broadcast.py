@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import InputError
 from ...pictures.given import as_array
 from ...pictures.view import View
-from ..layout import below, beside, tile, written
+from ..compose import below, beside, tile, written
 
 ROW, BOX = 26, 50  # pixels: a cell
 GAP = 34  # pixels between two tables, for a sign

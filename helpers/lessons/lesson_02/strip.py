@@ -8,7 +8,7 @@ from ...errors import InputError
 from ...pictures.given import as_array, shaped, wide, words
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
-from ..layout import below, beside, tile, written
+from ..compose import below, beside, tile, written
 
 MAX_WORDS = 6  # so that the numbers fit
 WIDE = 352  # pixels of the strip, and of the bars above it

@@ -10,8 +10,8 @@ import numpy as np
 from ...errors import InputError
 from ...pictures.given import as_array, bare, shaped, wide, words
 from ...pictures.view import View
+from ..compose import bar, below, beside, written
 from ..in_full import dot_in_full
-from ..layout import bar, below, beside, written
 from .plane import SIDE, Plane, hull, is_inside
 
 MAX_WORDS = 16

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...pictures.given import as_array, wide, words
 from ...pictures.view import View
-from ..layout import below, beside, written
+from ..compose import below, beside, written
 
 ROW = 24  # pixels
 COLUMN = 58

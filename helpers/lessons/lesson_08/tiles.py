@@ -9,7 +9,7 @@ from ...errors import InputError
 from ...pictures.given import as_array, one_word, wide
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
-from ..layout import tile
+from ..compose import tile
 
 STEPS = ["words", "cut", "heads", "merged"]
 NO_GUESS = "no guess"

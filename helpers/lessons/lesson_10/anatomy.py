@@ -2,7 +2,7 @@
 
 from ...pictures.sketch import Sketch
 from ...pictures.still import pictured
-from ..layout import below, beside, tile, written
+from ..compose import below, beside, tile, written
 
 HIGH, STEP, NOTE = 40, 16, 26  # pixels: of a box, of an arrow to the next, of a note below a box
 LINE = 86  # pixels from the top to the line of sums

@@ -7,7 +7,7 @@ import numpy as np
 from ...pictures.given import wide
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
-from ..layout import below, beside, tile, written
+from ..compose import below, beside, tile, written
 
 ROW, BOX = 26, 62  # pixels: the height of a word, the width of its query, key or value
 GAP = 106  # between queries and keys, where the scores are

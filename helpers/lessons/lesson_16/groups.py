@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import InputError
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
-from ..layout import below, beside, tile, written
+from ..compose import below, beside, tile, written
 
 TILE, GAP = 54, 8  # pixels of a head, and between two of them
 HIGH, APART, NAME = 32, 68, 22  # pixels of a row of heads, between the rows, of a row's name

@@ -8,7 +8,7 @@ from ...errors import InputError
 from ...pictures.given import as_array
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
-from ..layout import below, beside, written
+from ..compose import below, beside, written
 
 SIDE, GAP = 150, 18  # pixels of a pair's plane, and between two of them
 LANE, NAME = 22, 50  # pixels of a lane of positions, and of its name
