@@ -47,10 +47,8 @@ class Groups(View):
         rows = _row(queries, width, "query"), lines, _row(keys, width, "key")
         return [below(above, *rows, under)]
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
-        said = f"In order, the query heads read the key heads {self.matrix.argmax(1).tolist()}."
-        return " ".join(f"{said} {self.caption}".split())
+    def _in_words(self):
+        return f"In order, the query heads read the key heads {self.matrix.argmax(1).tolist()}."
 
 
 def _name(text, width, role):

@@ -107,8 +107,6 @@ class Turns(View):
         score = written(f"{self.number(x @ y)} of the score", SIDE, LANE)
         return beside(below(title, plane, score), GAP)
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         at = " and ".join(self.tokens)
-        said = f"Arrows turned by their positions: {at}; score {self.number(self.score)}."
-        return " ".join(f"{said} {self.caption}".split())
+        return f"Arrows turned by their positions: {at}; score {self.number(self.score)}."
