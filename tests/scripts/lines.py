@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CORE = "__init__.py", "errors.py", "guard.py", "session.py", "attention", "pictures", "checks"
 # of what was measured, with little room; the aims are 7,000 for a lesson, 7,400 for a large one,
 # 6,300 for the core, 9,500 for all, 8,000 for the tests
-MOST = {"a lesson": 8_450, "a large lesson": 9_450, "core": 7_050, "all lessons": 11_900}
+MOST = {"a lesson": 8_300, "a large lesson": 9_300, "core": 6_850, "all lessons": 11_850}
 MOST |= {"tests": 9_000, "scripts of the tests": 2_400, "JavaScript and CSS": 1_500, "a file": 400}
 LARGE = "09", "10"  # lessons about classes and trained models
 
