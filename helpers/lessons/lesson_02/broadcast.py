@@ -52,7 +52,8 @@ class Broadcast(View):
 
         def cell(matrix, i, j):
             role, number = SOURCES[sources[i, j] % len(SOURCES)], self.number(matrix[i, j])
-            is_framed, more = matrix is self.repeated and is_first[i, j], {}
+            is_framed = matrix is self.repeated and is_first[i, j]
+            more = {}
             if matrix is self.matrix:
                 more = dict(cell=(i, j), label=f"{self.tokens[i]}, {self.keys[j]}: {number}")
             look, edge = (f"{role} strong", 2) if is_framed else ("ink", 0)
