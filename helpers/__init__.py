@@ -1,7 +1,7 @@
 """What the lessons import: the sentence, the pictures, the questions before an answer, the checks.
 
 The core, which every lesson uses:
-attention  the correct definition of everything, in the order of the lessons, and their data
+attention  the correct definition of what lessons 1 to 10 build, in their order, and their data
 pictures   a matrix as a still picture and as a live one, with controls; browser/ runs in the
            browser; predict() asks for a guess before an answer
 checks     what check() does with an answer: its own __init__ describes the files

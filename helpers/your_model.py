@@ -102,7 +102,7 @@ class OwnModel:
         size = f"{_count(self.layers, 'layer')} of {_count(self.heads, 'head')}"
         if self._shares():
             size += f", which share {_count(range(self.key_heads), 'head')} of keys and values"
-        turned = " Queries and keys are turned by their positions." * self.turned
+        turned = " Queries and keys are turned by their positions." if self.turned else ""
         return f"{self.name}: {size}.{turned} It predicts what comes next."
 
     def _shares(self):
@@ -305,7 +305,7 @@ class HuggingFaceModel(OwnModel):
 
 
 def _count(numbers, what):
-    return f"{len(numbers)} {what}{'s' * (len(numbers) > 1)}"
+    return f"{len(numbers)} {what}{'s' if len(numbers) > 1 else ''}"
 
 
 def _packages():

@@ -17,7 +17,6 @@ from matplotlib.text import Text
 from PIL import Image
 
 from helpers import Arcs, InputError, View, heatmap
-from helpers.lessons import cost
 from helpers.lessons.lesson_10.log import Log
 from helpers.lessons.path import course_path
 from helpers.pictures.still import MAX_NUMBERS
@@ -204,8 +203,6 @@ READERS = {  # settings that spoil a picture of ours, or draw it differently
     lambda: heatmap(View(weights(3, 3), heads=weights(4, 3, 3), marked={"no": np.eye(3)})),
     lambda: heatmap(Arcs(weights(3), ["a", "b", "c"]), title="arcs"),
     lambda: course_path("scores"),
-    lambda: cost.draw_writing(cost.load_times()),
-    lambda: cost.draw_peaks(cost.load_peaks()),
     lambda: Log(1).still(),
 ])  # fmt: skip
 def test_a_picture_is_drawn_with_the_settings_of_matplotlib_and_the_reader_keeps_theirs(make):

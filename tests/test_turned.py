@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from helpers import Groups, InputError, Turns
-from helpers.attention import grouped_attention, next_turned_context, rotate, split_heads
+from helpers.attention import split_heads
 from helpers.attention.data import rows_of
 from helpers.lessons.lesson_16 import turned
+from helpers.lessons.lesson_16.functions import grouped_attention, next_turned_context, rotate
 from helpers.lessons.tales import RECALLS
 
 

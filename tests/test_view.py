@@ -10,7 +10,8 @@ import torch
 from matplotlib.colors import to_rgb
 
 from helpers import Arcs, Blend, InputError, Prefixes, Shadow, Strip, Tiles, View, explore, predict
-from helpers.pictures.view import NONE, dot_in_full, palette, side_by_side, softmax_in_full
+from helpers.lessons.in_full import dot_in_full, softmax_in_full
+from helpers.pictures.view import NONE, palette, side_by_side
 
 
 def luminance(colour):

@@ -150,6 +150,16 @@ def causal_mask(n):
     return torch.ones(n, n, dtype=torch.bool).triu(diagonal=1)
 
 
+def uniform_causal(n):
+    """Return weights that are even over all allowed tokens: lesson 14 builds this baseline.
+
+    n: number of tokens, at least 1.
+    Returns (n, n), float32: row i has 1 / (i + 1) for the keys 0 to i and 0 after them.
+    """
+    allowed = torch.ones(n, n).tril()
+    return allowed / allowed.sum(dim=-1, keepdim=True)
+
+
 def causal_weights(scores, d_k):
     """Return attention weights that hide the future.
 

@@ -9,6 +9,7 @@ from ..errors import InputError
 from ..pictures.given import as_array, bare, one_line, one_word, shaped, wide, words
 from ..pictures.sketch import LARGE, Sketch
 from ..pictures.view import View
+from .compose import bar, below, beside, written
 
 MAX_WORDS = 64
 MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
@@ -19,6 +20,7 @@ THIN = 0.005  # an arc of less is not drawn below the words
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
+SHARE = 40  # pixels of a share
 SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
 PHONE = 370  # pixels; a wider drawing is too wide for a phone
@@ -151,13 +153,9 @@ class Arcs(View):
         """Return the drawing: arcs and words, and below them what comes of it."""
         under = layout.under + 4 + (0 if self.below is None else LOW)
         width, top = layout.place(layout.long, under)
-        columns = -(-len(self.answers) // DEEP)
-        bar = (SHORT if layout.is_turned else BAR) // max(1, columns)
-        # room for answers of seven letters, so that nothing moves when they change
-        column = 8 * max(7, *map(wide, self.answers), 0) + bar + 50
-        answers, letters = WORD + column * columns, 0.58 * LARGE * wide(self.result)
-        width = max(width, answers if self.answers else 0, letters)
-        high = top + ROW * min(DEEP, len(self.answers))
+        answers, letters = self._answers(layout), 0.58 * LARGE * wide(self.result)
+        width = max(width, answers.size[0], letters)
+        high = top + answers.size[1]
         sketch = Sketch(width, high + (LARGE + 12 if self.result else 0))
         self._arcs(sketch, layout)
         self._words(sketch, layout)
@@ -172,8 +170,8 @@ class Arcs(View):
             right, high = layout.place(layout.at[j] + half, layout.under - 10)
             sketch.frame(left, low, right - left, high - low, "ink", 1.5)
         middle = 0 if layout.is_turned else layout.at[self.query]
-        left = np.clip(middle - answers / 2, 0, max(0, width - answers))
-        self._answers(sketch, left, top, column, bar)
+        left = np.clip(middle - answers.size[0] / 2, 0, width - answers.size[0])
+        sketch.put(answers, left, top)
         if self.result:
             x = np.clip(middle, letters / 2, width - letters / 2)
             sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
@@ -213,21 +211,29 @@ class Arcs(View):
                 more["drags"] = (self.drags, j, *layout.place(None, HIGH))
             sketch.text(*layout.place(along, layout.number), number, "ink", **more, **side)
 
-    def _answers(self, sketch, left, top, column, bar):
-        if self.answers:
-            sketch.text(left, top + ROW / 2, "model says", "rest", side="left")
-        best = max(self.answers, key=self.answers.get, default="")
-        for k, (word, share) in enumerate(self.answers.items()):
-            x = left + WORD + column * (k // DEEP + 1) - bar - 40
-            y = top + ROW * (k % DEEP + 0.5)
-            role, colour = ("ink strong", "ink") if word == best else ("ink", "rest")
-            sketch.text(x - 6, y, word, role, side="right")
-            sketch.box(x, y - 7, max(1, bar * share), 14, colour)
-            sketch.text(x + bar * share + 5, y, self.number(share), role, side="left")
+    def _answers(self, layout):
+        """Return the bars of the answers, DEEP of them below each other."""
+        if not self.answers:
+            return Sketch(0, 0)
+        columns = [[*self.answers][k : k + DEEP] for k in range(0, len(self.answers), DEEP)]
+        long = (SHORT if layout.is_turned else BAR) // len(columns)
+        # room for answers of seven letters, so that nothing moves when they change
+        room = 8 * max(7, *map(wide, self.answers)) + 4
+        columns = (below(*(self._answer(x, room, long) for x in column)) for column in columns)
+        return beside(written("model says", WORD, ROW, "rest", side="left"), *columns)
+
+    def _answer(self, answer, room, long):
+        share, best = self.answers[answer], max(self.answers, key=self.answers.get)
+        role, colour = ("ink strong", "ink") if answer == best else ("ink", "rest")
+        name = written(answer, room, ROW, role, side="right")
+        number = self.number(share)
+        return beside(name, 6, bar(long * share, long + SHARE, ROW, number, colour, role))
 
     def numbers(self):
         """Return the lines of numbers as text: the weights, the answers and the layer below."""
-        lines = super().numbers() + [self.result] * bool(self.result)
+        lines = super().numbers()
+        if self.result:
+            lines.append(self.result)
         if self.answers:
             shares = (f"{word} {self.number(x)}" for word, x in self.answers.items())
             lines.append(f"answer: {', '.join(shares)}")

@@ -1,4 +1,4 @@
-"""Define a small model that writes stories, and measure what it keeps in mind.
+"""Define a small model that writes stories, and the words that it knows; tales.py makes up stories.
 
 Two layers, each of causal attention with four heads and a feed-forward network, learn to predict
 the next word.
@@ -9,7 +9,6 @@ import re
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from ..attention import (
     MultiHeadAttention,
@@ -23,11 +22,23 @@ from ..attention import (
 )
 from ..attention.data import DATA
 from ..errors import InputError
-from .tales import LENGTH, WORDS, Story
 
 FILE = DATA / "stories.npz"
 WIDTH, HEADS, LAYERS = 64, 4, 2
-BATCH = 32
+LENGTH = 48  # words; a longer story is cut
+NAMES = {"she": ["Anna", "Nora", "Sara"], "he": ["Jack", "Tom", "Ben"]}
+OBJECT = {"she": "her", "he": "him"}
+ACTS = {
+    "apple": "eats", "ball": "throws", "bike": "rides", "book": "reads",
+    "drum": "plays", "hat": "wears", "kite": "flies", "letter": "opens",
+}  # fmt: skip
+SOUNDS = {"bird": "sings", "cat": "purrs", "dog": "barks", "duck": "quacks", "horse": "neighs"}
+PLACES = ["barn", "garden", "house", "kitchen", "park", "yard"]
+WORDS = [
+    *NAMES["she"], *NAMES["he"], *NAMES, *OBJECT.values(), "it", *ACTS, *SOUNDS, *PLACES,
+    *ACTS.values(), *SOUNDS.values(), "has", "takes", "is", "goes", "comes", "waits", "finds",
+    "follows", "a", "an", "the", "in", "to", "with", "today", "soon", ".",
+]  # fmt: skip
 NUMBER = {word: k for k, word in enumerate(WORDS)}
 
 
@@ -134,21 +145,15 @@ def even(layer, weights, values):
     return uniform_causal(weights.shape[-1]).expand_as(weights), values
 
 
-def draw_stories(draws, count=BATCH):
-    """Return count stories, (count, LENGTH) of word numbers.  draws: random.Random."""
-    return torch.tensor([[NUMBER[word] for word in Story(draws).words] for _ in range(count)])
-
-
-def story_loss(model, stories):
-    """Return the mean loss of predicting each next word of stories (b, n)."""
-    return F.cross_entropy(model(stories[:, :-1]).mT, stories[:, 1:])
-
-
 def load_stories():
     """Return the trained Storyteller of data/stories.npz."""
-    model = Storyteller()
-    with np.load(FILE, allow_pickle=False) as kept:
-        state = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
+    return kept(Storyteller(), FILE)
+
+
+def kept(model, file):
+    """Return the model with the numbers that a file keeps for it."""
+    with np.load(file, allow_pickle=False) as arrays:
+        state = {name: torch.from_numpy(arrays[name]).float() for name in arrays.files}
     model.load_state_dict(state, strict=False)  # the file has no masks
     return model.requires_grad_(False)
 

@@ -1,21 +1,14 @@
-"""Draw stories in a small language, and measure how much of them cannot be predicted."""
+"""Make up stories in a small language, measure how much of them cannot be predicted, and how well a
+model predicts them."""
 
 from math import log
 
-LENGTH = 48  # words; a longer story is cut
-NAMES = {"she": ["Anna", "Nora", "Sara"], "he": ["Jack", "Tom", "Ben"]}
-OBJECT = {"she": "her", "he": "him"}
-ACTS = {
-    "apple": "eats", "ball": "throws", "bike": "rides", "book": "reads",
-    "drum": "plays", "hat": "wears", "kite": "flies", "letter": "opens",
-}  # fmt: skip
-SOUNDS = {"bird": "sings", "cat": "purrs", "dog": "barks", "duck": "quacks", "horse": "neighs"}
-PLACES = ["barn", "garden", "house", "kitchen", "park", "yard"]
-WORDS = [
-    *NAMES["she"], *NAMES["he"], *NAMES, *OBJECT.values(), "it", *ACTS, *SOUNDS, *PLACES,
-    *ACTS.values(), *SOUNDS.values(), "has", "takes", "is", "goes", "comes", "waits", "finds",
-    "follows", "a", "an", "the", "in", "to", "with", "today", "soon", ".",
-]  # fmt: skip
+import torch
+from torch.nn import functional as F
+
+from .stories import ACTS, LENGTH, NAMES, NUMBER, OBJECT, PLACES, SOUNDS
+
+BATCH = 32
 RECALLS = "act", "sound", "where", "who"
 
 
@@ -121,3 +114,25 @@ class Story:
         for word in filter(None, words):
             self.words.append(word)
             self.surprise.append(0.0)
+
+
+def draw_stories(draws, count=BATCH):
+    """Return count stories, (count, LENGTH) of word numbers.  draws: random.Random."""
+    return torch.tensor([[NUMBER[word] for word in Story(draws).words] for _ in range(count)])
+
+
+def story_loss(model, stories):
+    """Return the mean loss of predicting each next word of stories (b, n)."""
+    return F.cross_entropy(model(stories[:, :-1]).mT, stories[:, 1:])
+
+
+def shares_of(found, stories):
+    """Return {kind of RECALLS: share of its words that were found}.
+
+    found: (count, LENGTH - 1) of bool, whether the word after each word was.
+    """
+    hits = {kind: [] for kind in RECALLS}
+    for hit, story in zip(found.tolist(), stories, strict=True):
+        for at, kind in story.recalls.items():
+            hits[kind].append(hit[at - 1])
+    return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}

@@ -92,13 +92,19 @@ class Sketch:
         right, low = x + width, y + height
         self.line([(x, y), (right, y), (right, low), (x, low), (x, y)], role, thick, **more)
 
+    def put(self, part, x=0, y=0):
+        """Add the marks of another drawing, its top left corner at (x, y)."""
+        for mark in part.marks:
+            self._add(points=np.reshape(mark["at"], (-1, 2)) + (x, y), **mark)
+
     def _add(self, kind, points, role, **more):
         at = np.asarray(points, float).ravel().tolist()
         if not all(map(isfinite, at)):
             raise InputError("a mark is at nan or inf; marks need finite positions.")
         if len(self.marks) == MOST:
             raise InputError(f"the picture has more than {MOST} marks; draw a part of it.")
-        self.marks.append({"kind": kind, "role": role, "at": [round(z, 1) for z in at], **more})
+        more["at"] = [round(z, 1) for z in at]
+        self.marks.append({"kind": kind, "role": role, **more})
 
     def paint(self, axes):
         """Draw the sketch with matplotlib, on axes of its own size."""

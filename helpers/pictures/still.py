@@ -90,6 +90,15 @@ class Still:
         return bundle, {"image/png": {"width": width, "alt": self.alt}}
 
 
+def pictured(sketch, alt):
+    """Return a drawing as a Still.  sketch: a Sketch.  alt: a sentence that describes it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=[pixels / INCH for pixels in sketch.size])
+    sketch.paint(figure.add_axes((0, 0, 1, 1)))
+    return Still(figure, alt)
+
+
 def heatmap(weights, tokens=None, *, title="", **options):
     """Draw weights as a picture, row 0 on top, on one fixed colour scale.
 
@@ -109,7 +118,9 @@ def heatmap(weights, tokens=None, *, title="", **options):
     if not isinstance(weights, dict):
         array = weights if np.ma.is_masked(weights) else as_array(weights, "weights")
         heads = array if array.ndim > 2 else [array]
-        weights = {f"Head {k}" * (len(heads) > 1): head for k, head in enumerate(heads, start=1)}
+        weights = {f"Head {k}": head for k, head in enumerate(heads, start=1)}
+        if len(heads) == 1:
+            weights = {"": heads[0]}
     return draw(side_by_side(weights, **options), title)
 
 
@@ -136,7 +147,7 @@ def draw(views, title=""):
     width = max(LEAST, len(views) * (len(columns) * size + BESIDE + LETTER * name))
     height = len(rows) * size * LOW + AROUND + LETTER * max(0, key - 7)  # long names are vertical
     words = list(dict.fromkeys(word for _, view in views for word in view.marked))
-    height += TITLE * bool(title) + LEGEND * bool(words)
+    height += (TITLE if title else 0) + (LEGEND if words else 0)
     figure = place = Figure(layout="constrained")
     if small := first.small():
         in_a_row = min(len(small), 4)
@@ -162,8 +173,9 @@ def draw(views, title=""):
     text = _text(views, title)
     alt = "Heatmap" + (f" {title}" if title else "") + ": " + first.alt()
     if len(views) > 1:
-        one = " on one colour scale" * (len({view.scale for _, view in views}) == 1)
-        alt = f"{len(views)} heatmaps{one}, from {views[0][0]} to {views[-1][0]}. {alt}"
+        one = len({view.scale for _, view in views}) == 1
+        scale = " on one colour scale" if one else ""
+        alt = f"{len(views)} heatmaps{scale}, from {views[0][0]} to {views[-1][0]}. {alt}"
     return Still(figure, alt, text)
 
 
@@ -181,8 +193,8 @@ def _draw_sketches(views, title):
         raise InputError("a table and a drawing do not fit in one picture; return one of them.")
     gap, line = 16, 24
     wide = max(sum(part.size[0] + gap for part in parts) for _, parts in rows) + gap
-    high = line * bool(title) + gap
-    high += sum(max(p.size[1] for p in parts) + gap + line * bool(name) for name, parts in rows)
+    high = gap + sum(max(p.size[1] for p in parts) + gap for _, parts in rows)
+    high += line * len([text for text in (title, *dict(rows)) if text])
     figure = Figure(figsize=(wide / INCH, high / INCH))
     top = gap / 2
     letters = dict(ha="left", va="top", fontsize=LETTERS, parse_math=False)

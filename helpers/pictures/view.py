@@ -21,7 +21,6 @@ WHITE_FROM = 183  # for this colour and darker ones text is white: a contrast of
 NONE = 255  # the index of NaN and of empty cells
 MAX_TEXT = 64  # rows or columns of the numbers as text
 MAX_SIDE = 512  # rows or columns of a picture
-MAX_TERMS = 8  # products that an explanation shows
 MAX_HEADS = 16  # small heads next to a matrix
 MAX_KINDS = 3  # kinds of marked cells
 
@@ -92,10 +91,10 @@ class View:
             if self.keys is None and len(self.matrix[0]) != 1:
                 self.tokens, self.keys = None if self.tokens is None else [""], self.tokens
         if self.matrix.ndim != 2:
-            raise InputError(
-                f"one matrix is expected, (rows, columns); the shape is {self.matrix.shape}."
-                + " Choose a matrix, for instance weights[0]." * (self.matrix.ndim > 2)
-            )
+            said = f"one matrix is expected, (rows, columns); the shape is {self.matrix.shape}."
+            if self.matrix.ndim > 2:
+                said += " Choose a matrix, for instance weights[0]."
+            raise InputError(said)
         rows, columns = self.matrix.shape
         if not self.matrix.size:
             raise InputError(f"there is nothing to show: the shape is {rows, columns}, 0 tokens.")
@@ -198,7 +197,12 @@ class View:
             [self.number(x) if on else "" for x, on in zip(*row, strict=True)]
             for row in zip(known.tolist(), shown.tolist(), strict=True)
         ]
-        return self.tokens + ["sum"] * down, self.keys + ["sum"] * across, cells
+        rows, columns = self.tokens, self.keys
+        if down:
+            rows = [*rows, "sum"]
+        if across:
+            columns = [*columns, "sum"]
+        return rows, columns, cells
 
     def colours(self):
         """Return (rows, columns) of uint8, indices into palette(); NONE for no colour."""
@@ -291,34 +295,3 @@ def side_by_side(matrices, **options):
         for _, view in views:
             view.scale = min(low), max(high)
     return views
-
-
-def dot_in_full(a, b):
-    """Return a dot product in full, for explain: "0.55 × 0.43 + 0.87 × 0.15".
-
-    a, b: vectors of one length; for long vectors the text has the first eight products.
-    """
-    a, b = as_array(a, "a").ravel(), as_array(b, "b").ravel()
-    terms = [f"{x:.2f} × {y:.2f}" for x, y in zip(a, b, strict=True)]
-    return " + ".join(terms[:MAX_TERMS] + ["…"] * (len(terms) > MAX_TERMS))
-
-
-def softmax_in_full(scores, j, temperature=None):
-    """Return how softmax computes weight j of scores (n,): "exp(0.95 - 1.50) / 4.20, where ...".
-
-    As in softmax, the largest score is subtracted from all scores first; the divisor is the
-    sum of all these exponentials. The text says what each number is.
-    temperature: the number that divides the scores before that.
-    """
-    given = as_array(scores, "scores").ravel()
-    scores = given if temperature is None else given / temperature
-    top = scores.max()
-    if top == -np.inf:
-        return "0 / 0: there is nothing to see"
-    one, what, largest = f"{scores[j]:.2f}", "the score", "the largest in its row"
-    if temperature is not None:
-        what += f" {given[j]:.4g} divided by the temperature {bare(temperature):g}"
-    where = f"{one} is {what}, {largest}"
-    if scores[j] < top:
-        where = f"{one} is {what} and {top:.2f} {largest}"
-    return f"exp({one} - {top:.2f}) / {np.exp(scores - top).sum():.2f}, where {where}"

@@ -4,11 +4,10 @@ lessons show the files that `python -m helpers.tools.path` writes, see lessons/p
 import csv
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ..lessons.path import FOLDER, TEXTS
-from ..pictures.sketch import INCH, Sketch
-from ..pictures.still import Still, own_settings
+from ..pictures.sketch import Sketch
+from ..pictures.still import own_settings, pictured
 
 # The boxes from left to right: the part, its lines of text, the lesson that adds it (0: given).
 BOXES = (
@@ -70,9 +69,7 @@ def drawn(lit):
         sketch.line([(left[0], low), (middle - room, low)], role, line)
         sketch.line([(middle + room, low), (right, low), (right, low - 6)], role, line)
         sketch.text(middle, low, words, text)
-    figure = Figure(figsize=[pixels / INCH for pixels in sketch.size])
-    sketch.paint(figure.add_axes((0, 0, 1, 1)))
-    return Still(figure, _alt(lit))
+    return pictured(sketch, _alt(lit))
 
 
 def _look(part, lesson, lit):

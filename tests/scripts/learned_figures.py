@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from execute import NOTEBOOKS
 from replay import code_cells, replay, shown_by
 
-from helpers.attention import erase
+from helpers.lessons.lesson_13.functions import erase
 from helpers.lessons.lesson_13.snapshots import FILE
 from helpers.lessons.lesson_15 import small
 

@@ -234,15 +234,14 @@ class Spoiling:
         self.__name__, self.course = name, course
         self.told = queue.SimpleQueue()  # which a copy of this object, for a picture, shares
 
-    def spoiled(self):
-        """Did it get any tensor? None if it has not been called."""
-        return None if self.told.empty() else self.told.get()
+    def was_called(self):
+        return not self.told.empty()
 
     def __call__(self, *args):
         result = self.course(*(x.clone() if torch.is_tensor(x) else x for x in args))
-        tensors = [x for x in args if torch.is_tensor(x)]
         with torch.no_grad():
-            for x in tensors:
-                x.copy_(x + 1)
-        self.told.put(bool(tensors))
+            for x in args:
+                if torch.is_tensor(x):
+                    x.copy_(x + 1)
+        self.told.put("called")
         return result

@@ -39,11 +39,12 @@ from helpers.lessons.stories import (
     FILE,
     HEADS,
     LAYERS,
-    draw_stories,
+    LENGTH,
+    WORDS,
     even,
     load_stories,
-)  # fmt: skip
-from helpers.lessons.tales import LENGTH, RECALLS, WORDS
+)
+from helpers.lessons.tales import RECALLS, draw_stories
 
 SEEDS, KEPT, COUNT = range(5), 2, 300
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

@@ -8,6 +8,7 @@ from ...errors import InputError
 from ...pictures.given import as_array, bare, shaped, wide, words
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import bar, below, beside, written
 
 MAX_WORDS = 8  # bars
 WIDE, HIGH = 240, 112  # pixels of the plane, at most
@@ -15,6 +16,7 @@ EDGE, ROW, NUMBER = 16, 22, 56  # pixels next to the plane; of a line of text; o
 GROUND, BELOW = ROW + HIGH, 41  # pixels down to the query's line; and below it
 MOST = 12  # letters of a word in the drawing
 LEFT, RIGHT = 30, 64  # pixels of the bars on either side of 0
+APART = 8  # pixels between a word and its bar
 
 
 @dataclass
@@ -141,11 +143,11 @@ class Shadow(View):
         sketch.line([(x, GROUND), (x, y), (foot[0], y)], "rest", 1)
         sketch.arrow(start, end, "query", 3.5)
         sketch.arrow(start, tip, "key")
-        _beside(sketch, *tip, -15, f"{self._key}: {self._measured}", "key strong")
+        _near(sketch, *tip, -15, f"{self._key}: {self._measured}", "key strong")
         shadow = f"shadow {self.number(self.shadows[self.key])}"
-        _beside(sketch, zero + along / 2, GROUND, 15, shadow, "key")
+        _near(sketch, zero + along / 2, GROUND, 15, shadow, "key")
         length = self.number(self.lengths[self.query])
-        _beside(sketch, *end, 33, f"{self._asks}: length {length}", "query strong")
+        _near(sketch, *end, 33, f"{self._asks}: length {length}", "query strong")
 
     def _draw_rectangle(self, sketch, unit):
         shadow, length = self.shadows[self.key], self.lengths[self.query]
@@ -158,31 +160,39 @@ class Shadow(View):
         sketch.line([(zero, GROUND), (zero, top)], "query", 3.5)
         x, side = (zero - 8, "right") if shadow >= 0 else (zero + 8, "left")
         sketch.text(x, (GROUND + top) / 2, self.number(length), "query", side=side)
-        _beside(sketch, zero + across / 2, GROUND, 15, self.number(shadow), "key")
+        _near(sketch, zero + across / 2, GROUND, 15, self.number(shadow), "key")
         area = f"area = {self.number(shadow * length)}"
-        _beside(sketch, zero + across / 2, GROUND, 33, area, "ink")
+        _near(sketch, zero + across / 2, GROUND, 33, area, "ink")
 
     def _bars(self):
-        scores, beside = self.matrix[0], 7.5 * max(wide(_short(word)) for word in self.keys) + 12
+        scores, room = self.matrix[0], 7.5 * max(wide(_short(name)) for name in self.keys) + 4
         finite = scores[np.isfinite(scores)]
         most, least = (max([0, *signed * finite]) for signed in (1, -1))
         unit = min(RIGHT / max(self.reach * self.lengths[self.query], most), LEFT / (least or 1e-9))
-        zero = beside + LEFT
-        sketch = Sketch(zero + RIGHT + NUMBER, ROW * (len(scores) + 1))
-        sketch.text(zero + (RIGHT - LEFT) / 2, ROW / 2, f'score with "{self._asks}"', "rest")
-        for j, (word, score) in enumerate(zip(self.keys, scores, strict=True)):
-            y, number = ROW * (j + 1.5), self.number(score)
-            role = "query strong" if j == self.query else "key strong" if j == self.key else "ink"
-            more = dict(side="right", sets=("key", j, word), label=word)
-            sketch.text(beside - 8, y, _short(word), role, **more)
-            long = unit * score if np.isfinite(score) else 0
-            faint = 1 if j == self.key else 0.45
-            sketch.box(min(zero, zero + long), y - 7, max(1, abs(long)), 14, "key", opacity=faint)
-            role = "ink strong" if j == self.best else "ink"
-            more = dict(side="left", cell=(0, j), label=f"{word}: {number}")
-            sketch.text(zero + max(0, long) + 5, y, number, role, **more)
-        sketch.line([(zero, ROW + 2), (zero, ROW * (len(scores) + 1) - 2)], "rest", 1)
-        return sketch
+        title = written(f'score with "{self._asks}"', LEFT + RIGHT, ROW, "rest")
+        rows = (self._bar(j, score, unit, room) for j, score in enumerate(scores))
+        drawing = below(beside(room + APART, title), *rows)
+        zero = room + APART + LEFT
+        drawing.line([(zero, ROW + 2), (zero, ROW * (len(scores) + 1) - 2)], "rest", 1)
+        return drawing
+
+    def _bar(self, j, score, unit, room):
+        """Return a word's name and the bar of its score.  unit: pixels of a score of 1.  room:
+        pixels of a name."""
+        name, number = self.keys[j], self.number(score)
+        role = "key strong" if j == self.key else "ink"
+        if j == self.query:
+            role = "query strong"
+        sets = dict(sets=("key", j, name), label=name)
+        long = unit * score if np.isfinite(score) else 0
+        look = dict(opacity=1 if j == self.key else 0.45)
+        look["look"] = "ink strong" if j == self.best else "ink"
+        cell = dict(cell=(0, j), label=f"{name}: {number}")
+        return beside(
+            written(_short(name), room, ROW, role, side="right", **sets),
+            APART,
+            bar(long, LEFT + RIGHT + NUMBER, ROW, number, "key", zero=LEFT, **look, **cell),
+        )
 
     def numbers(self):
         """Return the lines of numbers as text: the scores, and the two arrows."""
@@ -200,7 +210,7 @@ def _short(word):
     return word if wide(word) <= MOST else word[: MOST - 1] + "…"
 
 
-def _beside(sketch, x, y, below, text, role):
+def _near(sketch, x, y, below, text, role):
     """Add a text below a point, moved sideways if it would leave the drawing."""
     half = 4 * wide(text)
     sketch.text(min(max(x, half), sketch.size[0] - half), y + below, text, role)

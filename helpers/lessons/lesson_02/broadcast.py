@@ -6,8 +6,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...pictures.given import as_array
-from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import below, beside, tile, written
 
 ROW, BOX = 26, 50  # pixels: a cell
 GAP = 34  # pixels between two tables, for a sign
@@ -43,34 +43,32 @@ class Broadcast(View):
 
     def sketch(self):
         """Return one drawing: the table, the numbers that divide it, and the quotients."""
-        n, m = self.matrix.shape
-        wide, middle = m * BOX, ROW * (n / 2 + 1)
-        starts = [k * (wide + GAP) + 2 for k in range(3)]
-        sketch = Sketch(starts[2] + wide + 4, ROW * (n + 1) + 2)
-        for x, title in zip(starts, ("table", "divided by", "gives"), strict=True):
-            sketch.text(x + wide / 2, ROW / 2, title, "rest")
-        for x, sign in zip(starts[1:], "/=", strict=True):
-            sketch.text(x - GAP / 2, middle, sign, "ink strong")
-        # for each repeated number, its index in divisor
-        sources = np.broadcast_to(np.arange(self.divisor.size).reshape(self.divisor.shape), (n, m))
-        seen = set()
-        for i, j in np.ndindex(n, m):
-            k = sources[i, j]
-            role, is_copy = SOURCES[k % len(SOURCES)], k in seen
-            seen.add(k)
-            for x, matrix in zip(starts, (self.dividend, self.repeated, self.matrix), strict=True):
-                left, top = x + j * BOX, ROW * (i + 1)
-                sketch.box(left + 1, top + 1, BOX - 2, ROW - 2, role, opacity=0.25)
-                is_given = matrix is self.repeated and not is_copy
-                shown = float(is_given)
-                sketch.frame(left + 1, top + 1, BOX - 2, ROW - 2, role, opacity=shown)
-                number, more = self.number(matrix[i, j]), {}
-                if matrix is self.matrix:
-                    name = f"{self.tokens[i]}, {self.keys[j]}: {number}"
-                    more = dict(cell=(i, j), label=name)
-                look = f"{role} strong" if is_given else "ink"
-                sketch.text(left + BOX / 2, top + ROW / 2, number, look, **more)
-        return [sketch]
+        sources = np.arange(self.divisor.size).reshape(self.divisor.shape)
+        # for each repeated number its index in divisor, and where it stands first
+        sources = np.broadcast_to(sources, self.matrix.shape)
+        is_first = np.zeros(self.matrix.shape, bool)
+        is_first.flat[np.unique(sources, return_index=True)[1]] = True
+        rows, columns = self.matrix.shape
+
+        def cell(matrix, i, j):
+            role, number = SOURCES[sources[i, j] % len(SOURCES)], self.number(matrix[i, j])
+            is_framed = matrix is self.repeated and is_first[i, j]
+            more = {}
+            if matrix is self.matrix:
+                more = dict(cell=(i, j), label=f"{self.tokens[i]}, {self.keys[j]}: {number}")
+            look, edge = (f"{role} strong", 2) if is_framed else ("ink", 0)
+            return tile(number, BOX, ROW, role, look, 0.25, edge, **more)
+
+        def titled(title, matrix):
+            lines = (beside(*(cell(matrix, i, j) for j in range(columns))) for i in range(rows))
+            return below(written(title, columns * BOX, ROW, "rest"), *lines)
+
+        def sign(text):
+            return below(ROW, written(text, GAP, rows * ROW, "ink strong"))
+
+        table, divisor = titled("table", self.dividend), titled("divided by", self.repeated)
+        gives = titled("gives", self.matrix)
+        return [beside(table, sign("/"), divisor, sign("="), gives)]
 
     def numbers(self):
         """Return the lines of numbers as text: each quotient with its two numbers."""

@@ -8,6 +8,7 @@ from ...errors import InputError
 from ...pictures.given import as_array, shaped, wide, words
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import below, beside, tile, written
 
 MAX_WORDS = 6  # so that the numbers fit
 WIDE = 352  # pixels of the strip, and of the bars above it
@@ -15,7 +16,8 @@ UNIT = 16  # pixels of a bar of 1
 UP, DOWN = 72, 32  # pixels of a bar above and below 0; a longer bar leaves the picture
 ROW = 16  # pixels of a line of text
 THICK = 24  # pixels of the strip
-EDGE = 8  # pixels on either side of it
+TIE, HANDLE = 10, 12  # pixels from the words down to it, and of a marker's handle below it
+EDGE, FREE = 8, 3  # pixels on either side of it, and around a sample of a colour
 
 
 @dataclass
@@ -115,58 +117,65 @@ class Strip(View):
 
     def sketch(self):
         """Return one drawing: the bars of each word, and the strip below them."""
-        zero = 2 * ROW + UP
-        foot = zero + DOWN + 2 * ROW  # of the words
-        top = foot + 10  # of the strip
-        sketch = Sketch(WIDE + 2 * EDGE, top + THICK + 12)
         column = WIDE / len(self.keys)
         middles = EDGE + column * (np.arange(len(self.keys)) + 0.5)
         what = "exp(score - largest score)" if self.is_shifted else "exp(score)"
-        for x, role, text in (EDGE, "rest", "score"), (EDGE + 70, "key", what):
-            sketch.box(x, 3, 10, 10, role)
-            sketch.text(x + 15, ROW / 2, text, role, side="left")
-        sketch.line([(EDGE, zero), (EDGE + WIDE, zero)], "rest", 1)
+        legend = (_sample("rest", "score", 70), _sample("key", what, WIDE - 70))
+        words = Sketch(WIDE + 2 * EDGE, ROW)
+        for x, name in zip(middles, self.keys, strict=True):
+            room = int(column / 8)
+            words.text(x, ROW / 2, name if wide(name) <= room else name[: room - 1] + "…")
+        bars, strip = self._bars(middles, column), self._strip(middles)
+        drawing = below(beside(EDGE - FREE, *legend), bars, words, strip)
+        self._mark(drawing)
+        return [drawing]
+
+    def _bars(self, middles, column):
+        """Return a bar for each score and for each exp, side by side."""
+        zero = ROW + UP
+        bars = Sketch(WIDE + 2 * EDGE, zero + DOWN + ROW)
+        bars.line([(EDGE, zero), (EDGE + WIDE, zero)], "rest", 1)
         apart = min(column / 4, 21)  # of a bar from the middle of its word
         for i, role, aside in (0, "rest", -apart), (1, "key", apart):
             for j, x in enumerate(middles + aside):
                 value = self.matrix[i, j]
-                end = _bar(sketch, x, zero, value, role)
+                end = _bar(bars, x, zero, value, role)
                 # where there is no room for two numbers side by side, an exp has its number below
                 # 0, where the score next to it rarely has one
                 low = i == 1 and column < 80
                 y = zero + 9 if low else end + (8 if value < 0 else -8)
                 label = f"{self.tokens[i]} of {self.keys[j]}: {_short(value)}"
-                sketch.text(x, y, _short(value), role, cell=(i, j), label=label)
-        for x, word in zip(middles, self.keys, strict=True):
-            short = word if 8 * wide(word) <= column else word[: int(column / 8) - 1] + "…"
-            sketch.text(x, foot - ROW / 2, short)
-        self._strip(sketch, [(x, foot) for x in middles], top)
-        for k, at in enumerate(self.markers):
-            x, low = EDGE + at * WIDE, top + THICK
-            sketch.line([(x, top - 6), (x, low)], "ink", 2.5)
-            drags = dict(drags=(self.drags, k, WIDE, None)) if self.drags else {}
-            label = f"marker at {self.number(at)}"
-            sketch.area(
-                [(x, low), (x - 7, low + 12), (x + 7, low + 12)], "ink", label=label, **drags
-            )
-        return [sketch]
+                bars.text(x, y, _short(value), role, cell=(i, j), label=label)
+        return bars
 
-    def _strip(self, sketch, starts, top):
+    def _strip(self, middles):
+        """Return the strip, and a line to each of its parts from the word above it."""
         is_cut = self.cut and not self._obstacle()
         weights = self.matrix[2] if is_cut else np.zeros(len(self.keys))
         ends = EDGE + WIDE * np.minimum(np.cumsum(weights), 1)
-        left = EDGE
-        for j, (word, end) in enumerate(zip(self.keys, ends, strict=True)):
+        strip, left = Sketch(WIDE + 2 * EDGE, TIE + THICK + HANDLE), EDGE
+        for j, (name, end) in enumerate(zip(self.keys, ends, strict=True)):
             middle, number = (left + end) / 2, _short(self.matrix[2, j])
-            sketch.box(left, top, end - left, THICK, "key", opacity=(0.5, 0.25)[j % 2])
-            # from the word to its part
-            sketch.line([starts[j], (middle, top)], "key", 1.5, opacity=0.7 if is_cut else 0)
-            fits = (text for text in (f"{word} {number}", number) if 7.5 * wide(text) < end - left)
-            more = dict(cell=(2, j), label=f"weight of {word}: {number}") if self.cut else {}
-            sketch.text(middle, top + THICK / 2, next(fits, ""), **more)
+            strip.box(left, TIE, end - left, THICK, "key", opacity=(0.5, 0.25)[j % 2])
+            opacity = 0.7 if is_cut else 0
+            strip.line([(middles[j], 0), (middle, TIE)], "key", 1.5, opacity=opacity)
+            fits = (text for text in (f"{name} {number}", number) if 7.5 * wide(text) < end - left)
+            more = dict(cell=(2, j), label=f"weight of {name}: {number}") if self.cut else {}
+            strip.text(middle, TIE + THICK / 2, next(fits, ""), **more)
             left = end
-        sketch.frame(EDGE, top, WIDE, THICK, "rest", 1.5)
-        sketch.text(EDGE + WIDE / 2, top + THICK / 2, self._obstacle(), "ink strong")
+        strip.frame(EDGE, TIE, WIDE, THICK, "rest", 1.5)
+        strip.text(EDGE + WIDE / 2, TIE + THICK / 2, self._obstacle(), "ink strong")
+        return strip
+
+    def _mark(self, drawing):
+        """Add the markers to the strip at the foot of a drawing."""
+        low = drawing.size[1] - HANDLE
+        for k, at in enumerate(self.markers):
+            x = EDGE + at * WIDE
+            drawing.line([(x, low - THICK - 6), (x, low)], "ink", 2.5)
+            more = dict(drags=(self.drags, k, WIDE, None)) if self.drags else {}
+            handle = [(x, low), (x - 7, low + HANDLE), (x + 7, low + HANDLE)]
+            drawing.area(handle, "ink", label=f"marker at {self.number(at)}", **more)
 
     def numbers(self):
         """Return the lines of numbers as text: scores, exps and weights, and the markers."""
@@ -182,6 +191,12 @@ class Strip(View):
             parts = zip(self.keys, map(self.number, self.matrix[2]), strict=True)
             said += f", cut into {', '.join(map(' '.join, parts))}"
         return f"{said}."
+
+
+def _sample(role, text, width):
+    """Return a colour and what it stands for."""
+    sample = tile("", ROW, ROW, role, fill=1, edge=0, free=FREE)
+    return beside(sample, 2, written(text, width - ROW - 2, ROW, role, side="left"))
 
 
 def _bar(sketch, x, zero, value, role):

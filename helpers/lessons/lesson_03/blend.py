@@ -9,14 +9,16 @@ import numpy as np
 
 from ...errors import InputError
 from ...pictures.given import as_array, bare, shaped, wide, words
-from ...pictures.sketch import Sketch
-from ...pictures.view import View, dot_in_full
+from ...pictures.view import View
+from ..compose import bar, below, beside, written
+from ..in_full import dot_in_full
 from .plane import SIDE, Plane, hull, is_inside
 
 MAX_WORDS = 16
 THICK = 14  # pixels of a tie of weight 1
 BAR, SHORT = 104, 30  # pixels of the bar of weight 1, and on a phone
-ROW = 24  # pixels of a line of text, for a finger
+ROW, LINE = 24, 20  # pixels of a word and its bar, for a finger; of another line of text
+APART, NUMBER, COLUMN = 6, 38, 48  # pixels between both; of a weight; of a number of the context
 
 
 @dataclass
@@ -201,31 +203,36 @@ class Blend(View):
             plane.dot(point, role, 10)
             plane.name(point, word, role)
 
-    def _bars(self, bar):
-        beside = 8 * max(map(wide, self.words)) + 6
-        sketch = Sketch(
-            max(beside + bar + 38, 4 + 48 * len(self.coordinates)), ROW * len(self.words) + 64
-        )
-        sketch.text(beside, 9, "weights", "rest", side="left")
-        for j, (word, weight) in enumerate(zip(self.words, self.weights[self.row], strict=True)):
-            y = ROW * (j + 0.5) + 18
-            long = bar * _part(weight)
-            sets = dict(sets=("query", j, word), label=word)
-            role = "query strong" if j == self.query else "ink"
-            sketch.text(beside - 6, y, word, role, side="right", **sets)
-            sketch.box(beside, y - 6, long, 12, "key")
-            number = self.number(weight)
-            cell = dict(cell=(self.row, j), label=f"weight of {word}: {number}")
-            sketch.text(beside + long + 5, y, number, "ink", side="left", **cell)
-        y = ROW * len(self.words) + 32
+    def _bars(self, long):
+        """Return a bar for each weight, and the context's numbers.  long: pixels of a weight of
+        1."""
+        room = 8 * max(map(wide, self.words))
+        title = written("weights", long, LINE, "rest", side="left")
+        rows = (self._bar(j, long, room) for j in range(len(self.words)))
         whose = f"context of {self._whose}".removesuffix(" of ")
-        sketch.text(4, y, whose, "rest", side="left")
-        for k, x in enumerate(self.context[self.row]):
-            cell = dict(cell=(self.row, len(self.words) + k))
-            label = f"context, {self.coordinates[k]}: {self.number(x)}"
-            sketch.text(4 + 48 * k, y + 20, self.number(x), "ink strong", side="left",
-                        label=label, **cell)  # fmt: skip
-        return sketch
+        whose = written(whose, 8 * wide(whose), LINE, "rest", side="left")
+        context = below(whose, beside(*map(self._number, range(len(self.coordinates)))))
+        return below(beside(room + APART, title), *rows, 4, beside(4, context))
+
+    def _bar(self, j, long, room):
+        """Return the name of word j and the bar of its weight.  room: pixels of a name."""
+        name, weight = self.words[j], self.weights[self.row, j]
+        sets = dict(sets=("query", j, name), label=name)
+        number = self.number(weight)
+        cell = dict(cell=(self.row, j), label=f"weight of {name}: {number}")
+        role = "query strong" if j == self.query else "ink"
+        return beside(
+            written(name, room, ROW, role, side="right", **sets),
+            APART,
+            bar(long * _part(weight), long + NUMBER, ROW, number, "key", **cell),
+        )
+
+    def _number(self, k):
+        """Return number k of the context."""
+        number = self.number(self.context[self.row, k])
+        cell = dict(cell=(self.row, len(self.words) + k))
+        label = f"context, {self.coordinates[k]}: {number}"
+        return written(number, COLUMN, LINE, "ink strong", side="left", label=label, **cell)
 
     def _blend(self):
         values, contexts = self.values[:, :2], self.context[:, :2]

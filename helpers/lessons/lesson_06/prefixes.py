@@ -1,11 +1,10 @@
 """Draw one sentence as several tasks: each beginning asks for the next word."""
 
 from dataclasses import dataclass
-from itertools import accumulate
 
 from ...pictures.given import as_array, wide, words
-from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import below, beside, written
 
 ROW = 24  # pixels
 COLUMN = 58
@@ -30,28 +29,30 @@ class Prefixes(View):
         super().__post_init__()
 
     def sketch(self):
-        room = [8 * max(wide(word), 4) + 26 for word in self.words]
-        left = [end - own for own, end in zip(room, accumulate(room), strict=True)]
-        rows, columns = self.matrix.shape
-        sketch = Sketch(sum(room) + 20 + COLUMN * columns, ROW * (rows + 1))
-        at = [sum(room) + 20 + COLUMN * (j + 0.5) for j in range(columns)]
-        for j, key in enumerate(self.keys):
-            sketch.text(at[j], ROW / 2, key, "rest")
-        for i in range(rows):
-            y, is_shown = ROW * (i + 1.5), bool(self.shown[i].all())
-            for j, word in enumerate(self.words[: i + 1]):
-                role = "query strong" if j == i else "ink"
-                sketch.text(left[j] + room[j] / 2, y, word, role)
-            start, tip = left[i] + room[i] - 8, left[i + 1] + 10
-            faint = dict(opacity=1 if is_shown else 0)
-            sketch.arrow((start, y), (tip, y), "query", 1.5, **faint)
-            middle = left[i + 1] + 14 + 4 * wide(self.words[i + 1])
-            sketch.text(middle, y, self.words[i + 1], "key strong", **faint)
-            for j in range(columns):
-                number = self.number(self.matrix[i, j]) if self.shown[i, j] else ""
-                label = f"{self.tokens[i]}, {self.keys[j]}: {number}"
-                sketch.text(at[j], y, number, "ink", cell=(i, j), label=label)
-        return [sketch]
+        """Return one drawing: a row for each beginning, with its next word and its numbers."""
+        room = [8 * max(wide(text), 4) + 26 for text in self.words]
+        titles = (written(key, COLUMN, ROW, "rest") for key in self.keys)
+        rows = (self._row(i, room) for i in range(len(self.matrix)))
+        return [below(beside(sum(room) + 20, *titles), *rows)]
+
+    def _row(self, i, room):
+        """Return a row: a beginning, an arrow to the next word, and the numbers.  room: pixels of
+        each word."""
+        opacity = 1 if self.shown[i].all() else 0
+        beginning = (written(self.words[j], room[j], ROW) for j in range(i))
+        last = written(self.words[i], room[i], ROW, "query strong")
+        following = written(self.words[i + 1], room[i + 1], ROW, "key strong", opacity=opacity)
+        numbers = (self._number(i, j) for j in range(len(self.keys)))
+        row = beside(*beginning, last, following, sum(room[i + 2 :]) + 20, *numbers)
+        start = sum(room[: i + 1])
+        ends = (start - 8, ROW / 2), (start + 10, ROW / 2)
+        row.arrow(*ends, "query", 1.5, opacity=opacity)
+        return row
+
+    def _number(self, i, j):
+        number = self.number(self.matrix[i, j]) if self.shown[i, j] else ""
+        label = f"{self.tokens[i]}, {self.keys[j]}: {number}"
+        return written(number, COLUMN, ROW, cell=(i, j), label=label)
 
     def _in_words(self):
         tasks = "; ".join(
@@ -59,4 +60,4 @@ class Prefixes(View):
             for name, row, on in zip(self.tokens, self.matrix, self.shown, strict=True)
             if on.all()
         )
-        return f"Beginnings and next words: {tasks}."
+        return f"Beginnings and next words: {tasks or 'none is shown yet'}."

@@ -9,6 +9,7 @@ from ...errors import InputError
 from ...pictures.given import as_array, one_word, wide
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import tile
 
 STEPS = ["words", "cut", "heads", "merged"]
 NO_GUESS = "no guess"
@@ -150,8 +151,8 @@ class Tiles(View):
             return apart + h * (size * SIZE + 2 * GAP) + k * SIZE, TOP + i * ROW
 
         for i, word in enumerate(self.tokens):
-            sketch.text(left - 8, TOP + i * ROW + SIZE / 2, word, COLOURS[i % 3] + " strong",
-                        side="right")  # fmt: skip
+            y = TOP + i * ROW + SIZE / 2
+            sketch.text(left - 8, y, word, f"{COLOURS[i % 3]} strong", side="right")
         for h in range(heads):
             x, _ = in_head(h, 0, 0)
             sketch.text(x + size * SIZE / 2, TOP / 2, f"head {h}", "rest")
@@ -159,16 +160,16 @@ class Tiles(View):
         for place, (h, i, k) in enumerate(np.ndindex(self.split.shape), start=1):
             x, y = in_head(h, i, k)
             sketch.frame(x, y, SIZE, SIZE, "rest", 1, opacity=0.6)
-            sketch.box(x + 1, y + 1, SIZE - 2, SIZE - 2, "rest", opacity=0.12,
-                       sets=("guess", place, names[place]), label=names[place])  # fmt: skip
+            more = dict(sets=("guess", place, names[place]), label=names[place])
+            sketch.box(x + 1, y + 1, SIZE - 2, SIZE - 2, "rest", opacity=0.12, **more)
         for (i, k), number in np.ndenumerate(self.start):
-            x, y = in_word(i, k)
-            sketch.frame(x, y, SIZE, SIZE, "rest", 1, opacity=0.6)
+            at = in_word(i, k)
+            sketch.frame(*at, SIZE, SIZE, "rest", 1, opacity=0.6)
             if self.step == "heads":
-                x, y = in_head(*np.argwhere(self.split == number)[0])
+                at = in_head(*np.argwhere(self.split == number)[0])
             elif self.step == "merged":
-                x, y = in_word(*np.argwhere(self.back == number)[0])
-            self._tile(sketch, x, y, i, number)
+                at = in_word(*np.argwhere(self.back == number)[0])
+            sketch.put(self._tile(i, number), *at)
         if self.place != NO_GUESS:
             x, y = in_head(*np.unravel_index(names.index(self.place) - 1, self.split.shape))
             sketch.frame(x, y, SIZE, SIZE, "ink", 3)
@@ -176,15 +177,14 @@ class Tiles(View):
                 sketch.text(x + SIZE / 2, y + SIZE / 2, f"{self.asked}?", "ink strong")
         return [sketch]
 
-    def _tile(self, sketch, x, y, i, number):
-        inside, role = (x + 2, y + 2, SIZE - 4, SIZE - 4), COLOURS[i % 3]
-        sketch.box(*inside, role, opacity=0.3 if i < 3 else 0.1)
-        sketch.frame(*inside, role, 4 if number == self.asked else 2)
+    def _tile(self, i, number):
+        """Return the tile of a number of word i."""
         row, column = map(int, np.argwhere(self.matrix == number)[0])
         text = f"{number:g}"
-        role = "ink strong" if number == self.asked else "ink"
         more = dict(cell=(row, column), label=f"tile {text}, of {self.tokens[i]}")
-        sketch.text(x + SIZE / 2, y + SIZE / 2, text, role, **more)
+        look, edge = ("ink strong", 4) if number == self.asked else ("ink", 2)
+        fill = 0.3 if i < len(COLOURS) else 0.1
+        return tile(text, SIZE, SIZE, COLOURS[i % 3], look, fill, edge, free=2, **more)
 
     def _in_words(self):
         heads, n, size = self.split.shape

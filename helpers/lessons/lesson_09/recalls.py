@@ -6,7 +6,7 @@ import torch
 
 from ...attention import uniform_causal
 from ..stories import NUMBER, look
-from ..tales import RECALLS, Story
+from ..tales import Story, shares_of
 
 
 def even_heads(*heads):
@@ -36,8 +36,4 @@ def recalled(model, change=None, count=100):
     """
     stories, words = new_stories(count)
     found = look(model, words, change)[0][:, :-1].argmax(dim=-1) == words[:, 1:]
-    hits = {kind: [] for kind in RECALLS}
-    for hit, story in zip(found.tolist(), stories, strict=True):
-        for at, kind in story.recalls.items():
-            hits[kind].append(hit[at - 1])
-    return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
+    return shares_of(found, stories)

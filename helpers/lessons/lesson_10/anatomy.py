@@ -1,9 +1,13 @@
 """Draw the block of lesson 10 and its whole model, with the sizes of the one at hand."""
 
-from ...pictures.sketch import INCH, Sketch
-from ...pictures.still import Still
+from ...pictures.sketch import Sketch
+from ...pictures.still import pictured
+from ..compose import below, beside, tile, written
 
-HIGH, LINE = 40, 86  # pixels: of a box, and from the top to the line of sums
+HIGH, STEP, NOTE = 40, 16, 26  # pixels: of a box, of an arrow to the next, of a note below a box
+LINE = 86  # pixels from the top to the line of sums
+WIDE = 520
+WIDTHS = {"embedding": 86, "block": 56, "norm": 50, "out": 50}
 
 
 def draw_block(block):
@@ -11,30 +15,32 @@ def draw_block(block):
 
     block: has norm_1, attention with num_heads, norm_2 and feed_forward, as in the lesson.
     """
-    sketch, heads = Sketch(520, 122), block.attention.num_heads
+    count = block.attention.num_heads
+    heads = f"{count} heads" if count > 1 else "1 head"
     first, _, last = block.feed_forward
     sizes = f"{first.in_features} → {first.out_features} → {last.out_features}"
-    sketch.arrow((8, LINE), (512, LINE), "ink", 4)
-    loops = (
-        (24, "norm_1", ("attention", f"{heads} head{'s' * (heads > 1)}")),
-        (268, "norm_2", ("feed_forward", sizes)),
-    )
-    for left, norm, part in loops:
-        boxes = ((left + 14, 64, (norm,)), (left + 92, 106, part))
-        sketch.line([(left, LINE), (left, 4 + HIGH / 2), (left + 4, 4 + HIGH / 2)], "ink", 1.5)
-        for x, width, lines in boxes:
-            sketch.arrow((x - 12, 4 + HIGH / 2), (x - 2, 4 + HIGH / 2), "ink", 1.5)
-            _box(sketch, x, 4, width, lines)
-        plus = left + 210
-        sketch.line([(left + 198, 4 + HIGH / 2), (plus, 4 + HIGH / 2)], "ink", 1.5)
-        sketch.arrow((plus, 4 + HIGH / 2), (plus, LINE - 4), "ink", 1.5)
-        sketch.text(plus + 12, LINE - 18, "+", "query strong large")
-    sketch.text(8, LINE + 22, "x", side="left")
-    sketch.text(246, LINE + 22, "x + attention(…)")
-    sketch.text(512, LINE + 22, "… + feed_forward(…)", side="right")
+    loops = _loop("norm_1", "attention", heads), _loop("norm_2", "feed_forward", sizes)
+    sums = Sketch(WIDE, 36)
+    sums.arrow((8, 0), (WIDE - 8, 0), "ink", 4)
+    sums.text(8, 22, "x", side="left")
+    sums.text(246, 22, "x + attention(…)")
+    sums.text(WIDE - 8, 22, "… + feed_forward(…)", side="right")
     alt = "A block: a straight line of sums. Two loops leave it and come back to it where they are "
-    alt += f"added: norm_1 and attention ({heads} head{'s' * (heads > 1)}), then norm_2 and "
-    return _still(sketch, alt + "feed_forward.")
+    alt += f"added: norm_1 and attention ({heads}), then norm_2 and feed_forward."
+    return pictured(below(beside(24, *loops), sums), alt)
+
+
+def _loop(norm, *part):
+    """Return a norm and a part as a loop, which leaves a line at its foot and comes back to it."""
+    boxes = beside(_arrow(), _box(64, norm), _arrow(), _box(106, *part))
+    loop = below(4, beside(boxes, 40), LINE - 4 - HIGH)
+    right, middle = boxes.size[0], 4 + HIGH / 2
+    plus = right + 12
+    loop.line([(0, LINE), (0, middle), (4, middle)], "ink", 1.5)
+    loop.line([(right, middle), (plus, middle)], "ink", 1.5)
+    loop.arrow((plus, middle), (plus, LINE - 4), "ink", 1.5)
+    loop.text(plus + 12, LINE - 18, "+", "query strong large")
+    return loop
 
 
 def draw_model(model):
@@ -42,47 +48,38 @@ def draw_model(model):
 
     model: has embedding, positions, blocks, norm and out, as in the lesson.
     """
-    sketch, y, middle = Sketch(520, 122), 56, 56 + HIGH / 2
     counts = {name: _trained(part) for name, part in model.named_children()}
-    parts = [(54, 86, "embedding", counts["embedding"])]
-    parts += [(180, 56, "block", _trained(block)) for block in model.blocks]
-    parts += [(0, 50, name, counts[name]) for name in ("norm", "out")]
-    sketch.text(2, middle, "words", side="left")
-    right, plus = 42, 160
-    for k, (x, width, name, count) in enumerate(parts):
-        x = x if k < 2 else right + 16
-        sketch.arrow((right, middle), (x - 2, middle), "ink", 1.5)
-        _box(sketch, x, y, width, (name,), f"{count:,}")
-        right = x + width
-    sketch.arrow((right, middle), (right + 14, middle), "ink", 1.5)
-    sketch.text(right + 18, middle, "scores", side="left")
-    _box(sketch, plus - 44, 2, 88, ("positions",))
-    sketch.text(plus + 50, 2 + HIGH / 2, f"{counts['positions']:,}", "rest", side="left")
-    sketch.arrow((plus, 2 + HIGH), (plus, middle - 2), "ink", 1.5)
-    sketch.text(plus + 11, middle - 9, "+", "query strong")
-    named = ", ".join(f"{name} {count:,}" for _, _, name, count in parts)
+    parts = [("embedding", counts["embedding"])]
+    parts += [("block", _trained(block)) for block in model.blocks]
+    parts += [(name, counts[name]) for name in ("norm", "out")]
+    chain = [written("words", 42, HIGH, side="left"), _arrow()]
+    for name, count in parts:
+        note = written(f"{count:,}", WIDTHS[name], NOTE, "rest")
+        chain += [below(_box(WIDTHS[name], name), note), _arrow()]
+    chain[3] = _arrow(2.5 * STEP)  # from the embedding, where the positions are added
+    chain += [4, written("scores", 52, HIGH, side="left")]
+    plus = sum(part.size[0] for part in chain[:3]) + 1.25 * STEP
+    positions = written(f"{counts['positions']:,}", 60, HIGH, "rest", side="left")
+    top = beside(plus - 44, _box(88, "positions"), 6, positions)
+    drawing, middle = below(2, top, 14, beside(2, *chain)), 56 + HIGH / 2
+    drawing.arrow((plus, 2 + HIGH), (plus, middle - 2), "ink", 1.5)
+    drawing.text(plus + 11, middle - 9, "+", "query strong")
+    named = ", ".join(f"{name} {count:,}" for name, count in parts)
     alt = f"The model, from words to scores, with the numbers that each part trains: {named}. "
     alt += f"Positions, {counts['positions']:,}, are added to the embedding. "
-    return _still(sketch, alt + f"In all {sum(counts.values()):,}.")
+    return pictured(drawing, f"{alt}In all {sum(counts.values()):,}.")
 
 
 def _trained(part):
     return sum(p.numel() for p in part.parameters())
 
 
-def _box(sketch, x, y, width, lines, note=""):
-    """Add a box with its top left corner at (x, y), its lines of text, and a note below it."""
-    sketch.box(x, y, width, HIGH, "rest", opacity=0.12)
-    sketch.frame(x, y, width, HIGH, "ink", 1.2)
-    for k, text in enumerate(lines):
-        sketch.text(x + width / 2, y + HIGH / 2 + 16 * (k - (len(lines) - 1) / 2), text)
-    if note:
-        sketch.text(x + width / 2, y + HIGH + 13, note, "rest")
+def _box(width, *lines):
+    return tile(lines, width, HIGH, "ink", fill=0.09, edge=1.2, free=0)
 
 
-def _still(sketch, alt):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=[pixels / INCH for pixels in sketch.size])
-    sketch.paint(figure.add_axes((0, 0, 1, 1)))
-    return Still(figure, alt)
+def _arrow(long=STEP):
+    """Return an arrow from one box to the next."""
+    arrow = Sketch(long, HIGH)
+    arrow.arrow((0, HIGH / 2), (long - 2, HIGH / 2), "ink", 1.5)
+    return arrow

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 
-from ...attention import exchange
 from ...attention.data import DATA, rows_of
 from ...errors import InputError
 from ..lesson_09.recalls import new_stories
-from ..stories import BATCH, NUMBER, look, split
-from ..tales import ACTS, LENGTH, WORDS
+from ..lesson_13.functions import exchange
+from ..stories import ACTS, LENGTH, NUMBER, WORDS, look, split
+from ..tales import BATCH
 
 LINE = 72  # characters of a printed line: a projector shows no more
 RARE = "…"  # in a text of your own: any word too rare to be learned

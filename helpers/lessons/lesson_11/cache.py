@@ -7,9 +7,11 @@ import numpy as np
 from ...pictures.given import wide
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import below, beside, tile, written
 
-ROW, BOX = 26, 56  # pixels: the height of a word, the width of its query, key or value
-GAP = 112  # between queries and keys, where the scores are
+ROW, BOX = 26, 62  # pixels: the height of a word, the width of its query, key or value
+GAP = 106  # between queries and keys, where the scores are
+ROLES = "query", "key", "value"
 
 
 @dataclass
@@ -39,28 +41,30 @@ class Cache(View):
 
     def sketch(self):
         """Return one drawing: a row for each word, and lines from each query to its keys."""
-        left = 8 * max(map(wide, self.tokens)) + 12
-        starts = {"query": left, "key": left + BOX + GAP, "value": left + 2 * BOX + GAP + 12}
-        sketch = Sketch(starts["value"] + BOX + 4, ROW * (len(self.tokens) + 1))
-        middles = ROW * (np.arange(len(self.tokens)) + 1.5)
+        room = 8 * max(map(wide, self.tokens)) + 4
+        words = (written(token, room, ROW, side="right") for token in self.tokens)
+        queries, keys, values = map(self._column, ROLES)
+        return [beside(below(ROW, *words), 5, queries, self._lines(), keys, 6, values)]
+
+    def _column(self, role):
+        """Return what a role's vectors are now, below its name."""
+        title, tiles = written(role, BOX, ROW, f"{role} strong"), []
+        for i in range(len(self.tokens)):
+            state = self._state(i, role)
+            look, edge = ("ink", 1.5) if state in ("new", "kept") else ("rest", 0)
+            fill = 0.3 if state == "new" else 0
+            tiles.append(tile(state, BOX, ROW, role, look, fill, edge, free=3))
+        return below(title, *tiles)
+
+    def _lines(self):
+        lines = Sketch(GAP, ROW * (len(self.tokens) + 1))
         for i, j in np.ndindex(self.now.shape):
-            ends = [(left + BOX + 2, middles[i]), (starts["key"] - 2, middles[j])]
-            sketch.line(ends, "rest", 1.5, opacity=0.7 * self.now[i, j])
-        for role, x in starts.items():
-            sketch.text(x + BOX / 2, ROW / 2, role, f"{role} strong")
-            for i, y in enumerate(middles):
-                state, high = self._state(i, role), ROW / 2 - 3
-                held = state in ("new", "kept")
-                sketch.box(x, y - high, BOX, 2 * high, role, opacity=0.3 * (state == "new"))
-                sketch.frame(x, y - high, BOX, 2 * high, role, 1.5, opacity=float(held))
-                sketch.text(x + BOX / 2, y, state, "ink" if held else "rest")
-        for i, y in enumerate(middles):
-            sketch.text(left - 8, y, self.tokens[i], side="right")
-        return [sketch]
+            ends = [(0, ROW * (i + 1.5)), (GAP, ROW * (j + 1.5))]
+            lines.line(ends, "rest", 1.5, opacity=0.7 * self.now[i, j])
+        return lines
 
     def _in_words(self):
-        roles = "query", "key", "value"
-        every = {role: [self._state(i, role) for i in range(len(self.tokens))] for role in roles}
+        every = {role: [self._state(i, role) for i in range(len(self.tokens))] for role in ROLES}
         said = (
             ", ".join(f"{role} {states.count(state)}" for role, states in every.items())
             for state in ("new", "kept", "gone")

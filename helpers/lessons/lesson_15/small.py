@@ -8,8 +8,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ...attention import causal_mask, look_back, scaled_scores
+from ...attention import causal_mask, scaled_scores
 from ..language import load_language
+from ..lesson_14.functions import look_back
 from ..training import Adam
 
 WIDTH, STEPS, RATE = 24, 400, 0.01

@@ -2,8 +2,8 @@
 
 import torch
 
-from ...attention import rotate
 from ...checks._arguments import exact
+from .functions import rotate
 
 
 def heads(count, n, size, step=5):

@@ -7,9 +7,10 @@ import numpy as np
 from ...errors import InputError
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import below, beside, tile, written
 
-TILE, GAP = 52, 10  # pixels of a head, and between two of them
-HIGH, APART = 30, 70  # pixels of a row of heads, and between the rows
+TILE, GAP = 54, 8  # pixels of a head, and between two of them
+HIGH, APART, NAME = 32, 68, 22  # pixels of a row of heads, between the rows, of a row's name
 
 
 @dataclass
@@ -32,30 +33,31 @@ class Groups(View):
         self.axes = "Query head", "Key head"
 
     def sketch(self):
-        """Return one drawing: query heads, key heads, and the lines between them."""
+        """Return one drawing: query heads, the lines to the key heads that they read, key heads."""
         count, shared = self.matrix.shape
-        wide = count * (TILE + GAP) - GAP
-        sketch, low = Sketch(wide + 12, 2 * HIGH + APART + 44), HIGH + APART + 22
-        tops = 6 + (TILE + GAP) * np.arange(count) + TILE / 2
-        feet = 6 + wide * (np.arange(shared) + 0.5) / shared
+        width = count * (TILE + GAP)
+        queries, keys = (width * (np.arange(n) + 0.5) / n for n in (count, shared))
+        lines = Sketch(width, APART)
         for h, k in np.ndindex(self.matrix.shape):
             part = float(np.clip(self.matrix[h, k], 0, 1))
-            ends = [(tops[h], 22 + HIGH), (feet[k], low)]
             cell = dict(cell=(h, k), label=f"query head {h} reads key head {k}: {part:.2f}")
-            sketch.line(ends, "rest", 2.5, opacity=part, **cell)
-        rows = ("query", 22, tops), ("key", low, feet)
-        for role, top, middles in rows:
-            for number, x in enumerate(middles):
-                inside = x - TILE / 2, top, TILE, HIGH
-                sketch.box(*inside, role, opacity=0.2)
-                sketch.frame(*inside, role, 2)
-                sketch.text(x, top + HIGH / 2, number, "ink strong")
-        sketch.text(6, 10, "query heads", "query strong", side="left")
-        below = "key heads (each with its values)"
-        sketch.text(6, low + HIGH + 12, below, "key strong", side="left")
-        return [sketch]
+            lines.line([(queries[h], 0), (keys[k], APART)], "rest", 2.5, opacity=part, **cell)
+        above = _name("query heads", width, "query")
+        under = _name("key heads (each with its values)", width, "key")
+        rows = _row(queries, width, "query"), lines, _row(keys, width, "key")
+        return [below(above, *rows, under)]
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
-        said = f"In order, the query heads read the key heads {self.matrix.argmax(1).tolist()}."
-        return " ".join(f"{said} {self.caption}".split())
+    def _in_words(self):
+        return f"In order, the query heads read the key heads {self.matrix.argmax(1).tolist()}."
+
+
+def _name(text, width, role):
+    return beside(GAP / 2, written(text, width - GAP / 2, NAME, f"{role} strong", side="left"))
+
+
+def _row(middles, width, role):
+    """Return a row of heads, tiles with these middles."""
+    row = Sketch(width, HIGH)
+    for number, x in enumerate(middles):
+        row.put(tile(number, TILE, HIGH, role, "ink strong"), x - TILE / 2)
+    return row

@@ -3,16 +3,16 @@ fewer heads of keys and values; and measure what it keeps in mind after other st
 
 import random
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ...attention import causal_mask, merge_heads, rotate, split_heads
+from ...attention import causal_mask, merge_heads, split_heads
 from ...attention.data import DATA, rows_of
 from ..lesson_09.recalls import new_stories
-from ..stories import HEADS, LAYERS, NUMBER, WIDTH, Block, Storyteller
-from ..tales import LENGTH, RECALLS, WORDS, Story
+from ..stories import HEADS, LAYERS, LENGTH, NUMBER, WIDTH, WORDS, Block, Storyteller, kept
+from ..tales import RECALLS, Story, shares_of
+from .functions import rotate
 
 FILE, FIGURES = DATA / "turned.npz", DATA / "turned.csv"
 BASE = 100
@@ -101,12 +101,7 @@ def recalls_after(model, others, count=300, **how):
     stories, words = after_others(others, count)
     start = LENGTH * others
     best = model(words, **how)[:, start:-1].argmax(dim=-1)
-    found = best == words[:, start + 1 :]
-    hits = {kind: [] for kind in RECALLS}
-    for hit, story in zip(found.tolist(), stories, strict=True):
-        for at, kind in story.recalls.items():
-            hits[kind].append(hit[at - 1])
-    return {kind: sum(of_kind) / len(of_kind) for kind, of_kind in hits.items()}
+    return shares_of(best == words[:, start + 1 :], stories)
 
 
 def spread(model, others, window=""):
@@ -121,8 +116,4 @@ def spread(model, others, window=""):
 
 def load_turned():
     """Return the kept model of data/turned.npz, with 2 heads of keys and values."""
-    model = TurnedStoryteller(2)
-    with np.load(FILE, allow_pickle=False) as kept:
-        state = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
-    model.load_state_dict(state)
-    return model.requires_grad_(False)
+    return kept(TurnedStoryteller(2), FILE)

@@ -8,10 +8,11 @@ from ...errors import InputError
 from ...pictures.given import as_array
 from ...pictures.sketch import Sketch
 from ...pictures.view import View
+from ..compose import below, beside, written
 
 SIDE, GAP = 150, 18  # pixels of a pair's plane, and between two of them
-LANE, LEFT = 22, 66  # pixels of a lane of positions, and of its name
-LONG = 420  # pixels from the first position to the last
+LANE, NAME = 22, 50  # pixels of a lane of positions, and of its name
+LONG, EDGE = 420, 16  # pixels from the first position to the last, and at both ends
 ROLES = "query", "key"
 
 
@@ -72,46 +73,40 @@ class Turns(View):
 
     def sketch(self):
         """Return the lanes of positions, and a plane for each pair."""
-        return [self._lanes(), *map(self._plane, range(self.half))]
+        tens, step = Sketch(LONG + 2 * EDGE, LANE), LONG / self.last
+        for position in range(0, self.last + 1, 5 if self.last <= 30 else 10):
+            tens.text(EDGE + position * step, LANE / 2, position, "rest")
+        lanes = map(self._lane, ROLES, self.positions)
+        planes = map(self._plane, range(self.half))
+        return [below(*lanes, beside(NAME, tens)), *planes]
 
-    def _lanes(self):
-        sketch, step = Sketch(LEFT + LONG + 24, 3 * LANE), LONG / self.last
-        for lane, (role, at) in enumerate(zip(ROLES, self.positions, strict=True)):
-            y = LANE * (lane + 0.5)
-            sketch.text(LEFT - 16, y, role, f"{role} strong", side="right")
-            sketch.line([(LEFT, y), (LEFT + LONG, y)], "rest", 1)
-            for k in range(self.last + 1):
-                more = dict(sets=(role, k, str(k)), label=f"{role} at position {k}")
-                x, half = LEFT + k * step, step / 2
-                sketch.box(x - half, y - LANE / 2, step, LANE, role, opacity=0, **more)
-                sketch.line([(x, y)], role if k == at else "rest", 14 if k == at else 3)
-        tens = range(0, self.last + 1, 5 if self.last <= 30 else 10)
-        for position in tens:
-            sketch.text(LEFT + position * step, LANE * 2.5, position, "rest")
-        return sketch
+    def _lane(self, role, at):
+        """Return the positions, one of them lit, beside the name of their vector."""
+        lane, step = Sketch(LONG + 2 * EDGE, LANE), LONG / self.last
+        lane.line([(EDGE, LANE / 2), (EDGE + LONG, LANE / 2)], "rest", 1)
+        for k in range(self.last + 1):
+            x, more = EDGE + k * step, dict(sets=(role, k, str(k)), label=f"{role} at position {k}")
+            lane.box(x - step / 2, 0, step, LANE, role, opacity=0, **more)
+            lane.line([(x, LANE / 2)], role if k == at else "rest", 14 if k == at else 3)
+        return beside(written(role, NAME, LANE, f"{role} strong", side="right"), lane)
 
     def _plane(self, pair):
+        """Return the arrows of a pair of numbers, above what the pair adds to the score."""
         numbers = [pair, pair + self.half]
-        sketch = Sketch(SIDE + GAP, SIDE + 2 * LANE)
-        middle = np.array([SIDE / 2, LANE + SIDE / 2])
+        plane, middle = Sketch(SIDE, SIDE), np.array([SIDE / 2, SIDE / 2])
         both = np.concatenate([self.before[:, numbers], self.matrix[:, numbers]])
         unit = (SIDE / 2 - 6) / max(1e-9, np.hypot(*both.T).max())
-        title = f"numbers {numbers[0]} and {numbers[1]}"
-        sketch.text(SIDE / 2, LANE / 2, title, "rest")
-        for end in ((1, 0), (0, 1)):
-            line = np.outer([-1, 1], end) * (SIDE / 2) + middle
-            sketch.line(line, "rest", 1, opacity=0.5)
+        plane.line([(0, SIDE / 2), (SIDE, SIDE / 2)], "rest", 1, opacity=0.5)
+        plane.line([(SIDE / 2, 0), (SIDE / 2, SIDE)], "rest", 1, opacity=0.5)
         for i, role in enumerate(ROLES):
             for vectors, width, opacity in ((self.before, 1.5, 0.5), (self.matrix, 3.5, 1)):
                 tip = middle + unit * vectors[i, numbers] * (1, -1)
-                sketch.arrow(middle, tip, role, width, opacity=opacity)
+                plane.arrow(middle, tip, role, width, opacity=opacity)
         x, y = self.matrix[:, numbers]
-        below = f"{self.number(x @ y)} of the score"
-        sketch.text(SIDE / 2, SIDE + LANE * 1.5, below, "ink")
-        return sketch
+        title = written(f"numbers {numbers[0]} and {numbers[1]}", SIDE, LANE, "rest")
+        score = written(f"{self.number(x @ y)} of the score", SIDE, LANE)
+        return beside(below(title, plane, score), GAP)
 
-    def alt(self):
-        """Describe the picture in words for people who cannot see it."""
+    def _in_words(self):
         at = " and ".join(self.tokens)
-        said = f"Arrows turned by their positions: {at}; score {self.number(self.score)}."
-        return " ".join(f"{said} {self.caption}".split())
+        return f"Arrows turned by their positions: {at}; score {self.number(self.score)}."
