@@ -118,7 +118,7 @@ class Strip(View):
         zero = 2 * ROW + UP
         foot = zero + DOWN + 2 * ROW  # of the words
         top = foot + 10  # of the strip
-        sketch = Sketch(WIDE + 2 * EDGE, top + THICK + 12)
+        sketch = Sketch(WIDE + 2 * EDGE, top + THICK + 20)  # with the ring of a marker
         column = WIDE / len(self.keys)
         middles = EDGE + column * (np.arange(len(self.keys)) + 0.5)
         what = "exp(score - largest score)" if self.is_shifted else "exp(score)"

@@ -12,6 +12,8 @@ SIDE = 180  # pixels of the square
 LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the title
 LETTER, HIGH = 7.2, 16  # width of a letter of a name, height of its line, in pixels
 FAR = 26  # pixels; a name farther from its point gets a line to it
+POINT, RING = 12, 28  # pixels that no name covers: of a point, and of one that can be dragged
+MARGIN = 14  # pixels to the right of the square, for half of a ring
 
 
 class Plane:
@@ -35,7 +37,7 @@ class Plane:
         self.low, self.high = (np.broadcast_to(np.array(end, float), 2) for end in (low, high))
         self.unit = SIDE / (self.high - self.low)  # pixels for a distance of 1
         self.names, self.spots, self.lines = [], [], []
-        self.sketch = Sketch(LEFT + SIDE + 8, TOP + SIDE + FOOT)
+        self.sketch = Sketch(LEFT + SIDE + MARGIN, TOP + SIDE + FOOT)
         self._frame(title, *axes)
 
     def at(self, points):
@@ -51,7 +53,7 @@ class Plane:
     def dot(self, point, role, size, **more):
         """Add a point that no name should cover."""
         (spot,) = self.at(point)
-        self.spots.append(spot)
+        self.spots.append((spot, RING if "drags" in more else POINT))
         self.sketch.line([spot], role, size, **more)
 
     def keep_free(self, start, end):
@@ -67,7 +69,7 @@ class Plane:
     def place_names(self):
         """Put each name, in order, where it covers the fewest names and points."""
         # boxes that should not be covered: corner, size and cost; the points come first
-        taken = [[*(spot - 6), 12, 12, 2] for spot in self.spots]
+        taken = [[*(spot - size / 2), size, size, 2] for spot, size in self.spots]
         taken += [[*(spot - 3), 6, 6, 0.5] for spot in self.lines]
         low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE + 8, TOP + SIDE])
         for spot, text, role, more in self.names:
