@@ -177,10 +177,10 @@ class Arcs(View):
         self._answers(sketch, left, top, column, bar)
         if self.result:
             # below the word that looks; near an edge it begins or ends there
-            place = dict(x=middle)
-            if middle < letters / 2:
+            place = dict(x=width / 2 if layout.is_turned else middle)
+            if place["x"] < letters / 2:
                 place = dict(x=0, side="left")
-            elif middle > width - letters / 2:
+            elif place["x"] > width - letters / 2:
                 place = dict(x=width, side="right")
             y = sketch.size[1] - LARGE / 2 - 6
             sketch.text(y=y, text=self.result, role="ink large", **place)

@@ -13,7 +13,7 @@ LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the titl
 LETTER, HIGH = 7.2, 16  # width of a letter of a name, height of its line, in pixels
 FAR = 26  # pixels; a name farther from its point gets a line to it
 POINT, RING = 12, 28  # pixels that no name covers: of a point, and of one that can be dragged
-MARGIN = 14  # pixels to the right of the square, for half of a ring
+MARGIN = 16  # pixels to the right of the square, for half of a ring
 
 
 class Plane:
