@@ -12,7 +12,7 @@ SIDE = 180  # pixels of the square
 LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the title
 LETTER, HIGH = 7.2, 16  # width of a letter of a name, height of its line, in pixels
 FAR = 26  # pixels; a name farther from its point gets a line to it
-POINT, RING = 12, 28  # pixels that no name covers: of a point, and of one that can be dragged
+POINT, RING = 12, 12  # pixels that no name covers: of a point, and around one that is dragged
 MARGIN = 16  # pixels to the right of the square, for half of a ring
 
 
@@ -53,7 +53,7 @@ class Plane:
     def dot(self, point, role, size, **more):
         """Add a point that no name should cover."""
         (spot,) = self.at(point)
-        self.spots.append((spot, RING if "drags" in more else POINT))
+        self.spots.append((spot, size + RING if "drags" in more else POINT))
         self.sketch.line([spot], role, size, **more)
 
     def keep_free(self, start, end):
@@ -110,7 +110,7 @@ class Plane:
 def _beside(width, height):
     """Return the possible corners of a name, relative to its point, the best places first."""
     places = []
-    for far in (9, 13, 30, 46):
+    for far in (9, 13, 18, 30, 46):
         for up in (-8, -16, 0, -22, 6) if far < 20 else (-8, -24, 8, -40, 24):
             places += [(far, up), (-far - width, up)]
         for part in (0.5, 0.25, 0.75):
