@@ -162,7 +162,8 @@ def test_the_bundle_holds_text_png_and_html_with_the_alternative():
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG\r\n\x1a\n")
     assert metadata["image/png"]["alt"] == still.alt
     alt, source, caption = re.fullmatch(
-        r'<div style="[^"<>]*"><img alt="([^"<>]*)" width="\d+" src="data:image/png;base64,([^"]*)">'
+        r'<div style="[^"<>]*">'
+        r'<img alt="([^"<>]*)" width="\d+" src="data:image/png;base64,([^"]*)">'
         r'<p style="margin: 0">([^<>]*)</p></div>',
         bundle["text/html"],
     ).groups()

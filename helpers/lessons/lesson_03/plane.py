@@ -91,14 +91,14 @@ class Plane:
         self.sketch.frame(LEFT, TOP, SIDE, SIDE, "rest", 1, opacity=0.6)
         self.sketch.text(LEFT, TOP / 2, title or f"{up} ↑", "rest", side="left")
         if across:
-            self.sketch.text(right, low + FOOT / 2, f"{across} →", "rest", side="right")
+            self.sketch.text(right, low + FOOT - 8, f"{across} →", "rest", side="right")
         for k in (0, 1):
             for tick in _ticks(self.low[k], self.high[k]):
                 there = SIDE * (tick - self.low[k]) / (self.high[k] - self.low[k])
                 if k:
                     self.sketch.text(LEFT - 4, low - there, f"{tick:g}", "rest", side="right")
                 elif there < SIDE - 50 or not across:
-                    self.sketch.text(LEFT + there, low + FOOT / 2, f"{tick:g}", "rest")
+                    self.sketch.text(LEFT + there, low + FOOT - 8, f"{tick:g}", "rest")
         if (self.low < 0).all() and (self.high > 0).all():
             (left, foot), (right, top) = self.low, self.high
             for ends in [(left, 0), (right, 0)], [(0, foot), (0, top)]:

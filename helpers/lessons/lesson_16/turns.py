@@ -11,7 +11,7 @@ from ...pictures.view import View
 
 SIDE, GAP = 150, 18  # pixels of a pair's plane, and between two of them
 LANE, LEFT = 22, 66  # pixels of a lane of positions, and of its name
-LONG = 420  # pixels from the first position to the last
+LONG = 320  # pixels from the first position to the last
 ROLES = "query", "key"
 
 
