@@ -155,16 +155,19 @@ def test_every_number_of_heads_lies_inside_the_picture(many, shape):
 
 
 def test_the_bundle_holds_text_png_and_html_with_the_alternative():
-    still = heatmap(weights(3, 3), ODD_WORDS["html"], title='"<b>"')
+    still = heatmap(weights(3, 3), ODD_WORDS["html"], title='"<b>"', caption="a < b")
     bundle, metadata = still._repr_mimebundle_()
     assert bundle["text/plain"] == repr(still)
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG\r\n\x1a\n")
     assert metadata["image/png"]["alt"] == still.alt
-    alt, source = re.fullmatch(
-        r'<img alt="([^"<>]*)" width="\d+" src="data:image/png;base64,([^"]*)">',
+    alt, source, caption = re.fullmatch(
+        r'<div style="[^"<>]*">'
+        r'<img alt="([^"<>]*)" width="\d+" src="data:image/png;base64,([^"]*)">'
+        r'<p style="margin: 0">([^<>]*)</p></div>',
         bundle["text/html"],
     ).groups()
     assert html.unescape(alt) == still.alt
+    assert html.unescape(caption) == still.caption == metadata["image/png"]["caption"] == "a < b"
     assert source == bundle["image/png"]
 
 

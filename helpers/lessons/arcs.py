@@ -141,7 +141,8 @@ class Arcs(View):
 
     def _below_each_other(self):
         """Return the layout with the arcs to the left of the words."""
-        room = [26 if len(self.keys) <= CLOSE else 22] * len(self.keys)
+        # a number that can be dragged has a ring
+        room = [30 if self.drags else 26 if len(self.keys) <= CLOSE else 22] * len(self.keys)
         start = 0 if self.below is None else ROW  # for the names of the layers
         foot = 1.5 * HIGH + ABOVE
         word = foot + 6
@@ -173,8 +174,14 @@ class Arcs(View):
         left = np.clip(middle - answers.size[0] / 2, 0, width - answers.size[0])
         sketch.put(answers, left, top)
         if self.result:
-            x = np.clip(middle, letters / 2, width - letters / 2)
-            sketch.text(x, sketch.size[1] - LARGE / 2 - 6, self.result, "ink large")
+            # below the word that looks; near an edge it begins or ends there
+            place = dict(x=width / 2 if layout.is_turned else middle)
+            if place["x"] < letters / 2:
+                place = dict(x=0, side="left")
+            elif place["x"] > width - letters / 2:
+                place = dict(x=width, side="right")
+            y = sketch.size[1] - LARGE / 2 - 6
+            sketch.text(y=y, text=self.result, role="ink large", **place)
         return sketch
 
     @property

@@ -28,6 +28,12 @@ LEAST = 3.2  # inches: the width of a picture, so that its axes and title have r
 TITLE, LEGEND = 0.35, 0.3  # inches: the height of a line of text
 HEAD, HEAD_HIGH = 1.1, 1.2  # inches: a small head with its name
 MARKED = "#c2410c"  # outlines; 3:1 against white and against a dark page
+# The frame that a live picture has. Written into the element: a notebook that is only opened, or
+# was sent by somebody else, has no other style.
+CARD = (
+    "box-sizing: border-box; max-width: 900px; margin: 4px 0; padding: 8px 14px; border: 1px solid "
+    "#d5d8dd; border-radius: 10px; background: #fff; color: #1f1f1f; text-align: center"
+)
 
 _alone = threading.RLock()  # two threads would each restore what the other had set
 
@@ -53,10 +59,11 @@ class Still:
 
     figure: a matplotlib Figure.  alt: a sentence that describes it.
     text: the picture as plain text (compared in the tests); alt by default.
+    caption: lines below the picture.
     """
 
-    def __init__(self, figure, alt, text=None):
-        self.figure, self.alt, self._text = figure, alt, text or alt
+    def __init__(self, figure, alt, text=None, caption=""):
+        self.figure, self.alt, self._text, self.caption = figure, alt, text or alt, caption
 
     def __repr__(self):
         return self._text
@@ -86,8 +93,12 @@ class Still:
         data, width = base64.b64encode(self.png()).decode(), self.width
         source = f"data:image/png;base64,{data}"
         tag = f'<img alt="{html.escape(self.alt)}" width="{width}" src="{source}">'
-        bundle = {"text/plain": repr(self), "text/html": tag, "image/png": data}
-        return bundle, {"image/png": {"width": width, "alt": self.alt}}
+        said = html.escape(self.caption).replace("\n", "<br>")
+        caption = f'<p style="margin: 0">{said}</p>' if said else ""
+        card = f'<div style="{CARD}">{tag}{caption}</div>'
+        bundle = {"text/plain": repr(self), "text/html": card, "image/png": data}
+        about = {"width": width, "alt": self.alt, "caption": self.caption}
+        return bundle, {"image/png": about}
 
 
 def pictured(sketch, alt):
@@ -176,7 +187,11 @@ def draw(views, title=""):
         one = len({view.scale for _, view in views}) == 1
         scale = " on one colour scale" if one else ""
         alt = f"{len(views)} heatmaps{scale}, from {views[0][0]} to {views[-1][0]}. {alt}"
-    return Still(figure, alt, text)
+    return Still(figure, alt, text, _said(views))
+
+
+def _said(views):
+    return "\n".join(line for _, view in views for line in view.said())
 
 
 def _text(views, title):
@@ -214,7 +229,8 @@ def _draw_sketches(views, title):
             left += w + gap
         top += tall + gap
     alt = " ".join(f"{heading}: {view.alt()}".removeprefix(": ") for heading, view in views)
-    return Still(figure, f"{title}. {alt}" if title else alt, _text(views, title))
+    alt = f"{title}. {alt}" if title else alt
+    return Still(figure, alt, _text(views, title), _said(views))
 
 
 def _seen(view):

@@ -79,10 +79,15 @@ def _look(part, lesson, lit):
     return ("ink", 1.5, "ink") if lesson < LESSONS[lit] else ("rest", 0.7, "rest")
 
 
+def steps():
+    """Return [(lesson, what it adds)], in the order of the lessons."""
+    order = sorted(BOXES + SPANS, key=lambda each: each[2])
+    return [(lesson, " ".join(lines)) for _, lines, lesson, *_ in order if lesson]
+
+
 def _alt(lit):
     """Describe the path in words, in the order of the lessons."""
-    order = sorted(BOXES + SPANS, key=lambda each: each[2])
-    texts = [f"{' '.join(lines)} ({lesson})" for _, lines, lesson, *_ in order if lesson]
+    texts = [f"{added} ({lesson})" for lesson, added in steps()]
     k = LESSONS[lit] - 1
     built, later = ", ".join(["words", *texts[:k]]), ", ".join(texts[k + 1 :])
     text = f"The path of the course, with the number of each lesson. Built: {built}. "

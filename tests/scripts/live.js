@@ -139,14 +139,17 @@ live.spoiled = (number) => {
     const output = view.closest('.jp-OutputArea-output').getBoundingClientRect();
     const parts = 'label, input, select, output, button, .control span, .error, .title, .scroll,'
         + ' .pixels, .part, .key, .bar, .head, .cell, .caption, pre';
-    const sides = ['left', 'right', 'top', 'bottom'], letters = live.all(view, 'svg text').map((e) => [e, e.getBoundingClientRect()]);
-    for (const [k, [e, box]] of letters.entries()) {
+    const sides = ['left', 'right', 'top', 'bottom'];
+    // words, and the rings of what can be dragged
+    const drawn = live.all(view, 'svg text, .drags .spot').map((e) => [e, e.getBoundingClientRect()]);
+    for (const [k, [e, box]] of drawn.entries()) {
         const whole = e.closest('svg').getBoundingClientRect();
         if (sides.some((side, n) => (n % 2 ? box[side] - whole[side] : whole[side] - box[side]) > 1)) wrong.push(`${name(e)} is cut off`);
-        for (const [other, there] of letters.slice(0, k)) {
+        for (const [other, there] of drawn.slice(0, k)) {
+            if (other.parentNode === e.parentNode) continue;
             const wide = Math.min(box.right, there.right) - Math.max(box.left, there.left);
             const high = Math.min(box.bottom, there.bottom) - Math.max(box.top, there.top);
-            if (e.textContent && wide > 1 && high > 5) wrong.push(`${name(e)} over ${name(other)}`);
+            if (wide > 1 && high > 5) wrong.push(`${name(e)} over ${name(other)}`);
         }
     }
     const boxes = live.all(view, parts).filter((e) => !e.closest('.scroll > *'))

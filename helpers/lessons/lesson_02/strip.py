@@ -16,7 +16,8 @@ UNIT = 16  # pixels of a bar of 1
 UP, DOWN = 72, 32  # pixels of a bar above and below 0; a longer bar leaves the picture
 ROW = 16  # pixels of a line of text
 THICK = 24  # pixels of the strip
-TIE, HANDLE = 10, 12  # pixels from the words down to it, and of a marker's handle below it
+# pixels from the words down to it, of a marker's handle below it, and of the handle's ring
+TIE, HANDLE, RING = 10, 12, 8
 EDGE, FREE = 8, 3  # pixels on either side of it, and around a sample of a colour
 
 
@@ -153,7 +154,7 @@ class Strip(View):
         is_cut = self.cut and not self._obstacle()
         weights = self.matrix[2] if is_cut else np.zeros(len(self.keys))
         ends = EDGE + WIDE * np.minimum(np.cumsum(weights), 1)
-        strip, left = Sketch(WIDE + 2 * EDGE, TIE + THICK + HANDLE), EDGE
+        strip, left = Sketch(WIDE + 2 * EDGE, TIE + THICK + HANDLE + RING), EDGE
         for j, (name, end) in enumerate(zip(self.keys, ends, strict=True)):
             middle, number = (left + end) / 2, _short(self.matrix[2, j])
             strip.box(left, TIE, end - left, THICK, "key", opacity=(0.5, 0.25)[j % 2])
@@ -169,7 +170,7 @@ class Strip(View):
 
     def _mark(self, drawing):
         """Add the markers to the strip at the foot of a drawing."""
-        low = drawing.size[1] - HANDLE
+        low = drawing.size[1] - HANDLE - RING
         for k, at in enumerate(self.markers):
             x = EDGE + at * WIDE
             drawing.line([(x, low - THICK - 6), (x, low)], "ink", 2.5)

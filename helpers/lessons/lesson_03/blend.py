@@ -259,7 +259,7 @@ class Blend(View):
             if "pull" in self.drags:
                 label = f"pull: {', '.join(map(self.number, self.pull))}"
                 more = dict(drags=(self.drags["pull"], 0, SIDE / 2, SIDE / 2), label=label)
-            sketch.line([hand], "query", 21, **more)
+            plane.dot(self._hand(), "query", 21, **more)
         plane.dot(contexts[self.row], "ink", 13)  # above the handle, too
         plane.place_names()
         return sketch

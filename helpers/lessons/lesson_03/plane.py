@@ -12,6 +12,8 @@ SIDE = 180  # pixels of the square
 LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the title
 LETTER, HIGH = 7.2, 16  # width of a letter of a name, height of its line, in pixels
 FAR = 26  # pixels; a name farther from its point gets a line to it
+POINT, RING = 12, 12  # pixels that no name covers: of a point, and around one that is dragged
+MARGIN = 16  # pixels to the right of the square, for half of a ring
 
 
 class Plane:
@@ -35,7 +37,7 @@ class Plane:
         self.low, self.high = (np.broadcast_to(np.array(end, float), 2) for end in (low, high))
         self.unit = SIDE / (self.high - self.low)  # pixels for a distance of 1
         self.names, self.spots, self.lines = [], [], []
-        self.sketch = Sketch(LEFT + SIDE + 8, TOP + SIDE + FOOT)
+        self.sketch = Sketch(LEFT + SIDE + MARGIN, TOP + SIDE + FOOT)
         self._frame(title, *axes)
 
     def at(self, points):
@@ -51,7 +53,7 @@ class Plane:
     def dot(self, point, role, size, **more):
         """Add a point that no name should cover."""
         (spot,) = self.at(point)
-        self.spots.append(spot)
+        self.spots.append((spot, size + RING if "drags" in more else POINT))
         self.sketch.line([spot], role, size, **more)
 
     def keep_free(self, start, end):
@@ -67,7 +69,7 @@ class Plane:
     def place_names(self):
         """Put each name, in order, where it covers the fewest names and points."""
         # boxes that should not be covered: corner, size and cost; the points come first
-        taken = [[*(spot - 6), 12, 12, 2] for spot in self.spots]
+        taken = [[*(spot - size / 2), size, size, 2] for spot, size in self.spots]
         taken += [[*(spot - 3), 6, 6, 0.5] for spot in self.lines]
         low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE + 8, TOP + SIDE])
         for spot, text, role, more in self.names:
@@ -89,14 +91,14 @@ class Plane:
         self.sketch.frame(LEFT, TOP, SIDE, SIDE, "rest", 1, opacity=0.6)
         self.sketch.text(LEFT, TOP / 2, title or f"{up} ↑", "rest", side="left")
         if across:
-            self.sketch.text(right, low + FOOT / 2, f"{across} →", "rest", side="right")
+            self.sketch.text(right, low + FOOT - 8, f"{across} →", "rest", side="right")
         for k in (0, 1):
             for tick in _ticks(self.low[k], self.high[k]):
                 there = SIDE * (tick - self.low[k]) / (self.high[k] - self.low[k])
                 if k:
                     self.sketch.text(LEFT - 4, low - there, f"{tick:g}", "rest", side="right")
                 elif there < SIDE - 50 or not across:
-                    self.sketch.text(LEFT + there, low + FOOT / 2, f"{tick:g}", "rest")
+                    self.sketch.text(LEFT + there, low + FOOT - 8, f"{tick:g}", "rest")
         if (self.low < 0).all() and (self.high > 0).all():
             (left, foot), (right, top) = self.low, self.high
             for ends in [(left, 0), (right, 0)], [(0, foot), (0, top)]:
@@ -108,7 +110,7 @@ class Plane:
 def _beside(width, height):
     """Return the possible corners of a name, relative to its point, the best places first."""
     places = []
-    for far in (9, 13, 30, 46):
+    for far in (9, 13, 18, 30, 46):
         for up in (-8, -16, 0, -22, 6) if far < 20 else (-8, -24, 8, -40, 24):
             places += [(far, up), (-far - width, up)]
         for part in (0.5, 0.25, 0.75):

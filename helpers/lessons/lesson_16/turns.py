@@ -12,7 +12,7 @@ from ..compose import below, beside, written
 
 SIDE, GAP = 150, 18  # pixels of a pair's plane, and between two of them
 LANE, NAME = 22, 50  # pixels of a lane of positions, and of its name
-LONG, EDGE = 420, 16  # pixels from the first position to the last, and at both ends
+LONG, EDGE = 320, 16  # pixels from the first position to the last, and at both ends
 ROLES = "query", "key"
 
 

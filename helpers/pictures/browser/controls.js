@@ -93,8 +93,7 @@ function makeForm(title, controls, { change, reset, busy }) {
   const shows = Object.fromEntries(here.map(({ name }, k) => [name, made[k].show]));
   const button = makeButton("reset", reset);
   button.className = "reset";
-  const line = make("div", { className: "line" }, ...made.map(({ row }) => row));
-  const fields = make("fieldset", {}, line, button);
+  const fields = make("fieldset", {}, ...made.map(({ row }) => row), button);
   set(fields, { "aria-label": `${title}: controls` });
   return {
     fields,

@@ -1,6 +1,7 @@
 // Part of explore.js: a drawing of marks, which Python has placed (sketch.py).
 
 const THUMB = 24; // pixels of a mark that can be grabbed, at least
+const RING = 9; // pixels that its ring is wider than the mark
 
 const dot = ([x, y]) => `M${x} ${y}h0`;
 const through = (at) => at.map((z, k) => (k % 2 ? `${z}` : `${k ? "L" : "M"}${z} `)).join("");
@@ -23,16 +24,18 @@ const isUsed = (mark) => Boolean(mark.drags || mark.sets || mark.cell);
 // cannot see it.
 function makeMark() {
   let shape = null, group = null, kind = "", spot = null, used = false;
-  function place({ at, side }) {
+  function place({ at, side, drags, width = 0 }) {
     if (kind === "text") set(shape, { x: at[0], y: at[1] });
     else set(shape, { d: PATHS[kind](at.map((z) => Math.round(z * 10) / 10)) });
     if (!spot) return;
+    // what can be dragged has a ring around it, which shows: numbers are narrower than words
+    const off = drags ? RING : 0, letters = kind === "text" ? (drags ? 7 : 8) * shape.textContent.length : 0;
     const [[x, wide], [y, high]] = [0, 1].map((k) => {
-      const [low, end] = reachOf(at, k), letters = kind === "text" && !k ? 8 * shape.textContent.length : 0;
-      return [(low + end) / 2, Math.max(THUMB, end - low, letters)];
+      const [low, end] = reachOf(at, k);
+      return [(low + end) / 2, Math.max(THUMB, end - low + width + off, k ? 0 : letters + off)];
     });
-    const left = x - wide * ({ left: 0, right: 1 }[side] ?? 0.5);
-    set(spot, { x: left, y: y - high / 2, width: wide, height: high });
+    const middle = x + letters * ({ left: 0.5, right: -0.5 }[side] ?? 0);
+    set(spot, { x: middle - wide / 2, y: y - high / 2, width: wide, height: high, rx: Math.min(wide, high) / 2 });
   }
   function build(mark) {
     kind = mark.kind;

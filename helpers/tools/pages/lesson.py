@@ -23,6 +23,7 @@ from ...pictures.explore import Explore
 from ...pictures.live import page_text
 from ...pictures.predict import SAVED
 from ..course import CHECK, ROOT, handed_out, listed, notebooks, write
+from ..path import steps
 from .closed import ASIDE, closed
 from .puzzle import as_puzzle
 from .record import MIME, in_columns
@@ -68,7 +69,7 @@ class Lesson:
     def __init__(self, path):
         self.path, self.name = path, path.stem
         self.notebook, self.done = handed_out(path)
-        self.picture = None  # the first one, (file, alt, whether it is too large for a small card)
+        self.picture = None  # the first one, (file, alt, width and height in pixels)
 
     @property
     def title(self):
@@ -157,15 +158,17 @@ class Lesson:
         return output
 
     def _picture(self, cell, output, folder):
-        """Write a picture, and return its element."""
+        """Write a picture, and return its element, with its caption."""
         png = base64.b64decode(output.data.pop("image/png"))
         file = f"pictures/{cell.id}-{zlib.crc32(png):08x}.png"
         write(folder / file, png)
         about = output.metadata["image/png"]
-        alt = html.escape(about["alt"])
-        high = int.from_bytes(png[20:24], "big") / 2  # see Still.png
-        self.picture = self.picture or (file, alt, about["width"] > 500 or about["width"] < high)
-        return f'<img alt="{alt}" width="{about["width"]}" src="{file}">'
+        alt, wide = html.escape(about["alt"]), about["width"]
+        high = int.from_bytes(png[20:24], "big") // 2  # see Still.png
+        self.picture = self.picture or (file, alt, wide, high)
+        said = html.escape(about.get("caption", "")).replace("\n", "<br>")
+        caption = f"<figcaption>{said}</figcaption>" if said else ""
+        return f'<img alt="{alt}" width="{wide}" src="{file}">{caption}'
 
 
 def _is_shown(output):
@@ -238,7 +241,7 @@ def index(folder, lessons):
     cover = cells[0].outputs[-1].data["text/html"] if cells else ""
     size = f"{len(packed) / 1e6:.0f}"
     page = _exporter().environment.get_template("course.html.j2")
-    body = page.render(title=TITLE, lessons=lessons, cover=cover, size=size)
+    body = page.render(title=TITLE, lessons=lessons, cover=cover, size=size, path=steps())
     write(folder / "index.html", body)
 
 
