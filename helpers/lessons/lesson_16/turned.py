@@ -113,7 +113,7 @@ def five_seeds(model, others, gap=0):
     asked = [model, str(others), str(gap)]
     rows = [row for row in rows_of(FIGURES) if [row[0], *row[2:4]] == asked]
     shares = zip(RECALLS, zip(*(map(float, row[4:]) for row in rows), strict=True), strict=True)
-    return {kind: each for kind, each in shares if kind in ASKED}
+    return {kind: list(each) for kind, each in shares if kind in ASKED}
 
 
 def moved(gap, first=20, n=LENGTH):
