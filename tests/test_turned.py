@@ -23,12 +23,15 @@ def test_what_the_lesson_says_of_five_seeds_holds():
     both = {kind: sum((each[kind] for each in after), []) for kind in turned.ASKED}
     assert {len(each) for each in both.values()} == {10}
     assert {len(each) for each in table.values()} == {5}
+    without = turned.five_seeds("no positions", 1)
     for kind in ("act", "sound"):
-        assert min(both[kind]) > max(table[kind])
+        assert min(both[kind]) > max(table[kind] + without[kind])
+        assert f"{max(without[kind]):.1f}" == "0.3"
+    assert min(without["who"]) > max(table["who"])
     worst, *others = sorted(both["who"])
     assert f"{worst:.2f}" == "0.15" and worst < min(table["who"])
     assert min(others) > max(table["who"])
-    for name in ("table", *TURNED):
+    for name in ("table", "no positions", *TURNED):
         alone, again = (turned.five_seeds(name, k) for k in (0, 1))
         for kind in ("sound", "who"):
             assert min(alone[kind]) == 1 > max(again[kind]), "each gets worse"
