@@ -6,10 +6,8 @@ import torch
 
 from helpers import Groups, InputError, Turns
 from helpers.attention import split_heads
-from helpers.attention.data import rows_of
 from helpers.lessons.lesson_16 import turned
 from helpers.lessons.lesson_16.functions import grouped_attention, next_turned_context, rotate
-from helpers.lessons.tales import RECALLS
 
 
 @pytest.fixture(scope="module")
@@ -17,49 +15,51 @@ def model():
     return turned.load_turned()
 
 
-def shares(name, kind, others, window=""):
-    """Return the share of right words of each seed of data/turned.csv."""
-    rows = [row for row in rows_of(turned.FIGURES) if row[0] == name]
-    asked = [str(others), str(window)]
-    return [float(row[4 + RECALLS.index(kind)]) for row in rows if row[2:4] == asked]
-
-
 TURNED = "turned", "turned, shared"
 
 
 def test_what_the_lesson_says_of_five_seeds_holds():
-    after = {kind: sum((shares(name, kind, 1) for name in TURNED), []) for kind in RECALLS}
-    table = {kind: shares("table", kind, 1) for kind in RECALLS}
-    assert {len(each) for each in after.values()} == {10}
+    table = turned.five_seeds("table", 1)
+    after = [turned.five_seeds(name, 1) for name in TURNED]
+    both = {kind: sum((each[kind] for each in after), []) for kind in turned.ASKED}
+    assert {len(each) for each in both.values()} == {10}
     assert {len(each) for each in table.values()} == {5}
+    without = turned.five_seeds("no positions", 1)
     for kind in ("act", "sound"):
-        assert min(after[kind]) > max(table[kind])
-    worst, *others = sorted(after["who"])
+        assert min(both[kind]) > max(table[kind] + without[kind])
+        assert f"{max(without[kind]):.1f}" == "0.3"
+    assert min(without["who"]) > max(table["who"])
+    worst, *others = sorted(both["who"])
     assert f"{worst:.2f}" == "0.15" and worst < min(table["who"])
     assert min(others) > max(table["who"])
-    means = {
-        kind: [f"{sum(shares(name, kind, 1)) / 5:.2f}" for name in TURNED]
-        for kind in ("sound", "who")
-    }
-    assert means == {"sound": ["0.78", "0.66"], "who": ["0.62", "0.66"]}
-    for name in ("table", *TURNED):
-        for kind in turned.ASKED:
-            alone, again = shares(name, kind, 0), shares(name, kind, 1)
-            assert all(map(float.__gt__, alone, again)), "each gets worse"
-    for name in TURNED:
-        alone, plain, window = (shares(name, "act", *how) for how in ((0,), (1,), (1, 48)))
-        assert all(x < y < z for x, y, z in zip(plain, window, alone, strict=True))
+    for name in ("table", "no positions", *TURNED):
+        alone, again = (turned.five_seeds(name, k) for k in (0, 1))
+        for kind in ("sound", "who"):
+            assert min(alone[kind]) == 1 > max(again[kind]), "each gets worse"
+    means = [[f"{sum(each[kind]) / 5:.2f}" for each in after] for kind in ("sound", "act")]
+    assert means == [["0.78", "0.66"], ["0.68", "0.69"]]
+
+
+def test_distances_that_no_training_showed_do_harm():
+    trained, moved = (turned.five_seeds("turned, shared", 0, gap)["act"] for gap in (0, 48))
+    assert len(moved) == 5
+    assert all(map(float.__gt__, trained, moved)), "in each model"
+
+
+def test_the_kept_model_is_not_among_the_ten(model):
+    sound = turned.recalls_after(model, 1)["sound"]
+    assert sound < min(min(turned.five_seeds(name, 1)["sound"]) for name in TURNED)
 
 
 def test_only_distances_count_in_the_model(model):
     words = turned.after_others(0, 20)[1]
-    near, far = model(words), model(words, first=1000)
+    near, far = model(words), model(words, positions=torch.arange(1000, 1048))
     torch.testing.assert_close(near.softmax(-1), far.softmax(-1), rtol=0, atol=0.02)
     assert not torch.allclose(near, model(words, turn=lambda x, positions, base: x), atol=1)
-    # a window of all words hides nothing, one of a single word hides the rest
-    torch.testing.assert_close(model(words, window=48), near)
-    first = model(words[:, 20:21])
-    torch.testing.assert_close(model(words, window=1)[:, 20:21], first, rtol=1e-4, atol=1e-4)
+    moved = model(words, positions=turned.moved(48))
+    torch.testing.assert_close(moved[:, :20], near[:, :20])
+    assert not torch.allclose(moved[:, 20:], near[:, 20:], atol=1)
+    torch.testing.assert_close(model(words, positions=turned.moved(0)), near)
 
 
 def test_the_model_attends_as_the_exercises_do(model):
@@ -68,7 +68,7 @@ def test_the_model_attends_as_the_exercises_do(model):
     x = torch.randn(1, n, 64, generator=torch.Generator().manual_seed(1))
     seen = []
     a.out_proj.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-    a(x, first=5)
+    a(x, torch.arange(5, 5 + n))
     heads = split_heads(seen[0], 4)[0]
     q = split_heads(a.W_query(x), 4)[0]
     k, v = (split_heads(W(x), 2)[0] for W in (a.W_key, a.W_value))

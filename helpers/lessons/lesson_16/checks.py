@@ -27,6 +27,7 @@ def cached(size, position, *positions, base=50, double=False):
     """Return the arguments of next_turned_context: keys turned when they came, and the new word."""
     n = len(positions)
     query, key, value = heads(1, 3, size, 9)[0]
+    key, query = key + query / 2, query / 8  # every word gets some weight, the new one too
     keys = rotate(heads(1, n, size, 7), torch.tensor(positions), base)[0]
     values = heads(1, n, size, 3)[0]
     tensors = [query, key, value, keys, values]
@@ -42,7 +43,7 @@ def far_heads():
 
 
 def far(factor):
-    """Return the arguments of next_turned_context with scores that are about factor times 6."""
+    """Return the arguments of next_turned_context with scores that are about factor / 11."""
     query, key, value, keys, values, position, base = cached(4, 9, 0, 1, 2, 5)
     turned = rotate(query[None], torch.tensor([position]), base)[0]
     return query, key + factor * query, value, keys + factor * turned, values, position, base

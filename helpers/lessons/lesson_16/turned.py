@@ -23,9 +23,8 @@ ASKED = "act", "sound", "who"  # of RECALLS, what all kinds of models learn with
 class TurnedAttention(nn.Module):
     """Causal attention whose queries and keys are turned by their positions.
 
-    module(x, first, turn, window): x (b, n, WIDTH), words at the positions first, first + 1, ...
-    turn: a function such as rotate.  window: how many words a word sees, itself included; None
-    for all before it.  Returns (b, n, WIDTH).
+    module(x, positions, turn): x (b, n, WIDTH), positions (n,), or None for 0, 1, ...
+    turn: a function such as rotate.  Returns (b, n, WIDTH).
     """
 
     def __init__(self, num_kv_heads):
@@ -36,17 +35,14 @@ class TurnedAttention(nn.Module):
         self.W_value = nn.Linear(WIDTH, num_kv_heads * SIZE, bias=False)
         self.out_proj = nn.Linear(WIDTH, WIDTH)
 
-    def forward(self, x, first=0, turn=rotate, window=None):
-        n = x.shape[1]
-        positions = torch.arange(first, first + n)
+    def forward(self, x, positions=None, turn=rotate):
+        if positions is None:
+            positions = torch.arange(x.shape[1])
         queries = turn(split_heads(self.W_query(x), HEADS), positions, BASE)
         keys = turn(split_heads(self.W_key(x), self.num_kv_heads), positions, BASE)
         values = split_heads(self.W_value(x), self.num_kv_heads)
-        may = torch.ones(n, n, dtype=torch.bool).tril()
-        if window is not None:
-            may = may.triu(1 - window)
         heads = F.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=may, enable_gqa=True
+            queries, keys, values, is_causal=True, enable_gqa=True
         )
         return self.out_proj(merge_heads(heads))
 
@@ -104,14 +100,21 @@ def recalls_after(model, others, count=300, **how):
     return shares_of(best == words[:, start + 1 :], stories)
 
 
-def spread(model, others, window=""):
-    """Return [(kind of ASKED, lowest share, highest share)] over the seeds of data/turned.csv.
+def five_seeds(model, others, gap=0):
+    """Return {kind of ASKED: its share for each seed of data/turned.csv}.
 
-    model: its name there.  others: how many stories come before, 0, 1 or 3.  window: 48 or ""."""
-    asked = [model, str(others), str(window)]
+    model: its name there.  others: how many stories come before.  gap: by how many positions the
+    later words of a story are moved."""
+    asked = [model, str(others), str(gap)]
     rows = [row for row in rows_of(FIGURES) if [row[0], *row[2:4]] == asked]
     shares = zip(RECALLS, zip(*(map(float, row[4:]) for row in rows), strict=True), strict=True)
-    return [(kind, min(one), max(one)) for kind, one in shares if kind in ASKED]
+    return {kind: list(each) for kind, each in shares if kind in ASKED}
+
+
+def moved(gap, first=20, n=LENGTH):
+    """Return the positions of n words (n,), of which those from number first on are moved."""
+    positions = torch.arange(n)
+    return positions + gap * (positions >= first)
 
 
 def load_turned():
