@@ -33,7 +33,7 @@ NO_TOKENIZER = (
     "tokenizer_config.json are expected, as tokenizer.save_pretrained writes them."
 )
 LIKELIEST = 5
-# (change, weights so far, key heads so far) of a run; each thread has its own
+# (change, weights so far, keys and values so far) of a run; each thread has its own
 _running = ContextVar("running")
 
 
@@ -87,26 +87,29 @@ class OwnModel:
     """What the notebook does with a model: views of its weights, answers with weights changed.
 
     layers, heads: the numbers to choose from, starting at 1.
-    key_heads: how many heads of keys a layer has; fewer than heads if several read the same keys.
-    turned: whether queries and keys are turned by their positions.
+    key_heads: how many heads of keys each layer has; fewer than heads if several read the same.
+    turned: for each layer, whether positions turn its queries and keys, or a part of them.
     A kind of model defines look(text, change=None) -> Look, and known(numbers) -> names of pieces.
     """
 
-    def __init__(self, name, text, key_heads=None, turned=False):
+    def __init__(self, name, text, key_heads=(), turned=()):
         self.name, found = name, self.look(text)
         self.layers = [k + 1 for k in range(len(found.weights))]
         self.heads = [k + 1 for k in range(len(found.weights[0]))]
-        self.key_heads, self.turned = key_heads or len(self.heads), turned
+        self.key_heads = list(key_heads) or [len(self.heads)] * len(self.layers)
+        self.turned = list(turned) or [False] * len(self.layers)
 
     def __repr__(self):
         size = f"{_count(self.layers, 'layer')} of {_count(self.heads, 'head')}"
-        if self._shares():
-            size += f", which share {_count(range(self.key_heads), 'head')} of keys and values"
-        turned = " Queries and keys are turned by their positions." if self.turned else ""
+        fewest, most = min(self.key_heads), max(self.key_heads)
+        if fewest < len(self.heads):
+            few = f"{fewest} to " if fewest < most else ""
+            size += f", which share {few}{_count(range(most), 'head')} of keys and values"
+        count, turned = sum(self.turned), ""
+        if count:
+            where = f" in {count} of {len(self.layers)} layers" if count < len(self.layers) else ""
+            turned = f" Queries and keys are turned by their positions{where}."
         return f"{self.name}: {size}.{turned} It predicts what comes next."
-
-    def _shares(self):
-        return self.key_heads < len(self.heads)
 
     def answers(self, text, change=None):
         """Return the probability of each known piece to come next, (known pieces,).
@@ -132,23 +135,23 @@ class OwnModel:
     def without(self, text, layer, head, keep):
         """Return a View of one head with weights taken out, and the answers before and after.
 
-        layer, head: counted from 1.  keep: bool (n, n), False where a weight is taken out; the rest
-        of its row is scaled so that its sum stays the same. The view is reached when the likeliest
-        answer differs.
+        layer, head: counted from 1.  keep: bool (n, n), False where a weight is set to 0; all
+        others stay. The view is reached when the likeliest answer has less than half of the
+        probability that it had.
         """
         look, keep = self.look(text), torch.as_tensor(keep).bool()
         own = look.weights[layer - 1][head - 1]
         left = own * keep
-        left = left * (own.sum(-1) / left.sum(-1)).nan_to_num(posinf=0)[:, None]  # an empty row: 0
         after = self.answers(text, _put(layer - 1, head - 1, left))
         view = self._view(look, layer, head)
-        (best,) = self.known([int(after.argmax())])
-        differs = after.argmax() != look.answers.argmax()
+        best = int(look.answers.argmax())
+        (name,) = self.known([best])
+        lost = after[best] < look.answers[best] / 2
         return replace(
             view, matrix=left, heads=None, head=None, marked={"out": ~keep & (own > 0)},
             caption=f"Before: {self.likeliest(look.answers)}.\n"
             f"After: {self.likeliest(after)}.\n{view.caption}",
-            reached=f"Now “{best}” is the likeliest." if differs else "",
+            reached=f"Now “{name}” has {after[best]:.2f}." if lost else "",
         )  # fmt: skip
 
     def per_head(self, text, number):
@@ -166,18 +169,16 @@ class OwnModel:
         return self._map(found, f"Even weights would give {ends}.")
 
     def effects(self, text):
-        """Return a View of layers by heads: how much the answer changes when one head is made even.
+        """Return a View of layers by heads: how much the answer changes without each head.
 
-        The head's weights are made even over all pieces that its layer looks at. The change is the
-        total variation: the share of the probability that moves to other answers, from 0 to 1.
+        All weights of the head are set to 0. The change is the total variation: the share of the
+        probability that moves to other answers, from 0 to 1.
         Prints a bar: a large model has hundreds of heads.
         """
-        before, look = self.answers(text), self.look(text)
+        before = self.answers(text)
 
         def moved(at, head):
-            weights = look.weights[at]
-            flat = even(weights) * weights[head].sum(-1, keepdim=True)
-            return float((self.answers(text, _put(at, head, flat)) - before).abs().sum() / 2)
+            return float((self.answers(text, _put(at, head, 0)) - before).abs().sum() / 2)
 
         size = len(self.layers), len(self.heads)
         moves = [moved(*divmod(k, size[1])) for k in counted(size[0] * size[1], "each head")]
@@ -188,9 +189,9 @@ class OwnModel:
         heads, pieces = look.weights[layer - 1], look.pieces
         beside = dict(heads=heads, head=head - 1) if len(heads) <= MAX_HEADS else {}
         where = f"Layer {layer} of {len(self.layers)}, head {head} of {len(heads)}"
-        if self._shares():  # neighbours read the same keys
-            read = (head - 1) * self.key_heads // len(heads) + 1
-            where += f" (it reads key head {read} of {self.key_heads})"
+        keys = self.key_heads[layer - 1]
+        if keys < len(heads):  # neighbours read the same keys
+            where += f" (it reads key head {(head - 1) * keys // len(heads) + 1} of {keys})"
         return View(
             heads[head - 1], pieces, keys=pieces, **beside,
             explain=lambda i, j: f"the weight from “{pieces[i]}” to “{pieces[j]}”",
@@ -250,7 +251,7 @@ class HuggingFaceModel(OwnModel):
         ids = self._ids(LONGER)
         plain = self._run(ids)[0]
         model.set_attn_implementation(NAME)
-        same, weights, keys = self._run(ids, lambda _, weights, values: (weights.clone(), values))
+        same, weights, _ = self._run(ids, lambda _, weights, values: (weights.clone(), values))
         layers, n = config.num_hidden_layers, ids.shape[1]
         if not weights:
             raise InputError(
@@ -266,8 +267,11 @@ class HuggingFaceModel(OwnModel):
             raise InputError(NO_DECODER)
         if not torch.allclose(plain[0], same[0], rtol=1e-5, atol=1e-6):
             raise InputError(f"its answers change when its own weights are put back. {WORK}")
-        turned = bool(getattr(config, "rope_parameters", None))
-        super().__init__(name, LONGER, min(keys), turned)
+        found = self._run(ids[:, :1].expand(1, n), _all_even)[2]
+        # one piece, again and again: without positions in the words, no value differs from another,
+        # so keys that differ are turned. (Some models turn in some layers only.)
+        turned = [_same(values) and not _same(keys) for keys, values in found]
+        super().__init__(name, LONGER, [len(values) for _, values in found], turned)
 
     def known(self, numbers):
         """Return the pieces as readable texts: without the mark of a space, but never empty."""
@@ -295,8 +299,8 @@ class HuggingFaceModel(OwnModel):
         return torch.tensor([ids])
 
     def _run(self, ids, change=None):
-        """Return (the model's output, the weights of each layer before any change, the number of
-        key heads of each layer)."""
+        """Return (the model's output, the weights of each layer before any change, the keys and
+        values of each layer)."""
         weights, keys = [], []
         _running.set((change, weights, keys))
         with torch.no_grad():
@@ -354,7 +358,7 @@ def _attention(module, query, key, value, attention_mask, **kwargs):
     output, weights = own(module, query, key, value, attention_mask, **kwargs)
     change, kept, keys = _running.get()
     kept.append(weights[0])
-    keys.append(value.shape[1])
+    keys.append((key[0], value[0]))
     if change is None:
         return output, weights
     # grouped keys: several heads read each value
@@ -364,8 +368,18 @@ def _attention(module, query, key, value, attention_mask, **kwargs):
     return blended.reshape(output.shape).contiguous(), changed[None]
 
 
+def _all_even(layer, weights, values):
+    """A change that makes all weights even; then contexts of equal values are equal."""
+    return even(weights).expand_as(weights), values
+
+
+def _same(vectors):
+    """Return whether all places have the same vectors (heads, n, d), but for rounding."""
+    return torch.allclose(vectors, vectors[:, :1], rtol=1e-3, atol=1e-3 * float(vectors.std()))
+
+
 def _put(at, head, matrix):
-    """Return a change that replaces the weights of one head by a matrix (n, n)."""
+    """Return a change that replaces the weights of one head by a matrix (n, n), or a number."""
 
     def change(layer, weights, values):
         if layer == at:

@@ -55,10 +55,10 @@ def test_a_class_can_load_the_training_in_place_of_training(path):
     assert len(names["history"]) == 12
 
 
-OWN = "right 1.00, the other colour 0.00\n"
+NOTHING = "Your function returns nothing yet.\n"
 CHANGED = [  # a student's function, what its cell prints without it, and with it
-    (LESSON, "my_exchange", f"green\n{OWN}", "grey\nright 0.00, the other colour 1.00\n"),
-    (LESSON, "my_erase", f"green\n{OWN}", "grey\nright 0.06, the other colour 0.61\n"),
+    (LESSON, "my_exchange", NOTHING, "grey\nright 0.00, the other colour 1.00\n"),
+    (LESSON, "my_erase", NOTHING, "grey\nright 0.06, the other colour 0.61\n"),
 ]
 
 

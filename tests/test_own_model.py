@@ -24,7 +24,7 @@ from replay import code_cells, markdown_cells, replay, run
 
 from helpers import your_model as own_model
 
-SHE = "Anna is in the park with a kite. Tom has a book. she"
+SHE = "Tom has a book. Anna has a kite. she"
 IT = "a cat comes. Anna has a kite in the park. Tom takes a book to the barn. it"
 
 
@@ -48,16 +48,17 @@ def test_without_transformers_it_says_how_to_install_it(monkeypatch):
     assert any(command in cell.source for cell in markdown_cells(OPTIONAL))
 
 
-def test_only_two_weights_change_the_answer_alone_as_the_notebook_says(story):
-    weights, keep = story.look(SHE).weights, torch.ones(15, 15, dtype=torch.bool)
-    found = {}
-    for layer, head, i in itertools.product((1, 2), range(1, 5), range(1, 15)):
+def test_only_two_weights_move_the_answer_alone_as_the_notebook_says(story):
+    look, found = story.look(SHE), {}
+    for layer, head, i in itertools.product(range(2), range(4), range(11)):
         for j in range(i + 1):
-            keep[i, j] = False
-            if story.without(SHE, layer, head, keep).reached:
-                found[layer, head, i, j] = f"{weights[layer - 1][head - 1, i, j]:.2f}"
-            keep[i, j] = True
-    assert found == {(1, 3, 12, 9): "0.94", (2, 3, 14, 7): "1.00"}
+            left = look.weights[layer][head].clone()
+            left[i, j] = 0
+            after = story.answers(SHE, own_model._put(layer, head, left))
+            if (moves := float((after - look.answers).abs().sum() / 2)) > 0.005:
+                weight = float(look.weights[layer][head, i, j])
+                found[layer + 1, head + 1, i, j] = round(weight, 2), round(moves, 1)
+    assert found == {(1, 3, 3, 0): (0.97, 0.6), (2, 3, 10, 8): (1, 1)}
 
 
 def test_the_heads_that_the_notebook_names_have_these_weights_and_effects(story):
@@ -65,18 +66,18 @@ def test_the_heads_that_the_notebook_names_have_these_weights_and_effects(story)
     assert largest.matrix[1].round(2).tolist() == [0.95, 0.17, 0.99, 0.99]
     assert story.look(IT).pieces[1] == "cat"
     assert all(story.look(IT).weights[1][head, -1].argmax() == 1 for head in (0, 2, 3))
-    both = replay(OPTIONAL)[0]["both_even"]
+    both = replay(OPTIONAL)[0]["without_both"]
     for animal in "cat dog bird duck horse".split():
         after = story.answers(IT.replace("cat", animal), both)
         assert story.likeliest(after).startswith(("neighs 1.00", "neighs 0.99"))
     effects = story.effects(SHE)
-    assert effects.matrix.round(2).tolist() == [[0, 0.09, 0.03, 0], [0.01, 0, 0.99, 0]]
+    assert effects.matrix.round(2).tolist() == [[0, 0, 0.99, 0], [0, 0, 1, 0]]
 
 
 def test_each_target_of_the_notebook_is_met_by_its_answer_and_not_before():
     heads, cells, per_head = [v for v in replay(OPTIONAL)[1] if hasattr(v, "compute")]
-    keep = torch.ones(15, 15, dtype=torch.bool)
-    keep[12, 9] = False
+    keep = torch.ones(11, 11, dtype=torch.bool)
+    keep[3, 0] = False
     kept = {"layer": 0, "head": 2, "keep": keep.tolist()}
     for view, near, answer in (
         (heads, {"layer": 0, "head": 1}, {"layer": 1, "head": 2}),
@@ -183,13 +184,17 @@ def test_a_kind_that_cannot_be_shown_says_why_and_names_two_that_can(built, kind
     assert said in text and "distilgpt2 and HuggingFaceTB/SmolLM2-135M" in text
 
 
-@pytest.mark.parametrize("kind", ["opt", "gpt_oss", "deepseek_v3"])
+@pytest.mark.parametrize("kind", ["opt", "gpt_oss", "deepseek_v3", "smollm3", "granitemoehybrid"])
 def test_each_kind_gives_what_transformers_gives(built, kind):
     """tests/scripts/own_models.py tries all kinds."""
     model = built(kind)
     weights, logits, moved = differences(model, model._ids(ASKED))
     assert max(weights, logits) < 1e-5 and moved > 1e-2
-    assert ("turned by their positions" in repr(model)) == model.turned == (kind in TURNED)
+    said = {0: "", 1: " Queries and keys are turned by their positions in 1 of 2 layers."}
+    said[2] = said[1].replace(" in 1 of 2 layers", "")
+    assert sum(model.turned) == TURNED[kind]
+    assert f"{said[TURNED[kind]]} It predicts" in repr(model)
+    assert ("turned" in repr(model)) == bool(TURNED[kind])
 
 
 def test_shared_keys_are_said_where_a_model_has_them(built):
@@ -200,11 +205,15 @@ def test_shared_keys_are_said_where_a_model_has_them(built):
     for head, read in (1, 1), (2, 1), (3, 2), (4, 2):
         assert f"(it reads key head {read} of 2)" in shared.view(ASKED, head=head).caption
     assert "key head" not in own.view(ASKED).caption
+    gemma = built("gemma4_text")
+    assert "which share 1 to 2 heads of keys and values." in repr(gemma)
+    for layer, read in (1, "2 of 2"), (2, "1 of 1"):
+        assert f"(it reads key head {read})" in gemma.view(ASKED, layer, head=4).caption
 
 
 def test_a_model_for_pictures_too_is_asked_for_its_text_part(hf, saved):
     model = own_model.load_model(saved("with pictures"))
-    assert "2 layers of 4 heads, which share 2" in repr(model) and model.turned
+    assert "2 layers of 4 heads, which share 2" in repr(model) and all(model.turned)
     assert len(model.look(TEXT).weights) == 2
     config = saved("with pictures") / "config.json"
     text = config.read_text(encoding="utf-8").replace("architectures", "unknown")
@@ -329,14 +338,12 @@ def test_an_intervention_equals_hooks_written_by_hand(built, name):
     torch.testing.assert_close(by_hand(name, model, weights, 1), before, rtol=0, atol=1e-5)
 
 
-def test_a_weight_that_is_taken_out_is_divided_among_the_rest(story):
+def test_a_weight_that_is_taken_out_leaves_the_others_as_they_are(story):
     text, keep = "Anna has a kite .", torch.ones(5, 5, dtype=torch.bool)
     keep[4, 1] = keep[4, 2] = keep[0, 0] = keep[0, 4] = False
     view = story.without(text, 2, 3, keep)
-    before = story.look(text).weights[1][2]
-    expected = before.clone()
+    expected = story.look(text).weights[1][2].clone()
     expected[4, 1] = expected[4, 2] = expected[0, 0] = 0
-    expected[4] /= expected[4].sum()
     torch.testing.assert_close(torch.tensor(view.matrix).float(), expected)
     assert view.mark(4, 1) == view.mark(0, 0) == "out" and view.mark(0, 4) == view.mark(4, 0) == ""
 

@@ -109,21 +109,33 @@ WIDE = SHARED | dict(head_dim=8, sliding_window=3)
 GPT = dict(vocab_size=80, n_embd=32, n_layer=2, n_head=4)
 EXPERTS = dict(num_experts_per_tok=1, num_local_experts=2)
 MANY = dict(num_experts=2, num_experts_per_tok=1, moe_intermediate_size=16)
+ONE = dict(no_rope_layers=[1, 0])  # turns in one of its two layers
+BOTH = dict(layer_types=["sliding_attention", "full_attention"])
 SHOWN = {
     "biogpt": HEADS, "gpt2": GPT, "gpt_bigcode": GPT, "gpt_neox": HEADS,
     "opt": SIZE | dict(word_embed_proj_dim=32, num_attention_heads=4, ffn_dim=32),
-    **dict.fromkeys("cohere granite llama olmo2 phi phi3 qwen2 smollm3 starcoder2".split(), SHARED),
+    **dict.fromkeys("cohere granite llama olmo2 phi phi3 qwen2 starcoder2".split(), SHARED),
     **dict.fromkeys("gemma gemma3_text ministral3 mistral qwen3".split(), WIDE),
     "gemma2": WIDE | dict(attn_logit_softcapping=1.0),
     "gpt_oss": WIDE | EXPERTS, "mixtral": SHARED | EXPERTS, "qwen3_moe": WIDE | MANY,
-    "llama4_text": WIDE | EXPERTS | dict(intermediate_size_mlp=32),
+    "llama4_text": WIDE | EXPERTS | ONE | dict(intermediate_size_mlp=32),
+    "smollm3": SHARED | ONE, "cohere2": WIDE | BOTH, "exaone4": WIDE | BOTH,
+    "gemma4_text": WIDE | BOTH | dict(
+        num_global_key_value_heads=1, attention_k_eq_v=True, global_head_dim=8,
+        hidden_size_per_layer_input=8, vocab_size_per_layer_input=80,
+    ),
+    "granitemoehybrid": SHARED | EXPERTS | dict(
+        layer_types=["full_attention"] * 2, shared_intermediate_size=16, mamba_n_heads=4
+    ),
     "deepseek_v3": HEADS | MANY | dict(
         num_key_value_heads=4, n_routed_experts=4, n_group=1, topk_group=1, n_shared_experts=1,
         first_k_dense_replace=1, kv_lora_rank=16, q_lora_rank=16, qk_rope_head_dim=8,
         qk_nope_head_dim=8, v_head_dim=8,
     ),
 }  # fmt: skip
-TURNED = set(SHOWN) - {"biogpt", "gpt2", "gpt_bigcode", "opt"}
+# how many of its layers turn queries and keys
+TURNED = dict.fromkeys(SHOWN, 2) | dict.fromkeys("llama4_text smollm3 cohere2 exaone4".split(), 1)
+TURNED |= dict.fromkeys("biogpt gpt2 gpt_bigcode opt granitemoehybrid".split(), 0)
 MIXED = dict(layer_types=["linear_attention", "full_attention"], linear_num_value_heads=4)
 MIXED |= dict(linear_num_key_heads=2, linear_key_head_dim=8, linear_value_head_dim=8)
 CODE = GPT | dict(rotary_dim=4)
@@ -221,7 +233,7 @@ def main():
         weights, logits, moved = differences(model, model._ids(own_model.LONGER))
         print(f"{model} Weights {weights:.0e}, logits {logits:.0e} of {moved:.0e}.", flush=True)
         assert kind in SHOWN and max(weights, logits) < 1e-5 and moved > 1e-3
-        assert model.turned == (kind in TURNED)
+        assert sum(model.turned) == TURNED[kind]
 
 
 if __name__ == "__main__":
