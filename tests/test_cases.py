@@ -95,7 +95,9 @@ def python_of(name):
                 answers = mistake.get("answer", [])
                 yield mistake.get("detect", "")
                 yield from answers if isinstance(answers, list) else [answers]
-    yield from (entry.get("remark", {}).get("when", ""), entry.get("reference", ""))
+    remarks = entry.get("remark", [])
+    yield from (one["when"] for one in ([remarks] if isinstance(remarks, dict) else remarks))
+    yield entry.get("reference", "")
     cases = entry.get("cases", {})
     for case in [cases] if isinstance(cases, str) else cases.values():
         yield from (case.values() if isinstance(case, dict) else [case])

@@ -222,7 +222,7 @@ LOOP_VARIABLE = """n):
         ("softmax", "s): e = (s - s.max()).exp(); e.div(e.sum()); return e", "write `e = e.div("),
         ("uniform_causal", LOOP_VARIABLE, "store each new `row`"),
         # that a result is not kept does no harm here
-        ("softmax", "s): s.unsqueeze(0); return s.exp() / s.exp().max()", "their sum"),
+        ("softmax", "s): s.unsqueeze(0); return s.exp() / s.exp().max()", "by the sum of"),
     ],
 )
 def test_of_what_is_not_kept_only_what_matters_is_told(exercise, code, advice):
