@@ -64,5 +64,7 @@ def __getattr__(name):
     files = [*here.glob(f"lessons/**/{name.lower()}.py")]
     if not files or not name[0].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if len(files) > 1:
+        raise ImportError(f"{len(files)} lessons have a file {files[0].name}: rename one.")
     file = files[0].relative_to(here).with_suffix("")
     return getattr(import_module(f".{'.'.join(file.parts)}", __name__), name)

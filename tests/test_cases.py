@@ -57,7 +57,13 @@ def each():
 
 
 def test_the_stubs_are_read():
-    assert len(stubs()) == 43 and len(each()) == 35
+    """All of them, and a shape wherever the arguments have sizes."""
+    assert stubs().keys() == {name for name, exercise in CHECKED.items() if not exercise.is_class}
+    for name, (_, shapes, _) in stubs().items():
+        entry = CHECKED._entries[name]
+        makers = CHECKED._entries[entry.get("same_as", name)]["args"]
+        has_sizes = any(" " in maker.partition(" = ")[2] for maker in makers)
+        assert shapes or not has_sizes, f"{name}: its stub names no shape, such as (n,)"
     assert stubs()["exchange"][1]["second"] == ("b",)
     assert stubs()["qkv_attention"][1]["W_key"] == ("d_in", "d_k")
 

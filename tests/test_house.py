@@ -153,6 +153,11 @@ def test_the_core_names_no_lesson_and_a_lesson_is_a_folder():
     assert all((folder / "exercises.toml").exists() for folder in folders)
 
 
+def test_of_two_drawings_files_of_the_same_name_none_is_taken_by_chance():
+    with pytest.raises(ImportError, match="lessons have a file checks.py: rename one."):
+        from helpers import Checks  # noqa: F401
+
+
 def test_the_house_stays_small():
     too_many = [(what, n, MOST[key]) for what, n, key in sums() if n > MOST[key]]
     assert too_many == [], "what can go?"
@@ -167,11 +172,13 @@ def test_the_code_is_linted_and_formatted():
 
 
 def follow(recipe, root):
-    """Add a recipe's code at the end of the file that is named last before it."""
+    """Add a recipe's code at the end of the file that is named last before it, if it is not there
+    because somebody tries the recipe."""
     before, code = re.search(r"(.*?)```toml\n(.*?)```", recipe, re.S).groups()
     file = root / re.findall(r"`([\w/]+\.toml)`", before)[-1]
-    with file.open("a", encoding="utf-8") as text:
-        text.write(code)
+    text = file.read_text(encoding="utf-8")
+    if code not in text:
+        file.write_text(text + code, encoding="utf-8")
 
 
 def test_a_first_contribution_that_follows_the_recipes_passes(tmp_path):

@@ -15,7 +15,7 @@ from helpers.checks import check, exercises
 from helpers.checks._code import variables_of
 from helpers.checks._results import attempt, call_ours, same
 from helpers.checks._submission import Submission
-from helpers.checks._texts import contents
+from helpers.checks._texts import read_toml
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.match import NUMBER
 from helpers.checks.program import steps
@@ -90,7 +90,7 @@ def listed(x):
     return x if isinstance(x, list) else [x]
 
 
-SHARED = contents("steps.toml")
+SHARED = read_toml("steps.toml")
 SHARED_WAYS = [
     (name, steps(code))
     for key, group in SHARED.items()
@@ -170,7 +170,7 @@ def test_a_word_is_said_once_and_what_is_left_out_or_renamed_is_offered():
     entries = {
         name: entry
         for path in sorted(exercises.LESSONS.glob("*/exercises.toml"))
-        for name, entry in contents(path).items()
+        for name, entry in read_toml(path).items()
     }
     used = re.findall(r"^use (\w+)$", "\n".join(e.get("code", "") for e in entries.values()), re.M)
     inherited = [group["like"] for group in SHARED.values() if "like" in group]
@@ -194,6 +194,9 @@ def test_a_mistake_that_is_detected_is_named_in_an_answer_that_makes_it(name):
     assert check(FIRST[name].exercise, FIRST[name].run()).mistakes == (name,)
 
 
+SLIPS = NameError, AttributeError, SyntaxError, TypeError, KeyError
+
+
 @pytest.mark.parametrize("exercise", each())
 def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercise):
     # Or any answer that is all NaN, or has that slip, would get the name, whatever its cause.
@@ -202,7 +205,7 @@ def test_a_mistake_is_never_declared_by_nan_or_by_code_that_does_not_run(exercis
         for way in mistake.ways:
             results = [attempt(made(exercise, way), p, call_ours) for p in cases]
             for error in (result.outcome.error for result in results):
-                slip = isinstance(error, NameError | AttributeError | TypeError | KeyError)
+                slip = isinstance(error, SLIPS)
                 assert not slip, f"'{mistake.name}' ({exercise.name}) does not run: {error!r}"
             results = [r for r in results if r.observed is None]
             proves = not results or not all(

@@ -14,7 +14,7 @@ What you may skip, until you need it, begins with an underscore:
 _arguments   makers of arguments, from the numbers of arguments.toml
 _misuse      is the answer written yet, and can it be called?
 _results     calls an answer once (attempt), and compares results
-_submission  what is known of a wrong answer; _code reads the answer's code
+_submission  what is known of an answer; _code reads the answer's code
 _hints       what errors say; _calls, what is wrong with a call; _search finds a small change that
              makes the answer right (_repairs and repairs.toml have the list); _direction compares
              numbers

@@ -10,13 +10,13 @@ from math import prod
 import torch
 
 from ..attention.data import load_journey
-from ._texts import contents
+from ._texts import read_toml
 from .exercise import Case
 
 
 def numbers(name, dtype=torch.float32):
     """Return a tensor from arguments.toml, such as numbers("mixed")."""
-    return torch.tensor(contents("arguments.toml")[name], dtype=dtype)
+    return torch.tensor(read_toml("arguments.toml")[name], dtype=dtype)
 
 
 def mixed():
@@ -74,7 +74,7 @@ def wide(*makers, **least):
 
 def _wide_sizes():
     """Return the sizes of the wide cases, each as {name: size}."""
-    table = contents("arguments.toml")["wide"]
+    table = read_toml("arguments.toml")["wide"]
     return [dict(zip(table, sizes, strict=True)) for sizes in zip(*table.values(), strict=True)]
 
 
@@ -126,7 +126,8 @@ def words(*names):
 
 
 def any_size(*names):
-    """Return a function that makes scores as far apart as scores can be."""
+    """Return a function that makes numbers of any magnitude, such as scores, as far apart as scores
+    can be."""
     return lambda sizes, step: _drawn(names, sizes, step) * sizes["far"] ** 1.5 * 2
 
 

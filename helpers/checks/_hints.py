@@ -26,7 +26,7 @@ from ._code import (
     unwrapped,
     written_into,
 )
-from ._texts import Fact, contents
+from ._texts import Fact, read_toml
 
 # --- what Python says ---
 
@@ -319,7 +319,7 @@ def known_advice(error, submission, first=False):
     text, step = f"{type(error).__name__}: {error}", step_of(error, submission)
     line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
     looked = {"words": text, "code": submission.body, "line": line}
-    for entry in contents("repairs.toml")["errors"]:
+    for entry in read_toml("repairs.toml")["errors"]:
         if not _is_for(entry, submission) or (entry.get("own") and not is_raised_here(step)):
             continue
         if all(re.search(entry.get(key, ""), found) for key, found in looked.items()):
@@ -329,7 +329,7 @@ def known_advice(error, submission, first=False):
 
 def seen_advice(what, submission):
     """Return what repairs.toml says to try when this is seen of the numbers; or ""."""
-    for entry in contents("repairs.toml")["seen"]:
+    for entry in read_toml("repairs.toml")["seen"]:
         if what in entry["of"] and _is_for(entry, submission):
             if re.search(entry["code"], submission.body):
                 return entry["try"]

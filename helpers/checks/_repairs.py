@@ -26,7 +26,7 @@ from ._code import (
     own_functions,
     written,
 )
-from ._texts import contents
+from ._texts import read_toml
 
 
 def quoted(node):
@@ -57,7 +57,7 @@ def _in_the_table(*kinds):
 
     def repair(tree, submission):
         conditions = _conditions(tree)
-        for entry in chain.from_iterable(contents("repairs.toml")[kind] for kind in kinds):
+        for entry in chain.from_iterable(read_toml("repairs.toml")[kind] for kind in kinds):
             if re.search(entry.get("unless", "(?!)"), submission.body):
                 continue
             inside = nodes(tree, ast.For) if entry.get("in_loops") else [tree]

@@ -26,7 +26,7 @@ class Fact(NamedTuple):
 
 
 @cache
-def contents(name):
+def read_toml(name):
     """Return a toml file, by its path or its name in this folder. Raises InputError."""
     try:
         return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))

@@ -50,7 +50,7 @@ def _examine(exercise, fn, call_safely):
     if is_stub(fn):
         return not_written(exercise.name)
     submission = Submission(exercise, fn, _within(guard.SECONDS, call_safely))
-    for case in _asked(exercise):
+    for case in _cases(exercise):
         if case.if_right and submission.wrong:
             break
         case, result = _tried(case, submission, len(submission.cases))
@@ -107,7 +107,7 @@ def _within(seconds, call_safely):
     return call
 
 
-def _asked(exercise):
+def _cases(exercise):
     """Return the cases. For a function, two more show what it keeps between calls: different
     arguments of the same size, and the first ones again after others."""
     cases = exercise.cases()

@@ -23,7 +23,7 @@ from ._misuse import is_stub
 from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
 from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
-from ._texts import HINT, Fact, contents
+from ._texts import HINT, Fact, read_toml
 from .match import established, partly
 from .message import number
 
@@ -193,8 +193,8 @@ def other_facts(submission, k):
     facts, right = submission.mine[k].observed, submission.right[k].observed or {}
     if facts is None:
         return None
-    differs = (k for k in facts if k in right and not same_fact(facts[k], right[k]))
-    advice, name = contents("repairs.toml")["facts"], next(differs, "")
+    differs = (f for f in facts if f in right and not same_fact(facts[f], right[f]))
+    advice, name = read_toml("repairs.toml")["facts"], next(differs, "")
     told = advice.get(f"{name}: {facts.get(name)}") or advice.get(name, HINT)
     return Fact("not what the exercise asks for.", told)
 
@@ -259,9 +259,7 @@ def sums_of_weights(submission, k):
     if is_table and (got.sum(0) - 1).abs().max() < 1e-3:
         why += ", but every column sums to 1"
     helps = close(got / sums[..., None], submission.right[k].numbers)
-    if advice := seen_advice("sums", submission):
-        pass
-    elif not got[tuple(row)].any():
+    if not got[tuple(row)].any():
         advice = "find out why these are all 0: not filled, or is a word hidden from itself?"
     elif not helps and "/" in submission.body or re.search(DIVIDES, submission.body):
         advice = "look where your code divides (softmax does, too): is each row divided "
@@ -269,7 +267,7 @@ def sums_of_weights(submission, k):
     else:
         advice = "as the last step, divide all numbers of a row by their sum."
     what = "a row does not sum to 1." if is_table else "the weights do not sum to 1."
-    return Fact(what, advice, f"{why}.")
+    return Fact(what, seen_advice("sums", submission) or advice, f"{why}.")
 
 
 def visible_future(submission, k):

@@ -37,7 +37,7 @@ from pathlib import Path
 from .. import attention
 from ..errors import InputError
 from . import _arguments, _results
-from ._texts import contents
+from ._texts import read_toml
 from .exercise import Case, Exercise, Mistake, returned
 from .program import Program, steps
 
@@ -191,10 +191,10 @@ class Exercises(Mapping):
     lesson imported, when it is first asked for.  lesson_of: {name: "01"}."""
 
     def __init__(self):
-        self._shared, files = contents("steps.toml"), sorted(LESSONS.glob("*/exercises.toml"))
+        self._shared, files = read_toml("steps.toml"), sorted(LESSONS.glob("*/exercises.toml"))
         self._entries, self.lesson_of, self._made = {}, {}, {}
         for path in files:
-            file = contents(path)
+            file = read_toml(path)
             self._entries |= file
             self.lesson_of |= dict.fromkeys(file, path.parent.name.removeprefix("lesson_"))
         self._texts = _texts([*self._shared.values(), *self._entries.values()])

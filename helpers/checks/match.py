@@ -181,15 +181,15 @@ class _Match:
         """Return the pairs of positions of ways that may give these results: those that give the
         numbers of one case; where the program is only measured, as in one_step, all."""
         called = [self.exercise.formula_args(case) for case in self.submission.cases]
-        is_measured = called[0] is None and not self.exercise.is_class
+        has_no_formula = called[0] is None and not self.exercise.is_class
         asked = [
             (k, result.numbers)
             for k, result in enumerate(self.results)
-            if result.numbers is not None and (is_measured or called[k] is not None)
+            if result.numbers is not None and (has_no_formula or called[k] is not None)
         ]
         if not any(_tells(numbers) for _, numbers in asked):
             return []
-        if is_measured:
+        if has_no_formula:
             two = combinations(range(len(ways)), 2)
             return [(m, n) for m, n in two if ways[m].keys().isdisjoint(ways[n])]
         # Search on the case that tells most for the least work: all numbers finite, and few.

@@ -1,7 +1,7 @@
 """Read answers as people write them, and make the puzzles of a page from them.
 
-answers/ has a file EXERCISE.txt for each exercise. A file begins with what a notebook defines
-above the exercise. The answers follow, each after a line that judges it:
+A folder of answers, such as puzzles/, has a file EXERCISE.txt for each exercise. A file begins with
+what a notebook defines above the exercise. The answers follow, each after a line that judges it:
 
     # == right: with einsum
     # == wrong: divides by the largest, not by the sum; named: divided by the largest exp
