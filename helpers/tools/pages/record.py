@@ -76,6 +76,8 @@ def _snapshot(widget, values):
     """
     picture = widget.compute(values)
     panels = picture["panels"]
+    if not any(panel["explains"] for panel in panels):  # a thread for nothing, hundreds of times
+        return picture | {"panels": [panel | {"told": []} for panel in panels]}
     outcome = call(lambda: [p | {"told": _told(widget, k, p)} for k, p in enumerate(panels)])
     if outcome.error:
         raise InputError(outcome.complaint())
