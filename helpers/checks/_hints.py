@@ -19,11 +19,13 @@ from ._calls import missing_arguments, unknown_keyword
 from ._code import (
     all_codes,
     data_from_above,
+    is_name,
     nodes,
     own_functions,
     part_at,
     tree_of,
     unwrapped,
+    written,
     written_into,
 )
 from ._texts import Fact, contents
@@ -111,6 +113,11 @@ def _unbound(error, submission):
     if step and name in step.tb_frame.f_globals:
         return f"start `{name}` inside your function, above this line: a function that writes to \
 `{name}` does not see the `{name}` of a cell above."
+    if step and (tree := tree_of(code := step.tb_frame.f_code)):
+        here = step.tb_lineno - code.co_firstlineno + 1
+        made = [x for x in nodes(tree, ast.Assign) if is_name(x.targets[0], name)]
+        if made and all(x.lineno > here for x in made):
+            return f"move this line below `{written(made[0])}`, which gives `{name}` its value."
     return f"give `{name}` a value above this line, in every case: an `if` or a loop may skip it."
 
 
@@ -284,7 +291,7 @@ def _pythons_own(error, submission):
 # --- errors of PyTorch ---
 
 
-SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size"
+SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim"
 
 
 def after_error(error, submission):
@@ -304,8 +311,22 @@ def after_error(error, submission):
     if isinstance(error, TypeError) and (said := _missing(error, submission)):
         return said
     if re.search(SHAPES, text):
-        return "check the shapes in that line: the message names two sizes that do not fit."
+        return _shapes(step_of(error, submission))
     return "print what each name in that line holds: one of them is not what the line needs."
+
+
+def _shapes(step):
+    """Return advice on sizes that do not fit, with the shapes of the tensors in what failed."""
+    advice = "check the shapes in that line: the message names two sizes that do not fit."
+    text = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
+    with suppress(SyntaxError):
+        tree, known = ast.parse(text), step.tb_frame.f_locals if step else {}
+        tensors = {n.id: known[n.id] for n in nodes(tree, ast.Name) if n.id in known}
+        tensors = {name: x for name, x in tensors.items() if torch.is_tensor(x)}
+        if tensors:
+            said = listed(f"`{name}` has shape {tuple(x.shape)}" for name, x in tensors.items())
+            return f"find out which shape is wrong in `{text}`: {said}."
+    return advice
 
 
 def _missing(error, submission):

@@ -7,7 +7,7 @@ import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import data_from_above, known_functions, never_used, nodes, reads
+from ._code import data_from_above, known_functions, never_used, nodes, reads, set_anew
 from ._direction import (
     another_order,
     effect_of_a_number,
@@ -162,7 +162,8 @@ def different_after_others(submission, k):
 
 
 def not_repeated(submission, k):
-    if submission.repeats:
+    draws = "multinomial" in " ".join(submission.exercise.program.steps.values())
+    if submission.repeats or draws:  # what must draw differs by chance, whatever is wrong
         return None
     advice = "look for anything random, or anything kept from an earlier call."
     if re.search(r"(nn\.Linear|Attention)\(", submission.body):
@@ -300,6 +301,8 @@ def ignored_argument(submission, k):
     if submission.exercise.is_class or not (name := submission.ignored()):
         return None
     advice = f"print each step for two values of `{name}`: which steps do not change?"
+    if line := set_anew(submission.tree, name):
+        advice = f"leave out `{line}`: it gives `{name}` another value than the one you are given."
     return Fact(f"changing `{name}` has no effect.", advice)
 
 

@@ -104,7 +104,9 @@ class Filled:
         self.found, self.outs = blocks(named, sizes), outputs_of(named, sizes)
         self.counts = counts(named, sizes)
         self.complete = self.counts == {MATRICES: 3, **({OUTPUTS: 1} if len(sizes) > 4 else {})}
-        turns = (False, True) if len(self.outs) == 1 else (False,)
+        # A layer is called, or its weight transposed; a plain matrix may stand either way round.
+        is_layer = any(type(x) is nn.Linear and {*x.weight.shape} == {sizes[1]} for x in self.module.modules())
+        turns = (False, True) if len(self.outs) == 1 and not is_layer else (False,)
         if self.complete:
             self.ways = [*product(orders(self.found, heads_of(sizes)), turns)]
 
@@ -146,6 +148,7 @@ CHANGES = "one call affects another"
 LIKE_TRAINING = "the same numbers in training and evaluation"
 GROWS = "it grows with each call"
 BESIDE = "trainable numbers outside the matrices"
+UNUSED = "numbers of a bias that change nothing"
 LEFT, BUFFERS = "what .to() leaves behind", "buffers"
 ALIKE = "two modules begin with the same matrices"
 
@@ -250,13 +253,13 @@ def _trained(fresh, inputs, sizes, matrices, has_mask):
             first = fresh(words)
         *gradients, reached = _gradients(first, [*trained, words])
     parts = blocks([("", g) for g in gradients if g is not None], sizes)
-    beside = [
-        x
-        for x, gradient in zip(trained, gradients, strict=True)
-        if not (has_mask and is_bias(x, sizes)) or (reached is not None and gradient is None)
-    ]
+    biases = {id(x) for x in trained if has_mask and is_bias(x, sizes)}
+    beside = [x for x in trained if id(x) not in biases]
+    pairs = zip(trained, gradients, strict=True)
+    unused = [x for x, g in pairs if id(x) in biases and g is None and reached is not None]
     facts = {
         BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
+        UNUSED: sum(x.numel() for x in unused),
         "matrices that learn": sum(bool(part.any()) for _, part in parts) / heads_of(sizes),
         "a gradient reaches the words": reached is not None and bool(reached.any()),
     }
@@ -392,5 +395,6 @@ def cut(submission):
 
 
 def more_to_train(submission):
-    """Are there numbers to train besides the three matrices?"""
-    return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
+    """Are there numbers to train besides the three matrices, or a bias that is not used?"""
+    more = [submission.fact(name) or 0 for name in (BESIDE, UNUSED)]
+    return max(more) > 0 or (submission.fact(MATRICES) or 0) > 3
