@@ -276,6 +276,19 @@ def lost_in_a_loop(tree):
     return "", False
 
 
+def computed_above(tree):
+    """Return (a name that a loop gives a new value which nothing reads, the line above the loop
+    that reads the old one), as (str, str); ("", "") if there is none."""
+    for body, k, loop in loops(tree):
+        read = _read_names(loop) | {n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno}
+        for line in loop.body:
+            name = getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
+            above = (x for x in body[:k] if isinstance(x, ast.Assign) and name in _read_names(x))
+            if name and name not in read and (stays := next(above, None)):
+                return name, written(stays)
+    return "", ""
+
+
 def _read_names(node):
     added_to = [n.target for n in nodes(node, ast.AugAssign)]
     names = [n for n in nodes(node, ast.Name) if n in added_to or not isinstance(n.ctx, ast.Store)]

@@ -321,11 +321,11 @@ def _shapes(step):
     text = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
     with suppress(SyntaxError):
         tree, known = ast.parse(text), step.tb_frame.f_locals if step else {}
-        tensors = {n.id: known[n.id] for n in nodes(tree, ast.Name) if n.id in known}
-        tensors = {name: x for name, x in tensors.items() if torch.is_tensor(x)}
+        names = sorted(nodes(tree, ast.Name), key=lambda n: n.col_offset)
+        tensors = {n.id: known[n.id] for n in names if torch.is_tensor(known.get(n.id))}
         if tensors:
-            said = listed(f"`{name}` has shape {tuple(x.shape)}" for name, x in tensors.items())
-            return f"find out which shape is wrong in `{text}`: {said}."
+            said = listed(f"`{name}` is {tuple(x.shape)}" for name, x in tensors.items())
+            return f"make the shapes in `{text}` fit: {said}."
     return advice
 
 

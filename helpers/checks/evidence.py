@@ -7,7 +7,7 @@ import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import data_from_above, known_functions, never_used, nodes, reads, set_anew
+from ._code import computed_above, data_from_above, known_functions, never_used, nodes, reads, set_anew
 from ._direction import (
     another_order,
     effect_of_a_number,
@@ -301,14 +301,18 @@ def ignored_argument(submission, k):
     if submission.exercise.is_class or not (name := submission.ignored()):
         return None
     advice = f"print each step for two values of `{name}`: which steps do not change?"
-    if line := set_anew(submission.tree, name):
-        advice = f"leave out `{line}`: it gives `{name}` another value than the one you are given."
+    if line := set_anew(submission.tree and submission.tree.body[0], name):
+        advice = f"use the `{name}` that you are given: `{line}` gives it another value."
     return Fact(f"changing `{name}` has no effect.", advice)
 
 
 def lost_results(submission, k):
-    """Say what each pass of a loop makes, and none keeps."""
-    return lost_in_loops(submission)
+    """Say what each pass of a loop makes, and none keeps, or none uses."""
+    name, line = computed_above(submission.tree) if submission.tree else ("", "")
+    if not name:
+        return lost_in_loops(submission)
+    advice = f"move `{line}` into the loop, too: it is computed once, from the first `{name}`."
+    return Fact(f"nothing uses the new `{name}` of each pass.", advice)
 
 
 def unused_variable(submission, k):

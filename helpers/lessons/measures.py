@@ -105,7 +105,8 @@ class Filled:
         self.counts = counts(named, sizes)
         self.complete = self.counts == {MATRICES: 3, **({OUTPUTS: 1} if len(sizes) > 4 else {})}
         # A layer is called, or its weight transposed; a plain matrix may stand either way round.
-        is_layer = any(type(x) is nn.Linear and {*x.weight.shape} == {sizes[1]} for x in self.module.modules())
+        layers = [x for x in self.module.modules() if type(x) is nn.Linear]
+        is_layer = any(x.in_features == x.out_features == sizes[1] for x in layers)
         turns = (False, True) if len(self.outs) == 1 and not is_layer else (False,)
         if self.complete:
             self.ways = [*product(orders(self.found, heads_of(sizes)), turns)]
