@@ -280,7 +280,9 @@ def computed_above(tree):
     """Return (a name that a loop gives a new value which nothing reads, the line above the loop
     that reads the old one), as (str, str); ("", "") if there is none."""
     for body, k, loop in loops(tree):
-        read = _read_names(loop) | {n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno}
+        read = _read_names(loop) | {
+            n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno
+        }
         for line in loop.body:
             name = getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
             above = (x for x in body[:k] if isinstance(x, ast.Assign) and name in _read_names(x))

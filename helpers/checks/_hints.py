@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from . import _counterfactual
-from ._calls import missing_arguments, unknown_keyword
+from ._calls import missing_arguments, shapes_at, unknown_keyword
 from ._code import (
     all_codes,
     data_from_above,
@@ -28,7 +28,7 @@ from ._code import (
     written,
     written_into,
 )
-from ._texts import Fact, contents
+from ._texts import Fact, contents, listed
 
 # --- what Python says ---
 
@@ -265,12 +265,6 @@ def _never_set(name, module):
     return f"set self.{name} in __init__, or define a method {name}, or use what is set: {is_set}."
 
 
-def listed(words):
-    """Return "a", "a and b" or "a, b and c"."""
-    *most, last = [*words] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 def _pythons_own(error, submission):
     """Return the name of a function of Python's own that the failing line uses as a value; ""."""
     step = step_of(error, submission)
@@ -311,22 +305,8 @@ def after_error(error, submission):
     if isinstance(error, TypeError) and (said := _missing(error, submission)):
         return said
     if re.search(SHAPES, text):
-        return _shapes(step_of(error, submission))
+        return shapes_at(step_of(error, submission))
     return "print what each name in that line holds: one of them is not what the line needs."
-
-
-def _shapes(step):
-    """Return advice on sizes that do not fit, with the shapes of the tensors in what failed."""
-    advice = "check the shapes in that line: the message names two sizes that do not fit."
-    text = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
-    with suppress(SyntaxError):
-        tree, known = ast.parse(text), step.tb_frame.f_locals if step else {}
-        names = sorted(nodes(tree, ast.Name), key=lambda n: n.col_offset)
-        tensors = {n.id: known[n.id] for n in names if torch.is_tensor(known.get(n.id))}
-        if tensors:
-            said = listed(f"`{name}` is {tuple(x.shape)}" for name, x in tensors.items())
-            return f"make the shapes in `{text}` fit: {said}."
-    return advice
 
 
 def _missing(error, submission):

@@ -7,10 +7,9 @@ import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import computed_above, data_from_above, known_functions, never_used, nodes, reads, set_anew
+from ._code import data_from_above, known_functions, never_used, nodes, reads, set_anew
 from ._direction import (
     another_order,
-    effect_of_a_number,
     lost_in_loops,
     one_factor,
     one_part_only,
@@ -308,11 +307,7 @@ def ignored_argument(submission, k):
 
 def lost_results(submission, k):
     """Say what each pass of a loop makes, and none keeps, or none uses."""
-    name, line = computed_above(submission.tree) if submission.tree else ("", "")
-    if not name:
-        return lost_in_loops(submission)
-    advice = f"move `{line}` into the loop, too: it is computed once, from the first `{name}`."
-    return Fact(f"nothing uses the new `{name}` of each pass.", advice)
+    return lost_in_loops(submission)
 
 
 def unused_variable(submission, k):
@@ -391,6 +386,5 @@ WITNESSES = (
     rows,
     seen_in_the_code,
     rows_without_effect,
-    effect_of_a_number,
     only_the_numbers,
 )

@@ -255,12 +255,11 @@ def _trained(fresh, inputs, sizes, matrices, has_mask):
         *gradients, reached = _gradients(first, [*trained, words])
     parts = blocks([("", g) for g in gradients if g is not None], sizes)
     biases = {id(x) for x in trained if has_mask and is_bias(x, sizes)}
-    beside = [x for x in trained if id(x) not in biases]
-    pairs = zip(trained, gradients, strict=True)
-    unused = [x for x, g in pairs if id(x) in biases and g is None and reached is not None]
+    others = [x.numel() for x in trained if id(x) not in biases]
+    unused = [x for x, g in zip(trained, gradients, strict=True) if g is None and id(x) in biases]
     facts = {
-        BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
-        UNUSED: sum(x.numel() for x in unused),
+        BESIDE: sum(others) - sum(x.numel() for x in matrices),
+        UNUSED: sum(x.numel() for x in unused) * (reached is not None),
         "matrices that learn": sum(bool(part.any()) for _, part in parts) / heads_of(sizes),
         "a gradient reaches the words": reached is not None and bool(reached.any()),
     }

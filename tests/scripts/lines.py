@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CORE = "__init__.py", "errors.py", "guard.py", "session.py", "attention", "pictures", "checks"
 # of what was measured, with little room; the aims are 7,000 for a lesson, 7,400 for a large one,
 # 6,300 for the core, 9,500 for all, 8,000 for the tests
-MOST = {"a lesson": 8_550, "a large lesson": 9_550, "core": 7_200, "all lessons": 12_000}
+MOST = {"a lesson": 8_550, "a large lesson": 9_550, "core": 7_200, "all lessons": 12_100}
 MOST |= {"tests": 9_000, "scripts of the tests": 2_530, "JavaScript and CSS": 1_500, "a file": 400}
 LARGE = "09", "10"  # lessons about classes and trained models
 
