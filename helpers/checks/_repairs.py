@@ -101,8 +101,11 @@ def _start_on_the_wrong_side_of_the_loop(tree, submission):
                 advice = f"write {quoted(start)} as the first line inside {at}."
                 yield "each pass carries on where the last one left off.", advice, [(body, new)]
         for start in (x for x in loop.body if isinstance(x, ast.Assign)):
+            counted = {n.id for n in nodes(loop.target, ast.Name)}
             if not (rest := [x for x in loop.body if x is not start]):
                 continue  # a loop needs a line
+            if {n.id for n in nodes(start.value, ast.Name)} & counted:
+                continue  # it is about this pass
             new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
             advice = f"write {quoted(start)} before the loop, not in it."
             yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
