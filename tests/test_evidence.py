@@ -7,7 +7,7 @@ from rates import answers, judged, says_only_the_numbers
 from helpers.checks import evidence
 from helpers.checks._texts import Fact
 
-MOST_ONLY_NUMBERS = 5  # of about 140 wrong answers
+MOST_ONLY_NUMBERS = 7  # of about 140 wrong answers; which ones, changes with each that is added
 
 
 def test_the_first_witness_that_knows_something_speaks(monkeypatch):

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from ._code import nodes, part_at, tree_of, written
+from ._texts import listed
 from .exercise import returned
 
 METHODS = torch, torch.Tensor, nn.Module, torch.optim.Optimizer  # what has them
@@ -164,3 +165,17 @@ def _takes(node, names):
     listed = re.match(r"\s*\w+\(([^()]*)\) ->", getattr(called, "__doc__", None) or "")
     parts = [part.strip() for part in listed[1].split(",")] if listed else []
     return {part.partition("=")[0]: "=" not in part for part in parts if part.strip("*")}
+
+
+def shapes_at(step):
+    """Return advice on sizes that do not fit, with the shapes of the tensors in what failed."""
+    advice = "check the shapes in that line: the message names two sizes that do not fit."
+    text = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
+    with suppress(SyntaxError):
+        tree, known = ast.parse(text), step.tb_frame.f_locals if step else {}
+        names = sorted(nodes(tree, ast.Name), key=lambda n: n.col_offset)
+        tensors = {n.id: known[n.id] for n in names if torch.is_tensor(known.get(n.id))}
+        if tensors:
+            said = listed(f"`{name}` is {tuple(x.shape)}" for name, x in tensors.items())
+            return f"make the shapes in `{text}` fit: {said}."
+    return advice

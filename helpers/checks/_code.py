@@ -250,6 +250,17 @@ def never_used(tree):
     return ""
 
 
+def set_anew(tree, name):
+    """Return the first line of a statement that gives this argument a value without reading it;
+    ""."""
+    for line in nodes(tree, ast.For, ast.Assign) if tree else ():
+        targets = [line.target] if isinstance(line, ast.For) else line.targets
+        value = line.iter if isinstance(line, ast.For) else line.value
+        if is_name(targets[0], name) and name not in _read_names(value):
+            return written(line)
+    return ""
+
+
 def lost_in_a_loop(tree):
     """Return (a name to which each pass of a loop gives a value that no pass reads, does the loop
     itself set it, too?); ("", False) if there is none. Only the last value is left."""
@@ -259,9 +270,25 @@ def lost_in_a_loop(tree):
             name = getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
             passes = loop.body[k + 1 :] if name in of_loop else loop.body
             read = set(chain.from_iterable(map(_read_names, passes)))
-            if name and name not in read and (name in of_loop or name in _read_names(tree)):
+            later = {n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno}
+            if name and name not in read and (name in of_loop or name in later):
                 return name, name in of_loop
     return "", False
+
+
+def computed_above(tree):
+    """Return (a name that a loop gives a new value which nothing reads, the line above the loop
+    that reads the old one), as (str, str); ("", "") if there is none."""
+    for body, k, loop in loops(tree):
+        read = _read_names(loop) | {
+            n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno
+        }
+        for line in loop.body:
+            name = getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
+            above = (x for x in body[:k] if isinstance(x, ast.Assign) and name in _read_names(x))
+            if name and name not in read and (stays := next(above, None)):
+                return name, written(stays)
+    return "", ""
 
 
 def _read_names(node):

@@ -4,10 +4,10 @@ import re
 
 import torch
 
-from ._code import lost_in_a_loop
-from ._hints import listed, only_arguments
+from ._code import computed_above, lost_in_a_loop
+from ._hints import only_arguments
 from ._results import close
-from ._texts import HINT, Fact
+from ._texts import HINT, Fact, listed
 from .exercise import returned
 from .program import put
 
@@ -98,8 +98,12 @@ def one_factor(submission, k):
 
 
 def lost_in_loops(submission):
-    """Return the Fact that a loop makes in each pass what none keeps; or None."""
+    """Return the Fact that a loop makes in each pass what none keeps, or none uses; or None."""
     is_plain = submission.tree and submission.cases[0].measure is returned
+    name, line = computed_above(submission.tree) if is_plain else ("", "")
+    if name:
+        advice = f"move `{line}` into the loop, too: it is computed once, from the first `{name}`."
+        return Fact(f"nothing uses the new `{name}` of each pass.", advice)
     name, of_loop = lost_in_a_loop(submission.tree) if is_plain else ("", False)
     if of_loop:
         advice = f"store each new `{name}`: `{name} = …` only gives that name a new value."
@@ -166,29 +170,6 @@ def rows_without_effect(submission, k):
             why = f"On {submission.cases[k].label}, your result stays the same when we change that."
             return Fact(what, "find the step that should use all of it.", why)
     return None
-
-
-def effect_of_a_number(submission, k):
-    """Return the Fact that a single number depends in the wrong way on some arguments that are
-    numbers, and rightly on others; or None."""
-    before = submission.mine[k].numbers, submission.right[k].numbers
-    if submission.exercise.is_class or before[1].dim() or not all(before):
-        return None
-    wrong, asked = {}, []
-    for j, x in enumerate(submission.cases[k].args):
-        after = submission.numbers_with(k, j, 2 * x) if type(x) in (int, float) else (None, None)
-        if all(each is not None and each.dim() == 0 for each in after):
-            mine, right = (float(b / a) for a, b in zip(before, after, strict=True))
-            added = [float(b - a) for a, b in zip(before, after, strict=True)]
-            asked.append(j)
-            if abs(mine - right) > 1e-3 * abs(right) and abs(added[0] - added[1]) > 1e-3:
-                times = f"yours is {mine:.3g} times as large; right is {right:.3g} times"
-                wrong[f"`{submission.arguments[j]}`"] = times
-    if not 0 < len(wrong) < len(asked):
-        return None
-    names, (first, times) = listed(wrong), next(iter(wrong.items()))
-    advice, why = f"look at every step that uses {names}.", f"With twice {first}, {times}."
-    return Fact(f"it depends on {names} in the wrong way.", advice, why)
 
 
 def _some_parts_right(mine, wanted):

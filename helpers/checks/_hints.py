@@ -15,18 +15,20 @@ from typing import NamedTuple
 import torch
 
 from . import _counterfactual
-from ._calls import missing_arguments, unknown_keyword
+from ._calls import missing_arguments, shapes_at, unknown_keyword
 from ._code import (
     all_codes,
     data_from_above,
+    is_name,
     nodes,
     own_functions,
     part_at,
     tree_of,
     unwrapped,
+    written,
     written_into,
 )
-from ._texts import Fact, read_toml
+from ._texts import Fact, listed, read_toml
 
 # --- what Python says ---
 
@@ -111,6 +113,11 @@ def _unbound(error, submission):
     if step and name in step.tb_frame.f_globals:
         return f"start `{name}` inside your function, above this line: a function that writes to \
 `{name}` does not see the `{name}` of a cell above."
+    if step and (tree := tree_of(code := step.tb_frame.f_code)):
+        here = step.tb_lineno - code.co_firstlineno + 1
+        made = [x for x in nodes(tree, ast.Assign) if is_name(x.targets[0], name)]
+        if made and all(x.lineno > here for x in made):
+            return f"move this line below `{written(made[0])}`, which gives `{name}` its value."
     return f"give `{name}` a value above this line, in every case: an `if` or a loop may skip it."
 
 
@@ -258,12 +265,6 @@ def _never_set(name, module):
     return f"set self.{name} in __init__, or define a method {name}, or use what is set: {is_set}."
 
 
-def listed(words):
-    """Return "a", "a and b" or "a, b and c"."""
-    *most, last = [*words] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 def _pythons_own(error, submission):
     """Return the name of a function of Python's own that the failing line uses as a value; ""."""
     step = step_of(error, submission)
@@ -284,7 +285,7 @@ def _pythons_own(error, submission):
 # --- errors of PyTorch ---
 
 
-SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size"
+SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim"
 
 
 def after_error(error, submission):
@@ -304,7 +305,7 @@ def after_error(error, submission):
     if isinstance(error, TypeError) and (said := _missing(error, submission)):
         return said
     if re.search(SHAPES, text):
-        return "check the shapes in that line: the message names two sizes that do not fit."
+        return shapes_at(step_of(error, submission))
     return "print what each name in that line holds: one of them is not what the line needs."
 
 

@@ -101,8 +101,11 @@ def _start_on_the_wrong_side_of_the_loop(tree, submission):
                 advice = f"write {quoted(start)} as the first line inside {at}."
                 yield "each pass carries on where the last one left off.", advice, [(body, new)]
         for start in (x for x in loop.body if isinstance(x, ast.Assign)):
+            counted = {n.id for n in nodes(loop.target, ast.Name)}
             if not (rest := [x for x in loop.body if x is not start]):
                 continue  # a loop needs a line
+            if {n.id for n in nodes(start.value, ast.Name)} & counted:
+                continue  # it is about this pass
             new = [*body[:k], start, changed(loop, [(loop.body, rest)]), *body[k + 1 :]]
             advice = f"write {quoted(start)} before the loop, not in it."
             yield f"{quoted(start)} stands inside the loop.", advice, [(body, new)]
@@ -211,6 +214,8 @@ def _dimensions(tree, submission):
 
 
 def _another_index(tree, submission):
+    if _has_keys(tree):
+        return  # filed under another key, a value is found no more: that is no index put right
     counted = [n.id for loop in nodes(tree, ast.For) for n in nodes(loop.target, ast.Name)]
     names = dict.fromkeys([*counted, *arguments_in(tree)])
     for old in nodes(tree, ast.Subscript):
@@ -233,6 +238,8 @@ def _another_name(tree, submission):
     kinds = ast.Attribute, ast.Call, ast.BinOp, ast.Subscript, ast.Return
     for old in (x for x in nodes(tree, *kinds) if x not in over):
         parts = [x for x in ast.iter_child_nodes(old) if is_name(x, *names)]
+        if isinstance(old, ast.Subscript) and _has_keys(tree):
+            continue
         for part, name in product(parts, names):
             twice = isinstance(old, ast.Call) and any(is_name(x, name) for x in parts)
             if name != part.id and (part.id, name) not in parts_of and not twice:
@@ -255,13 +262,17 @@ def _too_much(tree, submission):
             args, keywords = ([x for x in y if x is not part] for y in (old.args, old.keywords))
             yield _instead(f"{quoted(part)} should go.", old, ast.Call(old.func, args, keywords))
     conditions = _conditions(tree)
-    # Among the keys of a dict, no two tensors are equal.
-    has_keys = bool(nodes(tree, ast.Dict, ast.DictComp, ast.Set))
+    has_keys = _has_keys(tree)
     for old in nodes(tree, ast.Call, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Subscript):
         is_key = has_keys and getattr(getattr(old, "func", 0), "attr", "") in ("tolist", "item")
         for new in () if old in conditions or is_key else _parts(old):
             rest = quoted(changed(old, [(new, _name("_rest_"))])).replace("_rest_", "…")
             yield _instead(f"{rest} should go.", old, new)
+
+
+def _has_keys(tree):
+    """Is there a dict or a set? Among its keys, no two tensors are equal."""
+    return bool(nodes(tree, ast.Dict, ast.DictComp, ast.Set))
 
 
 def _conditions(tree):

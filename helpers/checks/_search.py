@@ -78,6 +78,15 @@ def _tried(tree, submission, most):
         sys.settrace(before)
 
 
+def _which(line, tree):
+    """Return "the first " or the like for a statement that stands more than once; else ""."""
+    same = [x for x in nodes(tree, ast.stmt) if written(x) == written(line)]
+    if not isinstance(line, ast.stmt) or len(same) < 2:
+        return ""
+    place = sorted(same, key=lambda x: x.lineno).index(line)
+    return f"the {('first', 'second', 'third')[place]} " if place < 3 else "one of the lines "
+
+
 def _told(change, tree):
     """Return the Fact that tells a change: the whole line, if the part occurs elsewhere, too."""
     what, advice, pairs = change
@@ -88,7 +97,8 @@ def _told(change, tree):
         if code.count(written(old)) > 1:
             old = [x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1]
             new = changed(old, pairs)
-        advice = f"write {quoted(new)} instead of {quoted(old)}."
-    if advice.startswith("leave out") and code.count(line := advice.split("`")[1]) > 1:
-        advice = f"leave out one of the lines `{line}`."
+        advice = f"write {quoted(new)} instead of {_which(old, tree)}{quoted(old)}."
+    if advice.startswith("leave out ") and isinstance(pairs[0][0], list):
+        (old,) = (x for x in pairs[0][0] if not any(x is y for y in pairs[0][1]))
+        advice = f"leave out {_which(old, tree)}{quoted(old)}."
     return Fact(what, advice, "One small change fixes your code.")

@@ -32,3 +32,9 @@ def read_toml(name):
         return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: {error}") from None
+
+
+def listed(words):
+    """Return "a", "a and b" or "a, b and c"."""
+    *most, last = [*words] or [""]
+    return f"{', '.join(most)} and {last}" if most else last

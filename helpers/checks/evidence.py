@@ -7,10 +7,9 @@ import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import data_from_above, known_functions, never_used, nodes, reads
+from ._code import data_from_above, known_functions, never_used, nodes, reads, set_anew
 from ._direction import (
     another_order,
-    effect_of_a_number,
     lost_in_loops,
     one_factor,
     one_part_only,
@@ -162,7 +161,8 @@ def different_after_others(submission, k):
 
 
 def not_repeated(submission, k):
-    if submission.repeats:
+    draws = "multinomial" in " ".join(submission.exercise.program.steps.values())
+    if submission.repeats or draws:  # what must draw differs by chance, whatever is wrong
         return None
     advice = "look for anything random, or anything kept from an earlier call."
     if re.search(r"(nn\.Linear|Attention)\(", submission.body):
@@ -298,11 +298,13 @@ def ignored_argument(submission, k):
     if submission.exercise.is_class or not (name := submission.ignored()):
         return None
     advice = f"print each step for two values of `{name}`: which steps do not change?"
+    if line := set_anew(submission.tree and submission.tree.body[0], name):
+        advice = f"use the `{name}` that you are given: `{line}` gives it another value."
     return Fact(f"changing `{name}` has no effect.", advice)
 
 
 def lost_results(submission, k):
-    """Say what each pass of a loop makes, and none keeps."""
+    """Say what each pass of a loop makes, and none keeps, or none uses."""
     return lost_in_loops(submission)
 
 
@@ -382,6 +384,5 @@ WITNESSES = (
     rows,
     seen_in_the_code,
     rows_without_effect,
-    effect_of_a_number,
     only_the_numbers,
 )

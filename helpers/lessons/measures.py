@@ -104,7 +104,10 @@ class Filled:
         self.found, self.outs = blocks(named, sizes), outputs_of(named, sizes)
         self.counts = counts(named, sizes)
         self.complete = self.counts == {MATRICES: 3, **({OUTPUTS: 1} if len(sizes) > 4 else {})}
-        turns = (False, True) if len(self.outs) == 1 else (False,)
+        # A layer is called, or its weight transposed; a plain matrix may stand either way round.
+        layers = [x for x in self.module.modules() if type(x) is nn.Linear]
+        is_layer = any(x.in_features == x.out_features == sizes[1] for x in layers)
+        turns = (False, True) if len(self.outs) == 1 and not is_layer else (False,)
         if self.complete:
             self.ways = [*product(orders(self.found, heads_of(sizes)), turns)]
 
@@ -146,6 +149,7 @@ CHANGES = "one call affects another"
 LIKE_TRAINING = "the same numbers in training and evaluation"
 GROWS = "it grows with each call"
 BESIDE = "trainable numbers outside the matrices"
+UNUSED = "numbers of a bias that change nothing"
 LEFT, BUFFERS = "what .to() leaves behind", "buffers"
 ALIKE = "two modules begin with the same matrices"
 
@@ -250,13 +254,12 @@ def _trained(fresh, inputs, sizes, matrices, has_mask):
             first = fresh(words)
         *gradients, reached = _gradients(first, [*trained, words])
     parts = blocks([("", g) for g in gradients if g is not None], sizes)
-    beside = [
-        x
-        for x, gradient in zip(trained, gradients, strict=True)
-        if not (has_mask and is_bias(x, sizes)) or (reached is not None and gradient is None)
-    ]
+    biases = {id(x) for x in trained if has_mask and is_bias(x, sizes)}
+    others = [x.numel() for x in trained if id(x) not in biases]
+    unused = [x for x, g in zip(trained, gradients, strict=True) if g is None and id(x) in biases]
     facts = {
-        BESIDE: sum(x.numel() for x in beside) - sum(x.numel() for x in matrices),
+        BESIDE: sum(others) - sum(x.numel() for x in matrices),
+        UNUSED: sum(x.numel() for x in unused) * (reached is not None),
         "matrices that learn": sum(bool(part.any()) for _, part in parts) / heads_of(sizes),
         "a gradient reaches the words": reached is not None and bool(reached.any()),
     }
@@ -392,5 +395,6 @@ def cut(submission):
 
 
 def more_to_train(submission):
-    """Are there numbers to train besides the three matrices?"""
-    return (submission.fact(BESIDE) or 0) > 0 or (submission.fact(MATRICES) or 0) > 3
+    """Are there numbers to train besides the three matrices, or a bias that is not used?"""
+    more = [submission.fact(name) or 0 for name in (BESIDE, UNUSED)]
+    return max(more) > 0 or (submission.fact(MATRICES) or 0) > 3

@@ -19,6 +19,7 @@ from ..lesson_08.checks import far_heads
 from ..measures import (  # noqa: F401
     MATRICES,
     OUTPUTS,
+    UNUSED,
     Filled,
     blocks,
     build,
@@ -40,10 +41,12 @@ def without_0(d_out, step):
 
 DROPPED = "in training, dropout sets to 0"
 STILL_DROPPED = "dropped in evaluation"
+SINGLE = "single numbers"
 REFUSED = "5 numbers for 2 heads"
 OTHERS = "other matrices to train"
 SMALL = "layers for a part of a word"
 BIASED = "biases of queries, keys and values"
+BIAS = "out_proj has a bias"
 NAMED, NAMES = "its names", ("num_heads", "W_query", "W_key", "W_value", "out_proj", "mask")
 
 
@@ -83,7 +86,7 @@ def dropping(cls, inputs, sizes, matrices):
     elif left.isnan().any() or close(left[:, 0], whole[:, 0]):
         dropped = "something before softmax"
     elif not close(heads, heads[..., :1].expand_as(heads)):
-        dropped = "numbers of a head"
+        dropped = SINGLE
     elif close(heads, heads[..., :1, :].expand_as(heads)):
         dropped = "words"
     else:
@@ -97,8 +100,8 @@ def dropping(cls, inputs, sizes, matrices):
 def named(cls, inputs, sizes, matrices):
     """Observe whether a module has the names that the exercise asks for, and out_proj a bias."""
     module = build(cls, sizes)
-    bias = getattr(getattr(module, "out_proj", None), "bias", None)
-    return Observed({NAMED: bias is not None and all(hasattr(module, x) for x in NAMES)})
+    bias = getattr(getattr(module, "out_proj", None), "bias", True)
+    return Observed({NAMED: all(hasattr(module, x) for x in NAMES), BIAS: bias is not None})
 
 
 def refusing(cls, inputs, sizes, matrices):

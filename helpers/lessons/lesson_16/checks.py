@@ -42,8 +42,9 @@ def far_heads():
     return queries, keys, values
 
 
-def far(factor):
-    """Return the arguments of next_turned_context with scores that are about factor / 11."""
+def far(factor, own):
+    """Return the arguments of next_turned_context with scores that are about factor / 11, that of
+    the new word about own / 11."""
     query, key, value, keys, values, position, base = cached(4, 9, 0, 1, 2, 5)
     turned = rotate(query[None], torch.tensor([position]), base)[0]
-    return query, key + factor * query, value, keys + factor * turned, values, position, base
+    return query, key + own * query, value, keys + factor * turned, values, position, base
