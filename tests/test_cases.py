@@ -11,9 +11,9 @@ import nbformat
 import pytest
 
 from helpers.checks import exercises
-from helpers.checks._results import numbers_of
 from helpers.checks.exercise import returned
 from helpers.checks.exercises import ANYWHERE, CHECKED
+from helpers.checks.results import numbers_of
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 STUB = re.compile(r'def \w+\(([^)]*)\):\n    """(.*?)"""\n.*\ncheck\("(\w+)"', re.S)

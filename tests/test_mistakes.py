@@ -13,12 +13,12 @@ from rates import answers
 from helpers import attention, guard
 from helpers.checks import check, exercises
 from helpers.checks._code import variables_of
-from helpers.checks._results import attempt, call_ours, same
-from helpers.checks._submission import Submission
 from helpers.checks._texts import read_toml
 from helpers.checks.exercises import CHECKED, LESSON_OF
 from helpers.checks.match import NUMBER
 from helpers.checks.program import steps
+from helpers.checks.results import attempt, call_ours, same
+from helpers.checks.submission import Submission
 
 # code to repair that is checked like the exercise with the same right answer
 ALIKE = "repair_context", "repair_weights", "repair_qkv", "repair_causal"

@@ -6,10 +6,10 @@ import torch
 
 from ._code import computed_above, lost_in_a_loop
 from ._hints import only_arguments
-from ._results import close
 from ._texts import HINT, Fact, listed
 from .exercise import returned
 from .program import put
+from .results import close
 
 
 def one_part_only(submission, k):

@@ -6,9 +6,9 @@ import inspect
 from torch import nn
 
 from ._code import own_functions, unwrapped
-from ._results import kind
 from .exercises import CHECKED
 from .message import shorten
+from .results import kind
 
 # --- not written yet ---
 

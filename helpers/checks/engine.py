@@ -8,10 +8,10 @@ from .. import guard
 from ..session import untouched
 from . import message
 from ._misuse import is_left_to_do, is_stub, misuse
-from ._results import attempt, same, was_stopped
-from ._submission import Submission
 from .evidence import evidence
 from .exercises import CHECKED
+from .results import attempt, same, was_stopped
+from .submission import Submission
 from .verdict import Verdict, not_written, refusal, remember, right, show
 
 

@@ -20,11 +20,11 @@ from ._direction import (
 from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
 from ._misuse import is_stub
 from ._repairs import NOT_KEPT, REPAIRS, RETURN_IN_A_LOOP
-from ._results import close, has_equal_rows, same_fact
 from ._search import repaired
 from ._texts import HINT, Fact, read_toml
 from .match import established, partly
 from .message import number
+from .results import close, has_equal_rows, same_fact
 
 # What makes numbers NaN or infinite, if this regular expression is in the code.
 NOT_FINITE = {

@@ -24,7 +24,7 @@ elsewhere; without code, it is only another text for a shared one. More: `same_a
 another exercise; `least` and `avoid`, see _arguments.wide and Exercise; `remark`, or the first of
 several, says something of right answers, `when` an expression holds; `only_if` and `detect`, see
 Mistake; `takes`, the arguments of a class's formula. Cases, `when`, `detect`, `reference` and
-`answer` (a way that is a whole answer) are Python, with the names of _results.py and _arguments.py,
+`answer` (a way that is a whole answer) are Python, with the names of results.py and _arguments.py,
 those of checks.py beside the file, and those of measures.py if checks.py imports it. `cases` may
 also be one expression, for all cases; a case may be a table with `args` and what else a Case has.
 """
@@ -36,7 +36,7 @@ from pathlib import Path
 
 from .. import attention
 from ..errors import InputError
-from . import _arguments, _results
+from . import _arguments, results
 from ._texts import read_toml
 from .exercise import Case, Exercise, Mistake, returned
 from .program import Program, steps
@@ -53,7 +53,7 @@ def _names(lesson):
     own = None
     if (LESSONS / f"lesson_{lesson}/checks.py").exists():
         own = import_module(f"..lessons.lesson_{lesson}.checks", __package__)
-    modules = filter(None, (_results, _arguments, getattr(own, "measures", None), own))
+    modules = filter(None, (results, _arguments, getattr(own, "measures", None), own))
     every = {name: x for module in modules for name, x in vars(module).items()}
     return every | {"attention": attention}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from ._results import clean, close, same, same_fact
+from .results import clean, close, same, same_fact
 
 WIDTH = 98
 SHOWN = 3  # numbers of each side

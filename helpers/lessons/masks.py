@@ -2,7 +2,7 @@
 
 import torch
 
-from ..checks._results import NotNumbers, Observed
+from ..checks.results import NotNumbers, Observed
 
 TRUTHS = "made of True and False"
 

@@ -14,7 +14,7 @@ from itertools import permutations, product
 import torch
 from torch import nn
 
-from ..checks._results import Observed, close, numbers_of, same
+from ..checks.results import Observed, close, numbers_of, same
 from .worlds import NotesWhatMeets, NothingDropped
 
 # --- building it ---

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from making import explains, independent, made, student  # noqa: E402
 from rates import answers, judged  # noqa: E402
 
-from helpers.checks._submission import Submission  # noqa: E402
 from helpers.checks.exercises import CHECKED  # noqa: E402
 from helpers.checks.match import NUMBER  # noqa: E402
+from helpers.checks.submission import Submission  # noqa: E402
 from helpers.tools.pages.puzzle import Answer  # noqa: E402
 
 MOST = 20

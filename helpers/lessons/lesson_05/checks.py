@@ -7,8 +7,8 @@ from torch import nn
 
 from ... import attention
 from ...checks._arguments import exact, sentence, shares
-from ...checks._results import NotNumbers, numbers_of
 from ...checks.exercise import Case
+from ...checks.results import NotNumbers, numbers_of
 from .. import measures  # noqa: F401
 from ..measures import (
     drawn_after,

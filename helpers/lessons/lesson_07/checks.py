@@ -6,8 +6,8 @@ import torch
 
 from ... import attention
 from ...checks._arguments import exact
-from ...checks._results import Observed
 from ...checks.exercise import Case
+from ...checks.results import Observed
 from .. import measures  # noqa: F401
 from ..masks import TRUTHS, is_of_truths  # noqa: F401
 from ..measures import BUFFERS, build, keeping, outputs_like, training

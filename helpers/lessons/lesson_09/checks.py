@@ -5,8 +5,8 @@ from torch.nn import functional as F
 
 from ... import attention
 from ...checks._arguments import exact
-from ...checks._results import Observed, close, numbers_of
 from ...checks.exercise import Case
+from ...checks.results import Observed, close, numbers_of
 from .. import measures  # noqa: F401
 from ..lesson_07.checks import (  # noqa: F401
     TURNED,

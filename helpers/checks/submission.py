@@ -13,7 +13,8 @@ import torch
 from ..copies import copies, names_in
 from ._code import built_on, is_name, known_functions, nodes, own_functions, reads, tree_of_all
 from ._counterfactual import NoEndlessLists, World
-from ._results import (
+from .exercise import returned
+from .results import (
     Result,
     attempt,
     call_ours,
@@ -23,7 +24,6 @@ from ._results import (
     numbers_of,
     same,
 )
-from .exercise import returned
 
 
 @dataclass
