@@ -97,8 +97,7 @@ def _for_others(instead, genuine):
     """Return a function that runs instead() for readers' functions, genuine() for all others."""
 
     def function(*args, **kwargs):
-        mine = threading.current_thread() in _buffers
-        return instead() if mine else genuine(*args, **kwargs)
+        return instead() if is_inside() else genuine(*args, **kwargs)
 
     return function
 
@@ -225,7 +224,7 @@ class Worker:
 def _call(fn, seconds, clock, after=None, worker=None):
     """Call fn in the worker's thread, or in a new one without a worker; return an Outcome."""
     after = after or (lambda: None)
-    if threading.current_thread() in _buffers:  # an outer call captures and stops it
+    if is_inside():  # the outer call captures and stops it
         try:
             return Outcome(value=fn())
         except Exception as error:
@@ -275,6 +274,11 @@ def _call(fn, seconds, clock, after=None, worker=None):
         late = TimeoutError(f"it did not return {reached} and was stopped")
         return replace(outcome, value=None, error=late)
     return outcome
+
+
+def is_inside():
+    """Return whether a call of this file runs in this thread."""
+    return threading.current_thread() in _buffers
 
 
 def limit(seconds, clock, passed):

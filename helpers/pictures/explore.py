@@ -13,7 +13,7 @@ import traitlets
 
 from ..copies import on_copies
 from ..errors import InputError, sendable
-from ..guard import Worker
+from ..guard import Worker, is_inside
 from ..session import unchanged_by_a_picture
 from .controls import control
 from .live import Live, page_text, running_cell
@@ -89,7 +89,7 @@ class Explore(Live):
                 plain = {name: self._controls[name].plain(x) for name, x in values.items()}
                 self._values = self._values | plain
                 arguments = {n: c.argument(self._values[n]) for n, c in self._controls.items()}
-                outcome = self._call(lambda: _drawn(on_copies(self._fn)(**arguments)))
+                outcome = self.call(lambda: _drawn(on_copies(self._fn)(**arguments)))
                 printed = outcome.printed
                 if outcome.error is None:
                     self._views, self._panels = outcome.value
@@ -106,8 +106,11 @@ class Explore(Live):
                 "panels": self._panels,
             }
 
-    def _call(self, work):
-        """Run what calls the reader's functions; return an Outcome."""
+    def call(self, work):
+        """Run what calls the reader's functions; return an Outcome. The session is as before when
+        this ends; inside such a call, when that one ends."""
+        if is_inside():
+            return self._worker.call(work)
         with unchanged_by_a_picture(self._random):
             return self._worker.call(work)
 
@@ -126,16 +129,25 @@ class Explore(Live):
 
     def explanation(self, cell):
         """Return (the number as text, how it is computed) for a cell [panel, row, column]."""
+        number, explain = self.explained(cell)
+        return number, self.told(explain)
+
+    def explained(self, cell):
+        """Return (the number of a cell as text, a function that returns how it is computed)."""
         panel, row, column = cell
         try:
             _, view = self._views[panel]
             number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
         except IndexError:  # a sum, or the picture has become smaller
-            return "", ""
+            return "", str
         if view.explain is None or not number or view.mark(row, column):
-            return number, ""
-        outcome = self._call(lambda: str(view.explain(row, column)))
-        return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
+            return number, str
+        return number, lambda: str(view.explain(row, column))
+
+    def told(self, explain):
+        """Return what such a function says, or what went wrong in it."""
+        outcome = self.call(explain)
+        return sendable(outcome.value if outcome.error is None else outcome.complaint())
 
     def close(self):
         super().close()

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from ...errors import InputError
-from ...guard import call
 from ...pictures.explore import NUMBERS, Explore
 
 MIME = "application/vnd.attention.recording+json"
@@ -76,9 +75,7 @@ def _snapshot(widget, values):
     """
     picture = widget.compute(values)
     panels = picture["panels"]
-    if not any(panel["explains"] for panel in panels):  # a thread for nothing, hundreds of times
-        return picture | {"panels": [panel | {"told": []} for panel in panels]}
-    outcome = call(lambda: [p | {"told": _told(widget, k, p)} for k, p in enumerate(panels)])
+    outcome = widget.call(lambda: [p | {"told": _told(widget, k, p)} for k, p in enumerate(panels)])
     if outcome.error:
         raise InputError(outcome.complaint())
     return picture | {"panels": outcome.value}
@@ -87,7 +84,7 @@ def _snapshot(widget, values):
 def _told(widget, k, panel):
     places = range(len(panel["cells"]) if panel["explains"] else 0)
     width = len(panel["columns"])
-    return [widget.explanation([k, *divmod(place, width)])[1] for place in places]
+    return [widget.told(widget.explained([k, *divmod(place, width)])[1]) for place in places]
 
 
 def in_columns(recording):
