@@ -36,14 +36,14 @@ def test_the_recorded_memory_bears_out_what_the_lesson_says():
 # --- the pictures ---
 
 
-def test_the_pictures_show_the_recorded_numbers_and_their_words_name_none(own):
-    lesson_11 = replay(next(NOTEBOOKS.glob("11_*.ipynb")))[0]
+def test_the_pictures_show_the_recorded_numbers_and_their_words_name_none():
+    timed = cost.load_times()
     for still, task, units in (
-        (own["times_and_memory"](), "attention", ("ms", "mib")),
-        (lesson_11["times_of_writing"](), "writing", ("ms",)),
+        (cost.draw_times(timed), "attention", ("ms", "mib")),
+        (cost.draw_writing(timed), "writing", ("ms",)),
     ):
         assert len(still.alt) > 40 and not re.search(r"\d", repr(still) + still.alt)
-        rows = [t for t in cost.load_times() if t.task == task]
+        rows = [t for t in timed if t.task == task]
         for plane, unit in zip(still.figure.axes, units, strict=True):
             assert (plane.get_xscale(), plane.get_yscale()) == ("log", "log")
             drawn = [list(zip(*line.get_data(), strict=True)) for line in plane.lines]
@@ -54,8 +54,8 @@ def test_the_pictures_show_the_recorded_numbers_and_their_words_name_none(own):
             assert len({line.get_linestyle() for line in plane.lines}) == 2
 
 
-def test_the_picture_of_memory_shows_a_bar_for_each_call(own):
-    still, peaks = own["peaks_of_memory"](), cost.load_peaks()
+def test_the_picture_of_memory_shows_a_bar_for_each_call():
+    still, peaks = cost.draw_peaks(cost.load_peaks()), cost.load_peaks()
     (plane,) = still.figure.axes
     assert [bar.get_width() for bar in plane.patches] == [cost.matrices(peak) for peak in peaks]
     assert [label.get_text() for label in plane.get_yticklabels()] == list(bench_attention.CALLS)

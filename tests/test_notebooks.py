@@ -137,8 +137,6 @@ def test_prose_is_short_and_nothing_is_fetched(path):
         assert cell.source.count("<details>") == cell.source.count("</details>")
         assert not re.search(r"!\[|<img|<script|<style|https?:", cell.source), cell.source[:60]
     for cell in code_cells(path):
-        if cell.metadata.get("jupyter", {}).get("source_hidden"):
-            continue
         lines = cell.source.splitlines()
         assert max(map(len, lines)) <= 90, "too wide for a projector"
         assert len(lines) <= 15 or re.search(r"(?m)^(class|explore\()", cell.source), "too long"
