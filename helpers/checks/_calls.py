@@ -162,18 +162,19 @@ def _takes(node, names):
         if not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}:
             return {x.name: x.default is x.empty for x in plain if x.name != "self"}
         return {}
-    listed = re.match(r"\s*\w+\(([^()]*)\) ->", getattr(called, "__doc__", None) or "")
-    parts = [part.strip() for part in listed[1].split(",")] if listed else []
+    written_out = re.match(r"\s*\w+\(([^()]*)\) ->", getattr(called, "__doc__", None) or "")
+    parts = [part.strip() for part in written_out[1].split(",")] if written_out else []
     return {part.partition("=")[0]: "=" not in part for part in parts if part.strip("*")}
 
 
 def shapes_at(step):
     """Return advice on sizes that do not fit, with the shapes of the tensors in what failed."""
     advice = "check the shapes in that line: the message names two sizes that do not fit."
-    text = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
+    if step is None:
+        return advice
+    text, known = part_at(step.tb_frame.f_code, step.tb_lasti), step.tb_frame.f_locals
     with suppress(SyntaxError):
-        tree, known = ast.parse(text), step.tb_frame.f_locals if step else {}
-        names = sorted(nodes(tree, ast.Name), key=lambda n: n.col_offset)
+        names = sorted(nodes(ast.parse(text), ast.Name), key=lambda n: n.col_offset)
         tensors = {n.id: known[n.id] for n in names if torch.is_tensor(known.get(n.id))}
         if tensors:
             said = listed(f"`{name}` is {tuple(x.shape)}" for name, x in tensors.items())

@@ -267,11 +267,10 @@ def lost_in_a_loop(tree):
     for _, _, loop in loops(tree):
         of_loop = {n.id for n in nodes(loop.target, ast.Name)}
         for k, line in enumerate(loop.body if not nodes(loop, ast.Break, ast.Return) else ()):
-            name = getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
+            name = _set_by(line)
             passes = loop.body[k + 1 :] if name in of_loop else loop.body
             read = set(chain.from_iterable(map(_read_names, passes)))
-            later = {n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno}
-            if name and name not in read and (name in of_loop or name in later):
+            if name and name not in read and (name in of_loop or name in _below(loop, tree)):
                 return name, name in of_loop
     return "", False
 
@@ -280,15 +279,22 @@ def computed_above(tree):
     """Return (a name that a loop gives a new value which nothing reads, the line above the loop
     that reads the old one), as (str, str); ("", "") if there is none."""
     for body, k, loop in loops(tree):
-        read = _read_names(loop) | {
-            n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno
-        }
-        for line in loop.body:
-            name = getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
+        read = _read_names(loop) | _below(loop, tree)
+        for name in map(_set_by, loop.body):
             above = (x for x in body[:k] if isinstance(x, ast.Assign) and name in _read_names(x))
             if name and name not in read and (stays := next(above, None)):
                 return name, written(stays)
     return "", ""
+
+
+def _set_by(line):
+    """Return the name to which a line assigns; ""."""
+    return getattr(line.targets[0], "id", "") if isinstance(line, ast.Assign) else ""
+
+
+def _below(loop, tree):
+    """Return the names that stand below a loop."""
+    return {n.id for n in nodes(tree, ast.Name) if n.lineno > loop.end_lineno}
 
 
 def _read_names(node):

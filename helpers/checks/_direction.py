@@ -97,7 +97,7 @@ def one_factor(submission, k):
     )
 
 
-def lost_in_loops(submission):
+def lost_results(submission, k):
     """Return the Fact that a loop makes in each pass what none keeps, or none uses; or None."""
     is_plain = submission.tree and submission.cases[0].measure is returned
     name, line = computed_above(submission.tree) if is_plain else ("", "")

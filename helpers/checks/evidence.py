@@ -10,7 +10,7 @@ from ._calls import in_another_order, layer_as_function, not_called
 from ._code import data_from_above, known_functions, never_used, nodes, reads, set_anew
 from ._direction import (
     another_order,
-    lost_in_loops,
+    lost_results,
     one_factor,
     one_part_only,
     rows_without_effect,
@@ -114,7 +114,7 @@ def mistakes(submission, k):
     if not found:
         return None
     first, names = found[0], tuple(mistake.name for mistake in found)
-    says_more = repaired(submission, NOT_KEPT) or lost_in_loops(submission) or first
+    says_more = repaired(submission, NOT_KEPT) or lost_results(submission, k) or first
     return Fact(f"{first.name}.", says_more.advice, first.why, names)
 
 
@@ -301,11 +301,6 @@ def ignored_argument(submission, k):
     if line := set_anew(submission.tree and submission.tree.body[0], name):
         advice = f"use the `{name}` that you are given: `{line}` gives it another value."
     return Fact(f"changing `{name}` has no effect.", advice)
-
-
-def lost_results(submission, k):
-    """Say what each pass of a loop makes, and none keeps, or none uses."""
-    return lost_in_loops(submission)
 
 
 def unused_variable(submission, k):
