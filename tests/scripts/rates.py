@@ -26,6 +26,7 @@ from helpers.tools.pages import puzzle  # noqa: E402
 
 WRITTEN = Path(__file__).parents[1] / "written"
 KINDS = {True: "right", False: "wrong", None: "debatable"}
+ONLY_NUMBERS = "(only numbers)"  # behind what is wrong with an answer of which no more is known
 
 
 def answers(exercise="*"):
@@ -45,6 +46,7 @@ def judged(answer):
 def fault(answer, verdict):
     """Return what is wrong with the verdict; "" if nothing is. What it must say, word for word, may
     stand in the file of the answer: "# == wrong: what; said: words". A word beside a tick must.
+    A wrong answer of which only the numbers are told is listed: "# == wrong: what (only numbers)".
     """
     told = " and ".join(verdict.mistakes)
     must = answer.what.partition("; said: ")[2]
@@ -59,7 +61,11 @@ def fault(answer, verdict):
     if told and told not in answer.names:
         return "named wrongly"
     is_lost = "it cannot be checked" in verdict.message
-    return "not named" if is_lost or answer.names and not told else ""
+    if is_lost or answer.names and not told:
+        return "not named"
+    if answer.right or says_only_the_numbers(verdict) is (ONLY_NUMBERS in answer.what):
+        return ""
+    return "listed, and more is told" if ONLY_NUMBERS in answer.what else "only numbers, not listed"
 
 
 def says_only_the_numbers(verdict):
