@@ -153,7 +153,7 @@ def _forget(thread):
         _genuine.clear()
 
 
-def call(fn, /, *args, seconds=None, clock=None, after=None, **kwargs):
+def call(fn, /, *args, seconds=None, clock=None, after=None, worker=None, **kwargs):
     """Call a reader's function, call(fn, 2, b=3), and return an Outcome whatever it does.
 
     seconds: the time limit, SECONDS by default, after which it is stopped with a TimeoutError. It
@@ -161,6 +161,7 @@ def call(fn, /, *args, seconds=None, clock=None, after=None, **kwargs):
     clock: the limit by the clock, WAITS times as long by default. The error names the limit that
     was reached.
     after: called as soon as the function has ended or the time is over.
+    worker: the Worker whose thread is used.
     The function runs in a separate thread, because a live view computes outside the main thread,
     where signals do not arrive. exit() ends only the call. What it prints, errors too, is in
     Outcome.printed; input() raises. A function that is importing is stopped when the import has
@@ -184,7 +185,7 @@ def call(fn, /, *args, seconds=None, clock=None, after=None, **kwargs):
     """
     seconds = SECONDS if seconds is None else seconds
     clock = WAITS * seconds if clock is None else clock
-    return _call(lambda: fn(*args, **kwargs), seconds, clock, after)
+    return _call(lambda: fn(*args, **kwargs), seconds, clock, after, worker)
 
 
 class Worker:

@@ -48,7 +48,9 @@ def untouched(answer):
         _set_fill(True)
         warnings.simplefilter("ignore")
         during = _settings()
-        yield partial(guard.call, after=lambda: (genuine(), _set(during)))
+        worker = guard.Worker()
+        stack.callback(worker.end)
+        yield partial(guard.call, worker=worker, after=lambda: (genuine(), _set(during)))
 
 
 @contextmanager
