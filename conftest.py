@@ -36,8 +36,19 @@ atexit.register(shutil.rmtree, os.environ["IPYTHONDIR"], ignore_errors=True)
 OLD = {"PYTHONHASHSEED": "7"}  # nor may it depend on the order of a set
 if CI:
     OLD |= {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "DNNL_MAX_CPU_ISA": "SSE41"}
-# The kernel starts in its file's setup, so it gets these variables.
-IPyNbFile.setup = patch.dict(os.environ, OLD)(IPyNbFile.setup)
+start = IPyNbFile.setup  # starts the file's kernel
+
+
+@patch.dict(os.environ, OLD)
+def start_again(self):
+    """Start a second kernel if the first dies: two that start together may choose the same port."""
+    try:
+        start(self)
+    except RuntimeError:
+        start(self)
+
+
+IPyNbFile.setup = start_again
 
 # The file that makes the pages goes first. While it does, the other workers have files that need
 # none; those that need them follow, and at the end come those that are split into small parts.
