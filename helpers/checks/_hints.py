@@ -286,7 +286,7 @@ def _pythons_own(error, submission):
 
 
 SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim\
-|same number of dim|to be equal size"
+|same number of dim|to be equal size|must match except"
 
 
 def after_error(error, submission):
