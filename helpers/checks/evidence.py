@@ -115,8 +115,8 @@ def mistakes(submission, k):
         return None
     first, names = found[0], tuple(mistake.name for mistake in found)
     lost = lost_results(submission, k)
-    if lost and lost.what.startswith("only the last"):
-        lost = None  # the last may be what is asked for
+    if lost and lost.what.startswith("only the last") and submission.right[k].numbers.dim():
+        lost = None  # the last row may be what is asked for
     says_more = repaired(submission, NOT_KEPT) or lost or first
     return Fact(f"{first.name}.", says_more.advice, first.why, names)
 
