@@ -285,7 +285,8 @@ def _pythons_own(error, submission):
 # --- errors of PyTorch ---
 
 
-SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim"
+SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim\
+|same number of dim|to be equal size|must match except"
 
 
 def after_error(error, submission):

@@ -41,7 +41,10 @@ def repaired(submission, repairs):
         left = ALL_LINES
         changes = chain.from_iterable(repair(tree, submission) for repair in repairs)
         for change in islice(filter(is_sensible, changes), MOST):
-            is_right, lines = _tried(changed(tree, change[2]), submission, min(left, LINES))
+            new = changed(tree, change[2])
+            if _idle(new) - _idle(tree):
+                continue  # a loop that always does the same is no repair
+            is_right, lines = _tried(new, submission, min(left, LINES))
             left -= lines
             if is_right and ".T.T" not in (fact := _told(change, tree)).advice:
                 found.append(fact)
@@ -52,6 +55,14 @@ def repaired(submission, repairs):
     submission.call(look, limit=HANGS)
     # If the unchanged code is right here, the cause is what earlier cells left behind.
     return None if not found or _tried(tree, submission, LINES)[0] else found[0]
+
+
+def _idle(tree):
+    """Return the names that loops set and never read."""
+    for_loops = nodes(tree, ast.For)
+    set_here = {n.id for loop in for_loops for n in nodes(loop.target, ast.Name)}
+    read = (n.id for loop in for_loops for x in loop.body for n in nodes(x, ast.Name))
+    return set_here - set(read)
 
 
 def _tried(tree, submission, most):

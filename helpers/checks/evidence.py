@@ -114,7 +114,10 @@ def mistakes(submission, k):
     if not found:
         return None
     first, names = found[0], tuple(mistake.name for mistake in found)
-    says_more = repaired(submission, NOT_KEPT) or lost_results(submission, k) or first
+    lost = lost_results(submission, k)
+    if lost and lost.what.startswith("only the last") and submission.right[k].numbers.dim():
+        lost = None  # the last row may be what is asked for
+    says_more = repaired(submission, NOT_KEPT) or lost or first
     return Fact(f"{first.name}.", says_more.advice, first.why, names)
 
 
@@ -324,7 +327,9 @@ def sizes_in_the_code(submission, k):
 def rows(submission, k):
     """Say which rows, columns or texts are wrong."""
     if fact := some_rows_right(submission):
-        return fact._replace(advice=_last_advice(submission) or fact.advice)
+        part = "columns" if "column" in fact.what else "rows" if "row" in fact.what else "parts"
+        advice = _last_advice(submission) or seen_advice(part, submission)
+        return fact._replace(advice=advice or fact.advice)
     return None
 
 
