@@ -174,9 +174,13 @@ def shapes_at(step):
         return advice
     text, known = part_at(step.tb_frame.f_code, step.tb_lasti), step.tb_frame.f_locals
     with suppress(SyntaxError):
+        call, name, takes = _failing_call(step)
+        if len(takes) > 1 and name.isidentifier():  # a function of the course or another cell
+            return f"look at what you give to `{name}`: in this order, {', '.join(takes)}."
         names = sorted(nodes(ast.parse(text), ast.Name), key=lambda n: n.col_offset)
-        tensors = {n.id: known[n.id] for n in names if torch.is_tensor(known.get(n.id))}
-        if tensors:
-            said = listed(f"`{name}` is {tuple(x.shape)}" for name, x in tensors.items())
+        shapes = {n.id: getattr(known.get(n.id), "shape", None) for n in names}
+        shapes = {name: tuple(x) for name, x in shapes.items() if isinstance(x, tuple)}
+        if shapes:
+            said = listed(f"`{name}` is {shape}" for name, shape in shapes.items())
             return f"make the shapes in `{text}` fit: {said}."
     return advice

@@ -285,7 +285,8 @@ def _pythons_own(error, submission):
 # --- errors of PyTorch ---
 
 
-SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim"
+SHAPES = """shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim|\
+inconsistent tensor size|could not be broadcast"""
 
 
 def after_error(error, submission):
@@ -301,6 +302,12 @@ def after_error(error, submission):
         return said
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
+        step = step_of(error, submission)
+        part = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
+        if re.fullmatch(r"\w+\[.+\]", part):
+            base = part.partition("[")[0]
+            made = "" if base in submission.arguments else f", or the size of `{base}`"
+            return f"check the index in `{part}`{made}: {at_most}."
         return f"check that index: {at_most}."
     if isinstance(error, TypeError) and (said := _missing(error, submission)):
         return said

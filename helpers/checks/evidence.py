@@ -115,7 +115,9 @@ def mistakes(submission, k):
         return None
     first, names = found[0], tuple(mistake.name for mistake in found)
     says_more = repaired(submission, NOT_KEPT) or lost_results(submission, k) or first
-    return Fact(f"{first.name}.", says_more.advice, first.why, names)
+    is_set = "" if submission.exercise.is_class else _overwritten(submission, submission.arguments)
+    is_why = is_set and f"`{submission.ignored()}`" in is_set
+    return Fact(f"{first.name}.", is_set if is_why else says_more.advice, first.why, names)
 
 
 def one_of_several_mistakes(submission, k):
@@ -260,7 +262,9 @@ def sums_of_weights(submission, k):
         why += ", but every column sums to 1"
     helps = close(got / sums[..., None], submission.right[k].numbers)
     if not got[tuple(row)].any():
-        advice = "find out why these are all 0: not filled, or is a word hidden from itself?"
+        hides = "hidden" in submission.exercise.program.steps
+        why_0 = "is a word hidden from itself" if hides else "is a sum of exps infinite"
+        advice = f"find out why these are all 0: not filled, or {why_0}?"
     elif not helps and "/" in submission.body or re.search(DIVIDES, submission.body):
         advice = "look where your code divides (softmax does, too): is each row divided "
         advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
@@ -288,6 +292,8 @@ def visible_future(submission, k):
 
 def unread_argument(submission, k):
     name = submission.ignored() if submission.unread else None
+    if submission.exercise.is_class:
+        name = submission.arguments[0]
     if not name or reads(submission.answer, name):
         return None
     advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
@@ -297,10 +303,17 @@ def unread_argument(submission, k):
 def ignored_argument(submission, k):
     if submission.exercise.is_class or not (name := submission.ignored()):
         return None
-    advice = f"print each step for two values of `{name}`: which steps do not change?"
-    if line := set_anew(submission.tree and submission.tree.body[0], name):
-        advice = f"use the `{name}` that you are given: `{line}` gives it another value."
+    print_it = f"print each step for two values of `{name}`: which steps do not change?"
+    advice = _overwritten(submission, [name]) or print_it
     return Fact(f"changing `{name}` has no effect.", advice)
+
+
+def _overwritten(submission, names):
+    """Return advice on the first of these arguments that gets another value; ""."""
+    for name in names:
+        if line := set_anew(submission.tree and submission.tree.body[0], name):
+            return f"use the `{name}` that you are given: `{line}` gives it another value."
+    return ""
 
 
 def unused_variable(submission, k):
