@@ -295,6 +295,8 @@ def after_error(error, submission):
     if submission.only_first and (said := only_arguments(submission.answer)):
         return said
     names = data_from_above(submission.answer)
+    if submission.exercise.is_class and (given := submission.arguments[0]) in names:
+        return f"move what uses `{given}` into forward: only there, it is what you are given."
     if names and re.search(SHAPES, text):
         missing = "is self. missing? " if submission.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
@@ -304,11 +306,11 @@ def after_error(error, submission):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
         step = step_of(error, submission)
         part = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
-        if re.fullmatch(r"\w+\[.+\]", part):
-            base = part.partition("[")[0]
-            made = "" if base in submission.arguments else f", or the size of `{base}`"
-            return f"check the index in `{part}`{made}: {at_most}."
-        return f"check that index: {at_most}."
+        base = part.partition("[")[0]
+        can_grow = base.isidentifier() and base not in submission.arguments
+        made = f", or the size of `{base}`" if can_grow else ""
+        index = f"the index in `{part}`" if part else "that index"
+        return f"check {index}{made}: {at_most}."
     if isinstance(error, TypeError) and (said := _missing(error, submission)):
         return said
     if re.search(SHAPES, text):
