@@ -177,10 +177,16 @@ def shapes_at(step):
         call, name, takes = _failing_call(step)
         if len(takes) > 1 and name.isidentifier():  # a function of the course or another cell
             return f"look at what you give to `{name}`: in this order, {', '.join(takes)}."
-        names = sorted(nodes(ast.parse(text), ast.Name), key=lambda n: n.col_offset)
-        shapes = {n.id: getattr(known.get(n.id), "shape", None) for n in names}
-        shapes = {name: tuple(x) for name, x in shapes.items() if isinstance(x, tuple)}
-        if shapes:
-            said = listed(f"`{name}` is {shape}" for name, shape in shapes.items())
+        tree = ast.parse(text)
+        ends = [n.id for part in nodes(tree, ast.Slice) for n in nodes(part, ast.Name)]
+        sizes = {}
+        for name in (n.id for n in sorted(nodes(tree, ast.Name), key=lambda n: n.col_offset)):
+            x = known.get(name)
+            if isinstance(shape := getattr(x, "shape", None), tuple):
+                sizes[name] = tuple(shape)
+            elif name in ends and type(x) is int:
+                sizes[name] = x
+        if sizes:
+            said = listed(f"`{name}` is {size}" for name, size in sizes.items())
             return f"make the shapes in `{text}` fit: {said}."
     return advice

@@ -88,14 +88,19 @@ def _return_in_a_loop(tree, submission):
                 yield "`return` inside the loop ends it too early.", advice, [(body, new)]
 
 
-def _indented_too_far(tree, submission):
+def _indented_wrongly(tree, submission):
     for body, k, loop in loops(tree):
-        if len(loop.body) > 1 and not nodes(loop.body[-1], ast.For):
-            *rest, last = loop.body
+        *rest, last = loop.body
+        at = quoted(loop).replace(" …", "")
+        if rest and not isinstance(last, ast.For):
             new = [*body[:k], changed(loop, [(loop.body, rest)]), last, *body[k + 1 :]]
-            at = quoted(loop).replace(" …", "")
             advice = f"indent {quoted(last)} like {at}: it belongs after that loop, not in it."
             yield f"{quoted(last)} is indented too far.", advice, [(body, new)]
+        for after in body[k + 1 : k + 2]:
+            inside = changed(loop, [(loop.body, [*loop.body, after])])
+            advice = f"indent {quoted(after)} as far as the lines below {at}: it belongs to them."
+            new = [*body[:k], inside, *body[k + 2 :]]
+            yield f"{quoted(after)} is not indented far enough.", advice, [(body, new)]
 
 
 def _start_on_the_wrong_side_of_the_loop(tree, submission):
@@ -318,7 +323,7 @@ REPAIRS = (
     _made_in_vain,
     _in_the_table("first"),
     *RETURN_IN_A_LOOP,
-    _indented_too_far,
+    _indented_wrongly,
     _start_on_the_wrong_side_of_the_loop,
     _kept_between_calls,
     _names_from_above,

@@ -211,7 +211,8 @@ def wrong_shape(submission, k):
     if mine.shape == submission.right[k].numbers.shape:
         return None
     if part := one_part_only(submission, k):
-        return part
+        lost = lost_results(submission, k)
+        return part._replace(advice=lost.advice) if lost else part
     if mine.dim() == 0 and re.search("for |while |sum|mean|dot|@", submission.body):
         advice = "check for a `return` inside a loop, or an unwanted sum or mean."
     elif mine.dim() == 0:
