@@ -89,14 +89,15 @@ def _return_in_a_loop(tree, submission):
 
 
 def _indented_wrongly(tree, submission):
+    single = ast.Assign | ast.AugAssign | ast.Expr  # what has lines below it is hardly misplaced
     for body, k, loop in loops(tree):
         *rest, last = loop.body
         at = quoted(loop).replace(" …", "")
-        if rest and not isinstance(last, ast.For):
+        if rest and isinstance(last, single):
             new = [*body[:k], changed(loop, [(loop.body, rest)]), last, *body[k + 1 :]]
             advice = f"indent {quoted(last)} like {at}: it belongs after that loop, not in it."
             yield f"{quoted(last)} is indented too far.", advice, [(body, new)]
-        for after in body[k + 1 : k + 2]:
+        for after in (x for x in body[k + 1 : k + 2] if isinstance(x, single)):
             inside = changed(loop, [(loop.body, [*loop.body, after])])
             advice = f"indent {quoted(after)} as far as the lines below {at}: it belongs to them."
             new = [*body[:k], inside, *body[k + 2 :]]
