@@ -174,9 +174,19 @@ def shapes_at(step):
         return advice
     text, known = part_at(step.tb_frame.f_code, step.tb_lasti), step.tb_frame.f_locals
     with suppress(SyntaxError):
-        names = sorted(nodes(ast.parse(text), ast.Name), key=lambda n: n.col_offset)
-        tensors = {n.id: known[n.id] for n in names if torch.is_tensor(known.get(n.id))}
-        if tensors:
-            said = listed(f"`{name}` is {tuple(x.shape)}" for name, x in tensors.items())
+        call, name, takes = _failing_call(step)
+        if len(takes) > 1 and name.isidentifier():  # a function of the course or another cell
+            return f"look at what you give to `{name}`: in this order, {', '.join(takes)}."
+        tree = ast.parse(text)
+        ends = [n.id for part in nodes(tree, ast.Slice) for n in nodes(part, ast.Name)]
+        sizes = {}
+        for name in (n.id for n in sorted(nodes(tree, ast.Name), key=lambda n: n.col_offset)):
+            x = known.get(name)
+            if isinstance(shape := getattr(x, "shape", None), tuple):
+                sizes[name] = tuple(shape)
+            elif name in ends and type(x) is int:
+                sizes[name] = x
+        if sizes:
+            said = listed(f"`{name}` is {size}" for name, size in sizes.items())
             return f"make the shapes in `{text}` fit: {said}."
     return advice

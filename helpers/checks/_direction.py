@@ -4,7 +4,7 @@ import re
 
 import torch
 
-from ._code import computed_above, lost_in_a_loop
+from ._code import computed_above, lost_in_a_loop, never_used
 from ._hints import only_arguments
 from ._texts import HINT, Fact, listed
 from .exercise import returned
@@ -38,7 +38,8 @@ def size_to_look_for(submission, k):
     given = [j for j in submission.wrong if submission.mine[j].numbers is not None]
     ours = {submission.right[j].numbers.shape for j in given}
     if len({submission.mine[j].numbers.shape for j in given}) == 1 < len(ours):
-        return "take sizes from the arguments: the shape of your result never changes."
+        sizes = "take sizes from the arguments: the shape of your result never changes."
+        return only_arguments(submission.answer) or sizes
     mine, right = submission.mine[k].numbers.shape, submission.right[k].numbers.shape
     pairs = [(submission.mine[j].numbers, submission.right[j].numbers) for j in given]
     if all(close(x.double().flatten(), y.double().flatten()) for x, y in pairs):
@@ -58,7 +59,19 @@ def size_to_look_for(submission, k):
     dim = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
     asked = re.search(r"-> \((.+?),?\)$", submission.exercise.signature)  # a class says no shape
     size = f"{right[dim]} (`{asked[1].split(', ')[dim]}`)" if asked else right[dim]
+    is_it = f"dimension {dim} is {mine[dim]}, but should be {size}."
+    if mine == right[::-1]:
+        return f"look at the order of a product, and for a transpose: {is_it}"
+    if asked and all(x.shape[dim] == y.shape[dim] - 1 for x, y in pairs):
+        return f"look for a loop or a slice that begins too late or ends too early: {is_it}"
     return f"find what sets the size of dimension {dim}. It is {mine[dim]}, but should be {size}."
+
+
+def unused_variable(submission, k):
+    if submission.tree and (name := never_used(submission.tree)):
+        advice = f"find the line that should use `{name}`, or leave out the one that makes it."
+        return Fact(f"`{name}` is made, and never used.", advice)
+    return None
 
 
 def another_order(submission, k):
@@ -156,15 +169,21 @@ def _some_entries_right(alike, right, of, table):
 
 
 def rows_without_effect(submission, k):
-    """Return the Fact that some rows of an argument change nothing, although they must; or None."""
+    """Return the Fact that rows or columns of an argument change nothing, although they must; or
+    None."""
     args = () if submission.exercise.is_class else submission.cases[k].args
     for j, x in enumerate(args):
-        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim() and 1 < len(x) < 13):
+        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim() in (1, 2)):
             continue
-        pairs = ((put(x, r, x[r] / 2 + 0.375), put(x, r, 1 - 2 * x[r])) for r in range(len(x)))
-        without = [r for r, two in enumerate(pairs) if submission.is_without_effect(k, j, two)]
-        if without:
-            part = _named("row" if x.dim() > 1 else "entry", without).rpartition(" ")[0]
+        if not all(1 < size < 13 for size in x.shape):
+            continue
+        for dim, name in enumerate(["entry"] if x.dim() == 1 else ["row", "column"]):
+            at = [(slice(None),) * dim + (r,) for r in range(x.shape[dim])]
+            pairs = ((put(x, r, x[r] / 2 + 0.375), put(x, r, 1 - 2 * x[r])) for r in at)
+            without = [r for r, two in enumerate(pairs) if submission.is_without_effect(k, j, two)]
+            if not without:
+                continue
+            part = _named(name, without).rpartition(" ")[0]
             have = "has" if len(without) == 1 else "have"
             what = f"{part} of `{submission.arguments[j]}` {have} no effect."
             why = f"On {submission.cases[k].label}, your result stays the same when we change that."

@@ -285,8 +285,8 @@ def _pythons_own(error, submission):
 # --- errors of PyTorch ---
 
 
-SHAPES = "shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim\
-|same number of dim|to be equal size|must match except"
+SHAPES = """shapes? cannot be|must match the|mismatch|invalid for input of size|for first two dim|\
+same number of dim|to be equal size|must match except|inconsistent tensor size|could not be broad"""
 
 
 def after_error(error, submission):
@@ -295,6 +295,8 @@ def after_error(error, submission):
     if submission.only_first and (said := only_arguments(submission.answer)):
         return said
     names = data_from_above(submission.answer)
+    if submission.exercise.is_class and (given := submission.arguments[0]) in names:
+        return f"move what uses `{given}` into forward: only there, it is what you are given."
     if names and re.search(SHAPES, text):
         missing = "is self. missing? " if submission.exercise.is_class else ""
         return f"{missing}`{names[0]}` is a name from a cell above, not one of the arguments."
@@ -302,7 +304,13 @@ def after_error(error, submission):
         return said
     if found := re.search(r"index \d+ is out of bounds for dimension (\d+) with size (\d+)", text):
         at_most = f"in dimension {found[1]} the largest allowed is {int(found[2]) - 1}"
-        return f"check that index: {at_most}."
+        step = step_of(error, submission)
+        part = part_at(step.tb_frame.f_code, step.tb_lasti) if step else ""
+        base = part.partition("[")[0]
+        can_grow = base.isidentifier() and base not in submission.arguments
+        made = f", or the size of `{base}`" if can_grow else ""
+        index = f"the index in `{part}`" if part else "that index"
+        return f"check {index}{made}: {at_most}."
     if isinstance(error, TypeError) and (said := _missing(error, submission)):
         return said
     if re.search(SHAPES, text):

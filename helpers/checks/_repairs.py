@@ -88,6 +88,22 @@ def _return_in_a_loop(tree, submission):
                 yield "`return` inside the loop ends it too early.", advice, [(body, new)]
 
 
+def _indented_wrongly(tree, submission):
+    single = ast.Assign | ast.AugAssign | ast.Expr  # what has lines below it is hardly misplaced
+    for body, k, loop in loops(tree):
+        *rest, last = loop.body
+        at = quoted(loop).replace(" …", "")
+        if rest and isinstance(last, single):
+            new = [*body[:k], changed(loop, [(loop.body, rest)]), last, *body[k + 1 :]]
+            advice = f"indent {quoted(last)} like {at}: it belongs after that loop, not in it."
+            yield f"{quoted(last)} is indented too far.", advice, [(body, new)]
+        for after in (x for x in body[k + 1 : k + 2] if isinstance(x, single)):
+            inside = changed(loop, [(loop.body, [*loop.body, after])])
+            advice = f"indent {quoted(after)} as far as the lines below {at}: it belongs to them."
+            new = [*body[:k], inside, *body[k + 2 :]]
+            yield f"{quoted(after)} is not indented far enough.", advice, [(body, new)]
+
+
 def _start_on_the_wrong_side_of_the_loop(tree, submission):
     for body, k, loop in loops(tree):
         # After the loop, such a name would hold only what the last pass gave it.
@@ -169,6 +185,16 @@ def _made_in_vain(tree, submission):
             line = quoted([x for x in nodes(tree, ast.stmt) if old in ast.walk(x)][-1])
             advice = f"use `{unused}` instead of `{old.id}` in {line}: nothing reads `{unused}`."
             yield f"`{unused}` is made, and never used.", advice, [(old, _name(unused))]
+    for _, _, loop in loops(tree):
+        inside = ast.Module(loop.body, [])
+        named = {n.id for n in nodes(inside, ast.Name)}
+        for unused in (n.id for n in nodes(loop.target, ast.Name) if n.id not in named):
+            what = f"nothing uses the loop's `{unused}`."
+            for old in (x for x in nodes(inside, ast.Subscript) if isinstance(x.ctx, ast.Load)):
+                yield _instead(what, old, _name(unused))
+            for name in named if unused[0] != "_" else ():
+                pairs = [(n, _name(unused)) for n in nodes(inside, ast.Name) if n.id == name]
+                yield what, f"write `{unused}` instead of `{name}` in the loop.", pairs
 
 
 def _variables(tree):
@@ -298,6 +324,7 @@ REPAIRS = (
     _made_in_vain,
     _in_the_table("first"),
     *RETURN_IN_A_LOOP,
+    _indented_wrongly,
     _start_on_the_wrong_side_of_the_loop,
     _kept_between_calls,
     _names_from_above,

@@ -7,7 +7,7 @@ import ast
 import re
 
 from ._calls import in_another_order, layer_as_function, not_called
-from ._code import data_from_above, known_functions, never_used, nodes, reads, set_anew
+from ._code import data_from_above, known_functions, nodes, reads, set_anew
 from ._direction import (
     another_order,
     lost_results,
@@ -16,6 +16,7 @@ from ._direction import (
     rows_without_effect,
     size_to_look_for,
     some_rows_right,
+    unused_variable,
 )
 from ._hints import after_error, fixed_sizes, only_arguments, python_says, seen_advice, step_of
 from ._misuse import is_stub
@@ -118,7 +119,9 @@ def mistakes(submission, k):
     if lost and lost.what.startswith("only the last") and submission.right[k].numbers.dim():
         lost = None  # the last row may be what is asked for
     says_more = repaired(submission, NOT_KEPT) or lost or first
-    return Fact(f"{first.name}.", says_more.advice, first.why, names)
+    is_set = "" if submission.exercise.is_class else _overwritten(submission, submission.arguments)
+    is_why = is_set and f"`{submission.ignored()}`" in is_set
+    return Fact(f"{first.name}.", is_set if is_why else says_more.advice, first.why, names)
 
 
 def one_of_several_mistakes(submission, k):
@@ -167,6 +170,8 @@ def not_repeated(submission, k):
     draws = "multinomial" in " ".join(submission.exercise.program.steps.values())
     if submission.repeats or draws:  # what must draw differs by chance, whatever is wrong
         return None
+    if submission.unread and submission.cases[k].parts:
+        return None  # it works on a model of the notebook
     advice = "look for anything random, or anything kept from an earlier call."
     if re.search(r"(nn\.Linear|Attention)\(", submission.body):
         advice = "use the arguments only: a layer that you create draws random numbers of its own."
@@ -210,7 +215,8 @@ def wrong_shape(submission, k):
     if mine.shape == submission.right[k].numbers.shape:
         return None
     if part := one_part_only(submission, k):
-        return part
+        lost = lost_results(submission, k)
+        return part._replace(advice=lost.advice) if lost else part
     if mine.dim() == 0 and re.search("for |while |sum|mean|dot|@", submission.body):
         advice = "check for a `return` inside a loop, or an unwanted sum or mean."
     elif mine.dim() == 0:
@@ -263,7 +269,9 @@ def sums_of_weights(submission, k):
         why += ", but every column sums to 1"
     helps = close(got / sums[..., None], submission.right[k].numbers)
     if not got[tuple(row)].any():
-        advice = "find out why these are all 0: not filled, or is a word hidden from itself?"
+        hides = "hidden" in submission.exercise.program.steps
+        why_0 = "is a word hidden from itself" if hides else "is a sum of exps infinite"
+        advice = f"find out why these are all 0: not filled, or {why_0}?"
     elif not helps and "/" in submission.body or re.search(DIVIDES, submission.body):
         advice = "look where your code divides (softmax does, too): is each row divided "
         advice += "by its OWN sum, once that is complete, and what happens to it afterwards?"
@@ -291,6 +299,8 @@ def visible_future(submission, k):
 
 def unread_argument(submission, k):
     name = submission.ignored() if submission.unread else None
+    if submission.exercise.is_class or (submission.unread and submission.cases[k].parts):
+        name = submission.arguments[(submission.unread or [0])[0]]
     if not name or reads(submission.answer, name):
         return None
     advice = only_arguments(submission.answer) or f"use `{name}`: the result must depend on it."
@@ -300,17 +310,17 @@ def unread_argument(submission, k):
 def ignored_argument(submission, k):
     if submission.exercise.is_class or not (name := submission.ignored()):
         return None
-    advice = f"print each step for two values of `{name}`: which steps do not change?"
-    if line := set_anew(submission.tree and submission.tree.body[0], name):
-        advice = f"use the `{name}` that you are given: `{line}` gives it another value."
+    print_it = f"print each step for two values of `{name}`: which steps do not change?"
+    advice = _overwritten(submission, [name]) or print_it
     return Fact(f"changing `{name}` has no effect.", advice)
 
 
-def unused_variable(submission, k):
-    if submission.tree and (name := never_used(submission.tree)):
-        advice = f"find the line that should use `{name}`, or leave out the one that makes it."
-        return Fact(f"`{name}` is made, and never used.", advice)
-    return None
+def _overwritten(submission, names):
+    """Return advice on the first of these arguments that gets another value; ""."""
+    for name in names:
+        if line := set_anew(submission.tree and submission.tree.body[0], name):
+            return f"use the `{name}` that you are given: `{line}` gives it another value."
+    return ""
 
 
 def _wrong(submission, k):
