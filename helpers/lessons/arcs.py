@@ -16,6 +16,7 @@ MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
 THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
 TIP = 0.5  # of this remains at the word that it looks at
 LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
+HOOK = 6, 44, 8  # of words below each other: the same, and how far it ends below its start
 THIN = 0.005  # an arc of less is not drawn below the words
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
@@ -23,7 +24,7 @@ ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of ba
 SHARE = 40  # pixels of a share
 SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
-PHONE = 370  # pixels; a wider drawing is too wide for a phone
+PHONE = 304  # pixels; a wider drawing is too wide for JupyterLab on a phone
 
 
 class Layout:
@@ -39,7 +40,7 @@ class Layout:
         self.foot, self.word, self.number, self.under = away
         ends = accumulate(room, initial=start)
         self.at = [end + own / 2 for own, end in zip(room, ends, strict=False)]
-        self.long = start + sum(room)
+        self.long = start + sum(room) + (8 if is_turned else 0)  # for the loop of the last word
 
     def place(self, along, away):
         """Return (x, y), or what is given for these directions."""
@@ -47,16 +48,21 @@ class Layout:
 
     def arc(self, i, j, foot, high):
         """Return the points of an arc from word i to word j, which rises up to `high` pixels, or
-        hangs if that is below 0. From a word to itself it is a loop, which stays in the picture."""
-        begin, end, aside = self.at[i], self.at[j], 0
+        hangs if that is below 0. From a word to itself it is a loop, which stays in the picture; if
+        the words stand below each other, below the arcs to the words above."""
+        begin, end, back, on = self.at[i], self.at[j], 0, 0
         # a cubic curve reaches three quarters of the way to its inner points
         most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * self.long
         up = (28 + 0.34 * abs(end - begin)) * min(1, most / widest)
-        if i == j:
-            aside, up, half = LOOP
+        if i == j and self.is_turned:
+            on, up, low = HOOK
+            end = begin + low
+        elif i == j:
+            on, up, half = LOOP
+            back = on
             begin = end = min(max(begin, half), self.long - half)
         top = foot - up * np.sign(high)
-        corners = (begin, foot), (begin - aside, top), (end + aside, top), (end, foot)
+        corners = (begin, foot), (begin - back, top), (end + on, top), (end, foot)
         return [self.place(*corner) for corner in corners]
 
 
@@ -128,9 +134,8 @@ class Arcs(View):
         return [self._drawn(self._on_one_line())]
 
     def narrow(self):
-        """Return the same for a phone if the sentence is too long for it."""
-        across = self._on_one_line()
-        return [self._drawn(self._below_each_other())] if across.long > PHONE else []
+        """Return the same for a phone, with the words below each other."""
+        return [self._drawn(self._below_each_other())]
 
     def _on_one_line(self):
         gap = 14 if len(self.keys) <= CLOSE else 8
@@ -147,14 +152,16 @@ class Arcs(View):
         foot = 1.5 * HIGH + ABOVE
         word = foot + 6
         number = word + 8 * max(map(wide, self.keys)) + 14
-        under = number + 8 * (2 + self.digits) + 4
+        under = number + 8 * (2 + self.digits) + 10
         return Layout(room, (foot, word, number, under), start, is_turned=True)
 
     def _drawn(self, layout):
         """Return the drawing: arcs and words, and below them what comes of it."""
         under = layout.under + 4 + (0 if self.below is None else LOW)
         width, top = layout.place(layout.long, under)
-        answers, letters = self._answers(layout), 0.58 * LARGE * wide(self.result)
+        # of letters as wide as in most sentences; on one line there is room for the widest
+        letters = (0.48 if layout.is_turned else 0.58) * LARGE * wide(self.result)
+        answers = self._answers(layout)
         width = max(width, answers.size[0], letters)
         high = top + answers.size[1]
         sketch = Sketch(width, high + (LARGE + 12 if self.result else 0))
@@ -227,7 +234,9 @@ class Arcs(View):
         # room for answers of seven letters, so that nothing moves when they change
         room = 8 * max(7, *map(wide, self.answers)) + 4
         columns = (below(*(self._answer(x, room, long) for x in column)) for column in columns)
-        return beside(written("model says", WORD, ROW, "rest", side="left"), *columns)
+        says, shares = written("model says", WORD, ROW, "rest", side="left"), beside(*columns)
+        is_tight = layout.is_turned and WORD + shares.size[0] > PHONE
+        return (below if is_tight else beside)(says, shares)
 
     def _answer(self, answer, room, long):
         share, best = self.answers[answer], max(self.answers, key=self.answers.get)
