@@ -30,6 +30,7 @@ SIZES = {
     "projector at 150 %": (853, 480, False),
     "file browser": (800, 720, True),
     "200 %": (640, 650, False),  # for the extra views only
+    "phone": (390, 844, False),
 }
 extra_views = pytest.mark.parametrize("notebook", ["views"], indirect=True)
 
@@ -143,7 +144,7 @@ def say_an_error(view):
     """Make the one extra view that can show an error show it."""
     view.go()
     if view.title == "side by side":
-        view.find("input[type=text]").fill("wrong")
+        view.find("textarea").fill("wrong")
         expect(view.find(".error")).to_contain_text("no such word")
 
 

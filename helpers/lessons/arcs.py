@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
+from textwrap import wrap
 
 import numpy as np
 
@@ -22,6 +24,7 @@ HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 SHARE = 40  # pixels of a share
+LETTER = 0.58 * LARGE  # pixels of a letter of the result
 SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
 PHONE = 304  # pixels; a wider drawing is too wide for JupyterLab on a phone
@@ -159,12 +162,11 @@ class Arcs(View):
         """Return the drawing: arcs and words, and below them what comes of it."""
         under = layout.under + 4 + (0 if self.below is None else LOW)
         width, top = layout.place(layout.long, under)
-        # of letters as wide as in most sentences; on one line there is room for the widest
-        letters = (0.48 if layout.is_turned else 0.58) * LARGE * wide(self.result)
-        answers = self._answers(layout)
+        answers, lines = self._answers(layout), self._lines(layout)
+        letters = LETTER * max(map(wide, lines), default=0)
         width = max(width, answers.size[0], letters)
         high = top + answers.size[1]
-        sketch = Sketch(width, high + (LARGE + 12 if self.result else 0))
+        sketch = Sketch(width, high + (len(lines) * (LARGE + 4) + 8 if lines else 0))
         self._arcs(sketch, layout)
         self._words(sketch, layout)
         # Colour should not be the only sign. Added last, since each mark keeps its place in order.
@@ -180,16 +182,23 @@ class Arcs(View):
         middle = 0 if layout.is_turned else layout.at[self.query]
         left = np.clip(middle - answers.size[0] / 2, 0, width - answers.size[0])
         sketch.put(answers, left, top)
-        if self.result:
+        for k, line in enumerate(reversed(lines)):
             # below the word that looks; near an edge it begins or ends there
             place = dict(x=width / 2 if layout.is_turned else middle)
             if place["x"] < letters / 2:
                 place = dict(x=0, side="left")
             elif place["x"] > width - letters / 2:
                 place = dict(x=width, side="right")
-            y = sketch.size[1] - LARGE / 2 - 6
-            sketch.text(y=y, text=self.result, role="ink large", **place)
+            y = sketch.size[1] - LARGE / 2 - 6 - k * (LARGE + 4)
+            sketch.text(y=y, text=line, role="ink large", **place)
         return sketch
+
+    def _lines(self, layout):
+        """Return the lines of the result, about equally long if there have to be several."""
+        count = ceil(LETTER * wide(self.result) / PHONE) if layout.is_turned else 1
+        if count > 1:
+            return wrap(self.result, len(self.result) // count + 3)
+        return [self.result] if self.result else []
 
     @property
     def _most(self):

@@ -20,9 +20,7 @@ class Prefixes(View):
     Raises InputError if the arguments do not fit together.
     """
 
-    # pixels between two words, and of the arrow before that place and after it; numbers below
-    # their row
-    apart, is_below, tight = (26, 8, 10), False, dict(apart=(12, 6, 7), is_below=True)
+    is_below, tight = False, dict(is_below=True)  # whether numbers stand below their row
 
     def __post_init__(self):
         n = len(as_array(self.matrix, "the numbers")) + 1
@@ -34,7 +32,9 @@ class Prefixes(View):
 
     def sketch(self):
         """Return one drawing: a row for each beginning, with its next word and its numbers."""
-        room = [8 * max(wide(text), 4) + self.apart[0] for text in self.words]
+        room = [8 * max(wide(text), 4) + 26 for text in self.words]
+        if self.is_below:
+            room = [8 * wide(text) + 13 for text in self.words]
         titles = beside(*(written(key, COLUMN, ROW, "rest") for key in self.keys))
         left = max(0, sum(room) - titles.size[0]) if self.is_below else sum(room) + 20
         rows = (self._row(i, room, left) for i in range(len(self.matrix)))
@@ -44,18 +44,19 @@ class Prefixes(View):
         """Return a row: a beginning, an arrow to the next word, and the numbers.  room: pixels of
         each word.  left: pixels to the left of the numbers."""
         opacity = 1 if self.shown[i].all() else 0
-        beginning = (written(self.words[j], room[j], ROW) for j in range(i))
-        last = written(self.words[i], room[i], ROW, "query strong")
-        following = written(self.words[i + 1], room[i + 1], ROW, "key strong", opacity=opacity)
+        side = "left" if self.is_below else "middle"
+        beginning = (written(self.words[j], room[j], ROW, side=side) for j in range(i))
+        last = written(self.words[i], room[i], ROW, "query strong", side)
+        following = written(
+            self.words[i + 1], room[i + 1], ROW, "key strong", side, opacity=opacity
+        )
         numbers = beside(*(self._number(i, j) for j in range(len(self.keys))))
-        row = beside(*beginning, last, following)
+        row, start = beside(*beginning, last, following), sum(room[: i + 1])
         if self.is_below:
-            row = below(row, beside(left, numbers))
+            row, ends = below(row, beside(left, numbers)), (start - 11, start - 2)
         else:
-            row = beside(row, left - row.size[0], numbers)
-        start, (_, back, on) = sum(room[: i + 1]), self.apart
-        ends = (start - back, ROW / 2), (start + on, ROW / 2)
-        row.arrow(*ends, "query", 1.5, opacity=opacity)
+            row, ends = beside(row, left - row.size[0], numbers), (start - 8, start + 10)
+        row.arrow(*((x, ROW / 2) for x in ends), "query", 1.5, opacity=opacity)
         return row
 
     def _number(self, i, j):
