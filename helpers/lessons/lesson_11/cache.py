@@ -25,7 +25,7 @@ class Cache(View):
     """
 
     now: object = None
-    gap, tight = 106, dict(gap=60)  # pixels between queries and keys, where the scores are
+    gap, tight = 106, dict(gap=44)  # pixels between queries and keys, where the scores are
 
     def __post_init__(self):
         super().__post_init__()
