@@ -30,6 +30,7 @@ SIZES = {
     "projector at 150 %": (853, 480, False),
     "file browser": (800, 720, True),
     "200 %": (640, 650, False),  # for the extra views only
+    "phone": (390, 844, False),
 }
 extra_views = pytest.mark.parametrize("notebook", ["views"], indirect=True)
 
@@ -112,7 +113,7 @@ def test_every_view_is_operated_with_the_keyboard_alone_and_shows_what_python_re
         assert view.page.locator(".explore-still:visible").count() == 0, "beside the live one"
         # everything that the mouse can use was reached
         wanted = (
-            view.find("input:enabled, select, fieldset button").count()
+            view.find("input:enabled, textarea, select, fieldset button").count()
             + view.find(".panel:not(:has(.sketch))").count()
         )
         uncounted = "word", "head", "scroll", "amount", "vector", "mark"
@@ -143,7 +144,7 @@ def say_an_error(view):
     """Make the one extra view that can show an error show it."""
     view.go()
     if view.title == "side by side":
-        view.find("input[type=text]").fill("wrong")
+        view.find("textarea").fill("wrong " * 12)  # longer than its field on a phone
         expect(view.find(".error")).to_contain_text("no such word")
 
 

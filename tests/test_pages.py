@@ -51,7 +51,7 @@ BOXES = """() => [...document.querySelectorAll('[data-box], .text .highlight, .e
     }))"""
 UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
 SMALL = """() => [...document.querySelectorAll(
-    'a[href], button, summary, input, select, td[tabindex]')]
+    'a[href], button, summary, input, textarea, select, td[tabindex]')]
     .filter((node) => node.checkVisibility() && !node.closest('p a, .skip'))
     .map((node) => [node.outerHTML.slice(0, 100), node.getBoundingClientRect()])
     .filter(([, { width, height }]) => Math.min(width, height) < 23.9)

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from helpers import InputError, Shadow, Strip, attention, heatmap, load_journey
-from helpers.lessons.lesson_02.strip import WIDE
 
 TOKENS, INPUTS = load_journey()
 SCORES = INPUTS @ INPUTS[1]
@@ -71,7 +70,9 @@ def test_the_strip_is_cut_by_the_weights_and_stands_still_when_all_scores_are_sh
     weights = torch.softmax(SCORES, dim=0)
     areas = [marks_of(part, "area") for part in (first, second)]
     assert [mark["at"] for mark in areas[0][-6:]] == [mark["at"] for mark in areas[1][-6:]]
-    assert np.allclose([size_of(mark)[0] / WIDE for mark in areas[0][-6:]], weights, atol=0.001)
+    assert np.allclose(
+        [size_of(mark)[0] / Strip.long for mark in areas[0][-6:]], weights, atol=0.001
+    )
     longer = [size_of(b)[1] - size_of(a)[1] for a, b in zip(*areas, strict=True)][2:8]
     assert np.allclose(longer, 2 * 16, atol=0.11), "the bars of the scores move"
     (down,) = Strip([1, -2, 0.5], list("abc")).sketch()
@@ -103,7 +104,9 @@ def test_a_strip_that_is_not_cut_yet_keeps_its_weights_to_itself():
     assert whole.caption == "The whole strip is 1. It is not cut yet."
     assert cut.caption.endswith("The cut nearest to the marker at 0.50 is at 0.67.")
     assert np.allclose(cut.cuts, [0.665, 0.910], atol=0.001)
-    assert [m["drags"] for m in cut.sketch()[0].marks if "drags" in m] == [("m", 0, WIDE, None)]
+    assert [m["drags"] for m in cut.sketch()[0].marks if "drags" in m] == [
+        ("m", 0, Strip.long, None)
+    ]
 
 
 @pytest.mark.parametrize(

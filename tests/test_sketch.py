@@ -6,7 +6,22 @@ import torch
 from asking import change, state
 from test_view import luminance
 
-from helpers import Arcs, Broadcast, Cache, InputError, Prefixes, View, explore, heatmap, yours
+from helpers import (
+    Arcs,
+    Broadcast,
+    Cache,
+    Groups,
+    InputError,
+    Prefixes,
+    Strip,
+    Tiles,
+    Turns,
+    View,
+    explore,
+    heatmap,
+    load_journey,
+    yours,
+)
 from helpers.lessons.compose import bar, below, beside, tile, written
 from helpers.pictures.sketch import ROLES, Sketch
 
@@ -226,6 +241,23 @@ def test_a_loop_at_the_first_or_last_word_has_one_width_and_is_not_cut_off(k):
         begins, ends = (np.linalg.norm(there[n] - back[3 - n]) for n in (0, 3))
         assert begins == pytest.approx(ends, abs=0.2)
     assert drawing.size[0] < 350, "a phone has room for it"
+
+
+def test_jupyterlab_on_a_phone_has_room_for_every_drawing():
+    words, eye, numbers = load_journey()[0], np.eye(6), np.arange(12).reshape(3, 4)
+    answers = {f"answer{k}": 0.1 for k in range(8)}
+    for view in (
+        Arcs(eye[0], words, answers=answers, below=eye, result="It goes on: she throws the ball."),
+        Broadcast(eye[:2, :2], dividend=eye[:2, :2], divisor=[1, 1]),
+        Cache(np.tri(6), words, now=np.tri(6) > 0),
+        Groups(eye),
+        Prefixes(eye[:5, :2], words, keys=["chance", "loss"]),
+        Strip(eye[0], words),
+        Tiles(numbers, words[:3], heads=numbers.reshape(3, 2, 2).swapaxes(0, 1)),
+        Turns(eye[:2, :4], before=eye[:2, :4], speeds=[1, 0.1]),
+    ):
+        # a card of 259 pixels, and the smallest scale of a drawing
+        assert max(part.size[0] for part in view.narrow()) * 0.85 <= 259, type(view)
 
 
 @pytest.mark.parametrize("word", ["she", "it", "flies"])

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
+from textwrap import wrap
 
 import numpy as np
 
@@ -16,14 +18,16 @@ MAX_ANSWERS, DEEP = 8, 4  # bars in all, and below each other
 THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at the word that looks
 TIP = 0.5  # of this remains at the word that it looks at
 LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
+HOOK = 6, 44, 8  # of words below each other: the same, and how far it ends below its start
 THIN = 0.005  # an arc of less is not drawn below the words
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 SHARE = 40  # pixels of a share
+LETTER = 0.58 * LARGE  # pixels of a letter of the result
 SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
-PHONE = 370  # pixels; a wider drawing is too wide for a phone
+PHONE = 304  # pixels; a wider drawing is too wide for JupyterLab on a phone
 
 
 class Layout:
@@ -39,7 +43,7 @@ class Layout:
         self.foot, self.word, self.number, self.under = away
         ends = accumulate(room, initial=start)
         self.at = [end + own / 2 for own, end in zip(room, ends, strict=False)]
-        self.long = start + sum(room)
+        self.long = start + sum(room) + (8 if is_turned else 0)  # for the loop of the last word
 
     def place(self, along, away):
         """Return (x, y), or what is given for these directions."""
@@ -47,16 +51,21 @@ class Layout:
 
     def arc(self, i, j, foot, high):
         """Return the points of an arc from word i to word j, which rises up to `high` pixels, or
-        hangs if that is below 0. From a word to itself it is a loop, which stays in the picture."""
-        begin, end, aside = self.at[i], self.at[j], 0
+        hangs if that is below 0. From a word to itself it is a loop, which stays in the picture; if
+        the words stand below each other, below the arcs to the words above."""
+        begin, end, back, on = self.at[i], self.at[j], 0, 0
         # a cubic curve reaches three quarters of the way to its inner points
         most, widest = (abs(high) - THICK / 2) / 0.75, 28 + 0.34 * self.long
         up = (28 + 0.34 * abs(end - begin)) * min(1, most / widest)
-        if i == j:
-            aside, up, half = LOOP
+        if i == j and self.is_turned:
+            on, up, low = HOOK
+            end = begin + low
+        elif i == j:
+            on, up, half = LOOP
+            back = on
             begin = end = min(max(begin, half), self.long - half)
         top = foot - up * np.sign(high)
-        corners = (begin, foot), (begin - aside, top), (end + aside, top), (end, foot)
+        corners = (begin, foot), (begin - back, top), (end + on, top), (end, foot)
         return [self.place(*corner) for corner in corners]
 
 
@@ -128,9 +137,8 @@ class Arcs(View):
         return [self._drawn(self._on_one_line())]
 
     def narrow(self):
-        """Return the same for a phone if the sentence is too long for it."""
-        across = self._on_one_line()
-        return [self._drawn(self._below_each_other())] if across.long > PHONE else []
+        """Return the same for a phone, with the words below each other."""
+        return [self._drawn(self._below_each_other())]
 
     def _on_one_line(self):
         gap = 14 if len(self.keys) <= CLOSE else 8
@@ -147,17 +155,18 @@ class Arcs(View):
         foot = 1.5 * HIGH + ABOVE
         word = foot + 6
         number = word + 8 * max(map(wide, self.keys)) + 14
-        under = number + 8 * (2 + self.digits) + 4
+        under = number + 8 * (2 + self.digits) + 10
         return Layout(room, (foot, word, number, under), start, is_turned=True)
 
     def _drawn(self, layout):
         """Return the drawing: arcs and words, and below them what comes of it."""
         under = layout.under + 4 + (0 if self.below is None else LOW)
         width, top = layout.place(layout.long, under)
-        answers, letters = self._answers(layout), 0.58 * LARGE * wide(self.result)
+        answers, lines = self._answers(layout), self._lines(layout)
+        letters = LETTER * max(map(wide, lines), default=0)
         width = max(width, answers.size[0], letters)
         high = top + answers.size[1]
-        sketch = Sketch(width, high + (LARGE + 12 if self.result else 0))
+        sketch = Sketch(width, high + (len(lines) * (LARGE + 4) + 8 if lines else 0))
         self._arcs(sketch, layout)
         self._words(sketch, layout)
         # Colour should not be the only sign. Added last, since each mark keeps its place in order.
@@ -173,16 +182,23 @@ class Arcs(View):
         middle = 0 if layout.is_turned else layout.at[self.query]
         left = np.clip(middle - answers.size[0] / 2, 0, width - answers.size[0])
         sketch.put(answers, left, top)
-        if self.result:
+        for k, line in enumerate(reversed(lines)):
             # below the word that looks; near an edge it begins or ends there
             place = dict(x=width / 2 if layout.is_turned else middle)
             if place["x"] < letters / 2:
                 place = dict(x=0, side="left")
             elif place["x"] > width - letters / 2:
                 place = dict(x=width, side="right")
-            y = sketch.size[1] - LARGE / 2 - 6
-            sketch.text(y=y, text=self.result, role="ink large", **place)
+            y = sketch.size[1] - LARGE / 2 - 6 - k * (LARGE + 4)
+            sketch.text(y=y, text=line, role="ink large", **place)
         return sketch
+
+    def _lines(self, layout):
+        """Return the lines of the result, about equally long if there have to be several."""
+        count = ceil(LETTER * wide(self.result) / PHONE) if layout.is_turned else 1
+        if count > 1:
+            return wrap(self.result, len(self.result) // count + 3)
+        return [self.result] if self.result else []
 
     @property
     def _most(self):
@@ -227,7 +243,9 @@ class Arcs(View):
         # room for answers of seven letters, so that nothing moves when they change
         room = 8 * max(7, *map(wide, self.answers)) + 4
         columns = (below(*(self._answer(x, room, long) for x in column)) for column in columns)
-        return beside(written("model says", WORD, ROW, "rest", side="left"), *columns)
+        says, shares = written("model says", WORD, ROW, "rest", side="left"), beside(*columns)
+        is_tight = layout.is_turned and WORD + shares.size[0] > PHONE
+        return (below if is_tight else beside)(says, shares)
 
     def _answer(self, answer, room, long):
         share, best = self.answers[answer], max(self.answers, key=self.answers.get)

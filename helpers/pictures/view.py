@@ -6,6 +6,7 @@ explore.py draw them.
 
 import operator
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cache
 
@@ -226,9 +227,16 @@ class View:
         """Return the drawings [Sketch, ...] that replace the table; a plain View has none."""
         return []
 
+    # attributes of a drawing, with the values for which a phone has room
+    tight = {}
+
     def narrow(self):
         """Return what a phone shows instead: for each drawing a Sketch or None; [] for none."""
-        return []
+        if not self.tight:
+            return []
+        same = copy(self)
+        vars(same).update(self.tight)
+        return same.sketch()
 
     def text(self):
         """Return a text table of the numbers and of the heads, with the caption below; of a large

@@ -8,11 +8,11 @@ live.frame = () => new Promise((done) => requestAnimationFrame(() => requestAnim
 
 // the controls in a line: [the name, the field]
 live.fields = (view) => live.all(view, '.control')
-    .map((row) => [row.firstChild.textContent, row.querySelector('input, select')]);
+    .map((row) => [row.firstChild.textContent, row.querySelector('input, textarea, select')]);
 // the values of the controls, as Python keeps them: [[name, value]] in the order of the names;
 // the switches of cells are in the picture, which does not name them
 live.values = (number, view = live.find(number)) => {
-    const valueOf = (input) => ({ text: input.value, checkbox: input.checked }[input.type] ?? Number(input.value));
+    const valueOf = (input) => ({ textarea: input.value, checkbox: input.checked }[input.type] ?? Number(input.value));
     const values = live.fields(view).map(([name, input]) => [name, valueOf(input)]);
     const switches = live.all(view, 'tbody tr')
         .map((tr) => live.all(tr, 'td[aria-selected]').map((e) => e.ariaSelected === 'true'))
@@ -94,7 +94,7 @@ live.focused = (number) => [document.activeElement].find((e) => live.find(number
 // what can be done with it
 live.kinds = {
     amount: '.drags[role=slider]', vector: 'svg .drags', mark: 'svg g', word: 'th button', head: '.head', table: 'td', canvas: '.held',
-    choice: 'select', slider: '[type=range]', checkbox: '[type=checkbox]', text: '[type=text]',
+    choice: 'select', slider: '[type=range]', checkbox: '[type=checkbox]', text: 'textarea',
     button: 'button',
 };
 live.kind = (e = document.activeElement) =>
@@ -137,7 +137,7 @@ live.spoiled = (number) => {
     const view = live.find(number), wrong = [];
     const name = (e) => `${e.tagName} ${e.getAttribute('class')} ${e.textContent.slice(0, 20)}`;
     const output = view.closest('.jp-OutputArea-output').getBoundingClientRect();
-    const parts = 'label, input, select, output, button, .control span, .error, .title, .scroll,'
+    const parts = 'label, input, textarea, select, output, button, .control span, .error, .title, .scroll,'
         + ' .pixels, .part, .key, .bar, .head, .cell, .caption, pre';
     const sides = ['left', 'right', 'top', 'bottom'];
     // words, and the rings of what can be dragged
@@ -155,12 +155,13 @@ live.spoiled = (number) => {
     const boxes = live.all(view, parts).filter((e) => !e.closest('.scroll > *'))
         .map((e) => [e, e.getBoundingClientRect()]).filter(([, box]) => box.width && box.height);
     for (const [e, box] of boxes) {
-        const free = e.matches('.scroll, .part, [type=text]') || !e.clientWidth;
+        const scrolls = e.matches('.scroll'), free = scrolls || !e.clientWidth; // a table may
         if (box.left < output.left - 1 || box.right > output.right + 1)
             wrong.push(`${name(e)} sticks out`);
         const bar = e.offsetHeight - e.clientHeight; // that can be seen
-        if (e.matches('.scroll, .part') && e.scrollWidth > e.clientWidth + 1 && bar < 8) wrong.push(`${name(e)} hides a part`);
-        if (!free && e.scrollWidth > e.clientWidth + 1) wrong.push(`${name(e)} is cut off`);
+        if (scrolls && e.scrollWidth > e.clientWidth + 1 && bar < 8) wrong.push(`${name(e)} hides a part`);
+        const hides = e.scrollWidth > e.clientWidth + 1 || e.matches('textarea') && e.scrollHeight > e.clientHeight + 1;
+        if (!free && hides) wrong.push(`${name(e)} is cut off`);
         for (const [other, there] of boxes) {
             if (e === other || e.contains(other) || other.contains(e)) continue;
             const wide = Math.min(box.right, there.right) - Math.max(box.left, there.left);

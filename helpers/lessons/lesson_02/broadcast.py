@@ -9,8 +9,7 @@ from ...pictures.given import as_array
 from ...pictures.view import View
 from ..compose import below, beside, tile, written
 
-ROW, BOX = 26, 50  # pixels: a cell
-GAP = 34  # pixels between two tables, for a sign
+ROW = 26  # pixels
 SOURCES = "first", "second", "third"  # the colours of the repeated numbers
 
 
@@ -26,6 +25,8 @@ class Broadcast(View):
 
     dividend: object = None
     divisor: object = None
+    # pixels of a cell, and between two tables, for a sign
+    box, gap, tight = 50, 34, dict(box=44, gap=14)
 
     def __post_init__(self):
         super().__post_init__()
@@ -57,14 +58,14 @@ class Broadcast(View):
             if matrix is self.matrix:
                 more = dict(cell=(i, j), label=f"{self.tokens[i]}, {self.keys[j]}: {number}")
             look, edge = (f"{role} strong", 2) if is_framed else ("ink", 0)
-            return tile(number, BOX, ROW, role, look, 0.25, edge, **more)
+            return tile(number, self.box, ROW, role, look, 0.25, edge, **more)
 
         def titled(title, matrix):
             lines = (beside(*(cell(matrix, i, j) for j in range(columns))) for i in range(rows))
-            return below(written(title, columns * BOX, ROW, "rest"), *lines)
+            return below(written(title, columns * self.box, ROW, "rest"), *lines)
 
         def sign(text):
-            return below(ROW, written(text, GAP, rows * ROW, "ink strong"))
+            return below(ROW, written(text, self.gap, rows * ROW, "ink strong"))
 
         table, divisor = titled("table", self.dividend), titled("divided by", self.repeated)
         gives = titled("gives", self.matrix)

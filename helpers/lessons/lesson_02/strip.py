@@ -11,7 +11,7 @@ from ...pictures.view import View
 from ..compose import below, beside, tile, written
 
 MAX_WORDS = 6  # so that the numbers fit
-WIDE = 352  # pixels of the strip, and of the bars above it
+NAME = 58  # pixels for each name; with less, names stand on two lines in turn
 UNIT = 16  # pixels of a bar of 1
 UP, DOWN = 72, 32  # pixels of a bar above and below 0; a longer bar leaves the picture
 ROW = 16  # pixels of a line of text
@@ -44,6 +44,7 @@ class Strip(View):
     cut: bool = True
     markers: object = ()
     drags: str = ""
+    long, tight = 352, dict(long=286)  # pixels of the strip, and of the bars above it
 
     def __post_init__(self):
         hint = f": one row, of up to {MAX_WORDS} words, for instance scores[1]"
@@ -118,15 +119,18 @@ class Strip(View):
 
     def sketch(self):
         """Return one drawing: the bars of each word, and the strip below them."""
-        column = WIDE / len(self.keys)
+        column = self.long / len(self.keys)
         middles = EDGE + column * (np.arange(len(self.keys)) + 0.5)
         what = "exp(score - largest score)" if self.is_shifted else "exp(score)"
-        legend = (_sample("rest", "score", 70), _sample("key", what, WIDE - 70))
-        words = Sketch(WIDE + 2 * EDGE, ROW)
-        for x, name in zip(middles, self.keys, strict=True):
-            room = int(column / 8)
-            words.text(x, ROW / 2, name if wide(name) <= room else name[: room - 1] + "…")
-        bars, strip = self._bars(middles, column), self._strip(middles)
+        legend = (_sample("rest", "score", 70), _sample("key", what, self.long - 70))
+        lines = 1 if column >= NAME else 2
+        words, room = Sketch(self.long + 2 * EDGE, lines * ROW), int(lines * column / 8)
+        # pixels from below each name to below all names
+        above = [ROW * (lines - 1 - j % lines) for j in range(len(self.keys))]
+        for x, name, up in zip(middles, self.keys, above, strict=True):
+            y = lines * ROW - up - ROW / 2
+            words.text(x, y, name if wide(name) <= room else name[: room - 1] + "…")
+        bars, strip = self._bars(middles, column), self._strip(middles, above)
         drawing = below(beside(EDGE - FREE, *legend), bars, words, strip)
         self._mark(drawing)
         return [drawing]
@@ -134,8 +138,8 @@ class Strip(View):
     def _bars(self, middles, column):
         """Return a bar for each score and for each exp, side by side."""
         zero = ROW + UP
-        bars = Sketch(WIDE + 2 * EDGE, zero + DOWN + ROW)
-        bars.line([(EDGE, zero), (EDGE + WIDE, zero)], "rest", 1)
+        bars = Sketch(self.long + 2 * EDGE, zero + DOWN + ROW)
+        bars.line([(EDGE, zero), (EDGE + self.long, zero)], "rest", 1)
         apart = min(column / 4, 21)  # of a bar from the middle of its word
         for i, role, aside in (0, "rest", -apart), (1, "key", apart):
             for j, x in enumerate(middles + aside):
@@ -149,32 +153,33 @@ class Strip(View):
                 bars.text(x, y, _short(value), role, cell=(i, j), label=label)
         return bars
 
-    def _strip(self, middles):
+    def _strip(self, middles, above):
         """Return the strip, and a line to each of its parts from the word above it."""
         is_cut = self.cut and not self._obstacle()
         weights = self.matrix[2] if is_cut else np.zeros(len(self.keys))
-        ends = EDGE + WIDE * np.minimum(np.cumsum(weights), 1)
-        strip, left = Sketch(WIDE + 2 * EDGE, TIE + THICK + HANDLE + RING), EDGE
+        ends = EDGE + self.long * np.minimum(np.cumsum(weights), 1)
+        strip, left = Sketch(self.long + 2 * EDGE, TIE + THICK + HANDLE + RING), EDGE
         for j, (name, end) in enumerate(zip(self.keys, ends, strict=True)):
             middle, number = (left + end) / 2, _short(self.matrix[2, j])
             strip.box(left, TIE, end - left, THICK, "key", opacity=(0.5, 0.25)[j % 2])
             opacity = 0.7 if is_cut else 0
-            strip.line([(middles[j], 0), (middle, TIE)], "key", 1.5, opacity=opacity)
+            tie = [(middles[j], -above[j]), (middles[j], 0), (middle, TIE)]
+            strip.line(tie[not above[j] :], "key", 1.5, opacity=opacity)
             fits = (text for text in (f"{name} {number}", number) if 7.5 * wide(text) < end - left)
             more = dict(cell=(2, j), label=f"weight of {name}: {number}") if self.cut else {}
             strip.text(middle, TIE + THICK / 2, next(fits, ""), **more)
             left = end
-        strip.frame(EDGE, TIE, WIDE, THICK, "rest", 1.5)
-        strip.text(EDGE + WIDE / 2, TIE + THICK / 2, self._obstacle(), "ink strong")
+        strip.frame(EDGE, TIE, self.long, THICK, "rest", 1.5)
+        strip.text(EDGE + self.long / 2, TIE + THICK / 2, self._obstacle(), "ink strong")
         return strip
 
     def _mark(self, drawing):
         """Add the markers to the strip at the foot of a drawing."""
         low = drawing.size[1] - HANDLE - RING
         for k, at in enumerate(self.markers):
-            x = EDGE + at * WIDE
+            x = EDGE + at * self.long
             drawing.line([(x, low - THICK - 6), (x, low)], "ink", 2.5)
-            more = dict(drags=(self.drags, k, WIDE, None)) if self.drags else {}
+            more = dict(drags=(self.drags, k, self.long, None)) if self.drags else {}
             handle = [(x, low), (x - 7, low + HANDLE), (x + 7, low + HANDLE)]
             drawing.area(handle, "ink", label=f"marker at {self.number(at)}", **more)
 

@@ -20,6 +20,8 @@ class Prefixes(View):
     Raises InputError if the arguments do not fit together.
     """
 
+    is_below, tight = False, dict(is_below=True)  # whether numbers stand below their row
+
     def __post_init__(self):
         n = len(as_array(self.matrix, "the numbers")) + 1
         self.words = words(self.tokens, n)
@@ -31,22 +33,30 @@ class Prefixes(View):
     def sketch(self):
         """Return one drawing: a row for each beginning, with its next word and its numbers."""
         room = [8 * max(wide(text), 4) + 26 for text in self.words]
-        titles = (written(key, COLUMN, ROW, "rest") for key in self.keys)
-        rows = (self._row(i, room) for i in range(len(self.matrix)))
-        return [below(beside(sum(room) + 20, *titles), *rows)]
+        if self.is_below:
+            room = [8 * wide(text) + 13 for text in self.words]
+        titles = beside(*(written(key, COLUMN, ROW, "rest") for key in self.keys))
+        left = max(0, sum(room) - titles.size[0]) if self.is_below else sum(room) + 20
+        rows = (self._row(i, room, left) for i in range(len(self.matrix)))
+        return [below(beside(left, titles), *rows)]
 
-    def _row(self, i, room):
+    def _row(self, i, room, left):
         """Return a row: a beginning, an arrow to the next word, and the numbers.  room: pixels of
-        each word."""
+        each word.  left: pixels to the left of the numbers."""
         opacity = 1 if self.shown[i].all() else 0
-        beginning = (written(self.words[j], room[j], ROW) for j in range(i))
-        last = written(self.words[i], room[i], ROW, "query strong")
-        following = written(self.words[i + 1], room[i + 1], ROW, "key strong", opacity=opacity)
-        numbers = (self._number(i, j) for j in range(len(self.keys)))
-        row = beside(*beginning, last, following, sum(room[i + 2 :]) + 20, *numbers)
-        start = sum(room[: i + 1])
-        ends = (start - 8, ROW / 2), (start + 10, ROW / 2)
-        row.arrow(*ends, "query", 1.5, opacity=opacity)
+        side = "left" if self.is_below else "middle"
+        beginning = (written(self.words[j], room[j], ROW, side=side) for j in range(i))
+        last = written(self.words[i], room[i], ROW, "query strong", side)
+        following = written(
+            self.words[i + 1], room[i + 1], ROW, "key strong", side, opacity=opacity
+        )
+        numbers = beside(*(self._number(i, j) for j in range(len(self.keys))))
+        row, start = beside(*beginning, last, following), sum(room[: i + 1])
+        if self.is_below:
+            row, ends = below(row, beside(left, numbers)), (start - 11, start - 2)
+        else:
+            row, ends = beside(row, left - row.size[0], numbers), (start - 8, start + 10)
+        row.arrow(*((x, ROW / 2) for x in ends), "query", 1.5, opacity=opacity)
         return row
 
     def _number(self, i, j):

@@ -43,6 +43,7 @@ class Tiles(View):
     merged: object = None
     step: str = "words"
     guess: object = None
+    is_below, tight = False, dict(is_below=True)  # whether the heads stand below the words
 
     def __post_init__(self):
         self.start = start = _one("the words", self.matrix, 2)
@@ -141,21 +142,24 @@ class Tiles(View):
         heads, n, size = self.split.shape
         left = 8 * max(map(wide, self.tokens)) + 12
         d = self.start.shape[1]
-        apart = left + d * SIZE + (d // size) * GAP + APART
-        sketch = Sketch(apart + heads * (size * SIZE + 2 * GAP), TOP + n * ROW + 4)
+        width, high = left + d * SIZE + (d // size) * GAP, TOP + n * ROW + 4
+        apart, down = (left, high) if self.is_below else (width + APART, 0)
+        width = max(width, apart + heads * (size * SIZE + 2 * GAP))
+        sketch = Sketch(width, high + down)
 
         def in_word(i, k):
             return left + k * SIZE + (k // size) * GAP * (self.step != "words"), TOP + i * ROW
 
         def in_head(h, i, k):
-            return apart + h * (size * SIZE + 2 * GAP) + k * SIZE, TOP + i * ROW
+            return apart + h * (size * SIZE + 2 * GAP) + k * SIZE, down + TOP + i * ROW
 
         for i, word in enumerate(self.tokens):
-            y = TOP + i * ROW + SIZE / 2
-            sketch.text(left - 8, y, word, f"{COLOURS[i % 3]} strong", side="right")
+            for top in sorted({0, down}):
+                y = top + TOP + i * ROW + SIZE / 2
+                sketch.text(left - 8, y, word, f"{COLOURS[i % 3]} strong", side="right")
         for h in range(heads):
             x, _ = in_head(h, 0, 0)
-            sketch.text(x + size * SIZE / 2, TOP / 2, f"head {h}", "rest")
+            sketch.text(x + size * SIZE / 2, down + TOP / 2, f"head {h}", "rest")
         names = self._places
         for place, (h, i, k) in enumerate(np.ndindex(self.split.shape), start=1):
             x, y = in_head(h, i, k)

@@ -10,7 +10,6 @@ from ...pictures.view import View
 from ..compose import below, beside, tile, written
 
 ROW, BOX = 26, 62  # pixels: the height of a word, the width of its query, key or value
-GAP = 106  # between queries and keys, where the scores are
 ROLES = "query", "key", "value"
 
 
@@ -26,6 +25,7 @@ class Cache(View):
     """
 
     now: object = None
+    gap, tight = 106, dict(gap=44)  # pixels between queries and keys, where the scores are
 
     def __post_init__(self):
         super().__post_init__()
@@ -57,9 +57,9 @@ class Cache(View):
         return below(title, *tiles)
 
     def _lines(self):
-        lines = Sketch(GAP, ROW * (len(self.tokens) + 1))
+        lines = Sketch(self.gap, ROW * (len(self.tokens) + 1))
         for i, j in np.ndindex(self.now.shape):
-            ends = [(0, ROW * (i + 1.5)), (GAP, ROW * (j + 1.5))]
+            ends = [(0, ROW * (i + 1.5)), (self.gap, ROW * (j + 1.5))]
             lines.line(ends, "rest", 1.5, opacity=0.7 * self.now[i, j])
         return lines
 

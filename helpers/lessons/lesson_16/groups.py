@@ -9,7 +9,7 @@ from ...pictures.sketch import Sketch
 from ...pictures.view import View
 from ..compose import below, beside, tile, written
 
-TILE, GAP = 54, 8  # pixels of a head, and between two of them
+GAP = 8  # pixels between two heads
 HIGH, APART, NAME = 32, 68, 22  # pixels of a row of heads, between the rows, of a row's name
 
 
@@ -23,6 +23,8 @@ class Groups(View):
     Raises InputError if there are more than 16 query heads, or more key heads than query heads.
     """
 
+    tile, tight = 54, dict(tile=42)  # pixels of a head
+
     def __post_init__(self):
         super().__post_init__()
         count, shared = self.matrix.shape
@@ -35,7 +37,7 @@ class Groups(View):
     def sketch(self):
         """Return one drawing: query heads, the lines to the key heads that they read, key heads."""
         count, shared = self.matrix.shape
-        width = count * (TILE + GAP)
+        width = count * (self.tile + GAP)
         queries, keys = (width * (np.arange(n) + 0.5) / n for n in (count, shared))
         lines = Sketch(width, APART)
         for h, k in np.ndindex(self.matrix.shape):
@@ -44,8 +46,15 @@ class Groups(View):
             lines.line([(queries[h], 0), (keys[k], APART)], "rest", 2.5, opacity=part, **cell)
         above = _name("query heads", width, "query")
         under = _name("key heads (each with its values)", width, "key")
-        rows = _row(queries, width, "query"), lines, _row(keys, width, "key")
+        rows = self._row(queries, width, "query"), lines, self._row(keys, width, "key")
         return [below(above, *rows, under)]
+
+    def _row(self, middles, width, role):
+        """Return a row of heads, tiles with these middles."""
+        row = Sketch(width, HIGH)
+        for number, x in enumerate(middles):
+            row.put(tile(number, self.tile, HIGH, role, "ink strong"), x - self.tile / 2)
+        return row
 
     def _in_words(self):
         return f"In order, the query heads read the key heads {self.matrix.argmax(1).tolist()}."
@@ -53,11 +62,3 @@ class Groups(View):
 
 def _name(text, width, role):
     return beside(GAP / 2, written(text, width - GAP / 2, NAME, f"{role} strong", side="left"))
-
-
-def _row(middles, width, role):
-    """Return a row of heads, tiles with these middles."""
-    row = Sketch(width, HIGH)
-    for number, x in enumerate(middles):
-        row.put(tile(number, TILE, HIGH, role, "ink strong"), x - TILE / 2)
-    return row

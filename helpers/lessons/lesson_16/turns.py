@@ -12,7 +12,7 @@ from ..compose import below, beside, written
 
 SIDE, GAP = 150, 18  # pixels of a pair's plane, and between two of them
 LANE, NAME = 22, 50  # pixels of a lane of positions, and of its name
-LONG, EDGE = 320, 16  # pixels from the first position to the last, and at both ends
+EDGE = 16  # pixels at both ends of the positions
 ROLES = "query", "key"
 
 
@@ -33,6 +33,7 @@ class Turns(View):
     positions: tuple = (0, 0)
     speeds: object = None
     last: int = 20
+    long, tight = 320, dict(long=222)  # pixels from the first position to the last
 
     def __post_init__(self):
         turned, before = as_array(self.matrix), as_array(self.before, "before")
@@ -73,7 +74,7 @@ class Turns(View):
 
     def sketch(self):
         """Return the lanes of positions, and a plane for each pair."""
-        tens, step = Sketch(LONG + 2 * EDGE, LANE), LONG / self.last
+        tens, step = Sketch(self.long + 2 * EDGE, LANE), self.long / self.last
         for position in range(0, self.last + 1, 5 if self.last <= 30 else 10):
             tens.text(EDGE + position * step, LANE / 2, position, "rest")
         lanes = map(self._lane, ROLES, self.positions)
@@ -82,8 +83,8 @@ class Turns(View):
 
     def _lane(self, role, at):
         """Return the positions, one of them lit, beside the name of their vector."""
-        lane, step = Sketch(LONG + 2 * EDGE, LANE), LONG / self.last
-        lane.line([(EDGE, LANE / 2), (EDGE + LONG, LANE / 2)], "rest", 1)
+        lane, step = Sketch(self.long + 2 * EDGE, LANE), self.long / self.last
+        lane.line([(EDGE, LANE / 2), (EDGE + self.long, LANE / 2)], "rest", 1)
         for k in range(self.last + 1):
             x, more = EDGE + k * step, dict(sets=(role, k, str(k)), label=f"{role} at position {k}")
             lane.box(x - step / 2, 0, step, LANE, role, opacity=0, **more)

@@ -23,11 +23,16 @@ function makeChoice({ labels }, id, changed) {
   return { parts: [input], show: (value) => { input.value = value; } };
 }
 
+// A line of text, which wraps where the field is narrower: its box has the text, too, and with it
+// the height of all its lines.
 function makeText({ value: start }, id, changed) {
-  const input = make("input", { id, type: "text", size: inside(start.length + 2, 20, 60) }); // in letters
-  input.addEventListener("input", () => changed(input.value));
+  const input = make("textarea", { id, rows: 1, cols: inside(start.length + 2, 20, 60) }); // in letters
+  const box = make("span", { className: "field" }, input);
+  const fit = () => set(box, { "data-text": input.value });
+  input.addEventListener("keydown", (event) => { if (event.key === "Enter" && !isCommand(event)) event.preventDefault(); });
+  input.addEventListener("input", () => { fit(); changed(input.value.replaceAll("\n", " ")); });
   // writing the same text again would move the cursor
-  return { parts: [input], show: (value) => { if (input.value !== value) input.value = value; } };
+  return { parts: [box], show: (value) => { if (input.value !== value) input.value = value; fit(); } };
 }
 
 function makeSwitch(_, id, changed) {

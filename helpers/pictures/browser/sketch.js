@@ -139,14 +139,23 @@ function makePart({ look, sets, drags }) {
   return { box, draw, high: () => high, renew: () => made.forEach(nameOne) };
 }
 
-// All drawings of a panel, side by side if they fit; on a phone others, if there are any.
+// All drawings of a panel, side by side if they fit; where a phone has no room for that, others,
+// if there are any.
 function makeSketch(on) {
   const box = make("div", { className: "sketch" }), phone = matchMedia("(max-width: 30rem)");
   let made = [], panel = null, isNarrow = false;
   set(box, { role: "group" });
+  // Has a phone no room for the drawings beside each other, as small as their letters may be?
+  function isTight({ parts }) {
+    if (!phone.matches) return false;
+    const wide = parts.reduce((sum, { size }) => sum + size[0], 0);
+    const least = getComputedStyle(box).getPropertyValue("--least");
+    return wide * least > (box.closest(".views")?.clientWidth ?? 0);
+  }
   function draw(now) {
-    if (isNarrow !== phone.matches) made = [];
-    [panel, isNarrow] = [now, phone.matches];
+    const wasNarrow = isNarrow;
+    [panel, isNarrow] = [now, isTight(now)];
+    if (isNarrow !== wasNarrow) made = [];
     const parts = panel.parts.map((part, k) => (isNarrow && panel.narrow[k]) || part);
     while (made.length < parts.length) made.push(makePart(on));
     made.length = parts.length;
@@ -155,7 +164,7 @@ function makeSketch(on) {
     box.style.setProperty("--high", Math.max(...made.map((part) => part.high())));
   }
   function renew() {
-    if (isNarrow !== phone.matches) draw(panel);
+    if (isNarrow !== isTight(panel)) draw(panel);
     made.forEach((part) => part.renew());
   }
   return { box, named: box, draw, renew };
