@@ -283,6 +283,15 @@ def test_the_complaint_names_the_error_and_the_readers_line(line, start):
     assert len(said) < guard.KEPT + 200
 
 
+def test_the_complaint_names_another_function_that_has_the_line():
+    f = from_cell("def f(x):\n    return [g(y) for y in x]\n", "/tmp/ipykernel_1/3.py")
+    f.__globals__["g"] = from_cell("def f(x):\n    return 1 / 0\n").__globals__["f"]
+    assert guard.call(f, [1]).complaint().endswith(" (line 2: return 1 / 0)"), "of the same name"
+    f.__globals__["g"] = g = from_cell("def f():\n    def g(x):\n        return 1 / 0\n    return g")()
+    assert guard.call(f, [1]).complaint().endswith(" (line 3 of g: return 1 / 0)")
+    assert guard.call(g, 1).complaint().endswith(" (line 3: return 1 / 0)")
+
+
 def test_the_words_of_an_error_are_made_within_the_time_limit():
     class Endless(Exception):
         def __str__(self):
