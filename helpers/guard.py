@@ -42,17 +42,24 @@ class Outcome:
     clock: float = 0.0
 
     def complaint(self):
-        """Return the error as a sentence, with the line of the reader's code that raised it."""
+        """Return the error as a sentence, with the line of the reader's code that raised it, and
+        the name of the function that has this line if it is not the one that was called."""
         text = str(self.error)[:KEPT].strip()
         if isinstance(self.error, TimeoutError) and self.error.__traceback__ is None:
             return text  # made by this file: it was never raised
         if not isinstance(self.error, InputError):
             text = f"{type(self.error).__name__}: {text}".removesuffix(": ")
-        for frame in reversed(traceback.extract_tb(self.error.__traceback__, limit=-DEPTH)):
-            others = frame.filename.startswith(OTHERS) or "site-packages" in frame.filename
-            if frame.line and not others:
-                return f"{text} (line {frame.lineno}: {frame.line[:100]})"
-        return text
+        frames = [
+            frame
+            for frame in traceback.extract_tb(self.error.__traceback__, limit=-DEPTH)
+            if frame.line and not frame.filename.startswith(OTHERS)
+            if "site-packages" not in frame.filename
+        ]
+        if not frames:
+            return text
+        first, last = frames[0], frames[-1]
+        of = "" if last.name == first.name or last.name[0] == "<" else f" of {last.name}"
+        return f"{text} (line {last.lineno}{of}: {last.line[:100]})"
 
 
 _buffers = {}  # thread -> what the reader's function prints in it

@@ -283,6 +283,15 @@ def test_the_complaint_names_the_error_and_the_readers_line(line, start):
     assert len(said) < guard.KEPT + 200
 
 
+def test_the_complaint_names_another_function_that_has_the_line():
+    outer = "def f(x):\n    return [inner(y) for y in x]\n"
+    inner = "def f():\n    def inner(x):\n        return 1 / 0\n    return inner\n"
+    f, inner = from_cell(outer, "/tmp/ipykernel_1/3.py"), from_cell(inner)()
+    f.__globals__["inner"] = inner
+    assert guard.call(f, [1]).complaint().endswith(" (line 3 of inner: return 1 / 0)")
+    assert guard.call(inner, 1).complaint().endswith(" (line 3: return 1 / 0)")
+
+
 def test_the_words_of_an_error_are_made_within_the_time_limit():
     class Endless(Exception):
         def __str__(self):

@@ -27,11 +27,8 @@ def test_what_the_lesson_says_of_five_seeds_holds():
     without = turned.five_seeds("no positions", 1)
     for kind in ("act", "sound"):
         assert min(both[kind]) > max(table[kind] + without[kind])
-        assert f"{max(without[kind]):.1f}" == "0.3"
-    assert min(without["who"]) > max(table["who"])
-    worst, *others = sorted(both["who"])
+    worst = min(both["who"])
     assert f"{worst:.2f}" == "0.15" and worst < min(table["who"])
-    assert min(others) > max(table["who"])
     for name in ("table", "no positions", *TURNED):
         alone, again = (turned.five_seeds(name, k) for k in (0, 1))
         for kind in ("sound", "who"):

@@ -105,7 +105,7 @@ class Turns(View):
                 plane.arrow(middle, tip, role, width, opacity=opacity)
         x, y = self.matrix[:, numbers]
         title = written(f"numbers {numbers[0]} and {numbers[1]}", SIDE, LANE, "rest")
-        score = written(f"{self.number(x @ y)} of the score", SIDE, LANE)
+        score = written(f"adds {self.number(x @ y)}", SIDE, LANE)
         return beside(below(title, plane, score), GAP)
 
     def _in_words(self):
