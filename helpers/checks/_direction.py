@@ -173,11 +173,12 @@ def rows_without_effect(submission, k):
     None."""
     args = () if submission.exercise.is_class else submission.cases[k].args
     for j, x in enumerate(args):
-        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim() in (1, 2)):
+        if not (torch.is_tensor(x) and x.is_floating_point() and x.dim()):
             continue
-        if not all(1 < size < 13 for size in x.shape):
-            continue
-        for dim, name in enumerate(["entry"] if x.dim() == 1 else ["row", "column"]):
+        names = {1: ["entry"], 2: ["row", "column"]}.get(x.dim(), ["row"])
+        for dim, name in enumerate(names):
+            if not 1 < x.shape[dim] < 13:
+                continue
             at = [(slice(None),) * dim + (r,) for r in range(x.shape[dim])]
             pairs = ((put(x, r, x[r] / 2 + 0.375), put(x, r, 1 - 2 * x[r])) for r in at)
             without = [r for r, two in enumerate(pairs) if submission.is_without_effect(k, j, two)]
