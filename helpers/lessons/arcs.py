@@ -25,6 +25,8 @@ ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 SHARE = 40  # pixels of a share
 LETTER = 0.58 * LARGE  # pixels of a letter of the result
+PALE = 0.7  # opacity of an arc at least: a contrast of 3:1 to a light page and to a dark one
+RING, GAP = 5, 10  # pixels: between a word and a number with a ring; above "model says"
 SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
 PHONE = 304  # pixels; a wider drawing is too wide for JupyterLab on a phone
@@ -144,7 +146,7 @@ class Arcs(View):
         gap = 14 if len(self.keys) <= CLOSE else 8
         room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
         foot = HIGH + ABOVE
-        number = foot + 1.5 * ROW
+        number = foot + 1.5 * ROW + (RING if self.drags else 0)
         return Layout(room, (foot, foot + ROW / 2, number, number + ROW / 2 + 10))
 
     def _below_each_other(self):
@@ -162,6 +164,7 @@ class Arcs(View):
         """Return the drawing: arcs and words, and below them what comes of it."""
         under = layout.under + 4 + (0 if self.below is None else LOW)
         width, top = layout.place(layout.long, under)
+        top += 0 if self.below is None else GAP
         answers, lines = self._answers(layout), self._lines(layout)
         letters = LETTER * max(map(wide, lines), default=0)
         width = max(width, answers.size[0], letters)
@@ -210,7 +213,7 @@ class Arcs(View):
     def _arcs(self, sketch, layout):
         most = self._most
         for (i, j), weight in np.ndenumerate(() if self.below is None else self.below):
-            role, opacity = ("key", 1) if i == most else ("rest", 0.4)
+            role, opacity = ("key", 1) if i == most else ("rest", PALE)
             points = layout.arc(i, j, layout.under, -LOW)
             _arc(sketch, points, i == j, weight, role, opacity if weight >= THIN else 0)
         for j, weight in enumerate(self._weights):
@@ -279,6 +282,6 @@ class Arcs(View):
 
 def _arc(sketch, points, is_loop, weight, role, opacity, **more):
     """Add an arc as wide as a weight; one of opacity 0 has no width."""
-    width = round(1.5 + THICK * float(weight), 1) if opacity else 0
-    opacity = round(opacity * (0.5 + 0.5 * float(weight)), 2)
+    width = round(2 + THICK * float(weight), 1) if opacity else 0
+    opacity = opacity and round(max(PALE, opacity * (0.5 + 0.5 * float(weight))), 2)
     sketch.curve(points, role, width, 1 if is_loop else TIP, opacity=opacity, **more)
