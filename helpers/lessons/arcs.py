@@ -19,14 +19,12 @@ THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at th
 TIP = 0.5  # of this remains at the word that it looks at
 LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
 HOOK = 6, 44, 8  # of words below each other: the same, and how far it ends below its start
-THIN = 0.005  # an arc of less is not drawn below the words
+THIN, PALE = 0.005, 0.7  # the least weight that is drawn below the words; opacity, seen at 3:1
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
 SHARE = 40  # pixels of a share
 LETTER = 0.58 * LARGE  # pixels of a letter of the result
-PALE = 0.7  # opacity of an arc at least: a contrast of 3:1 to a light page and to a dark one
-RING, GAP = 5, 10  # pixels: between a word and a number with a ring; above "model says"
 SHORT = 80  # pixels of the bars if the words stand below each other
 CLOSE = 16  # words; in a longer sentence they are closer together
 PHONE = 304  # pixels; a wider drawing is too wide for JupyterLab on a phone
@@ -146,7 +144,7 @@ class Arcs(View):
         gap = 14 if len(self.keys) <= CLOSE else 8
         room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
         foot = HIGH + ABOVE
-        number = foot + 1.5 * ROW + (RING if self.drags else 0)
+        number = foot + (1.75 if self.drags else 1.5) * ROW  # what can be dragged has a ring
         return Layout(room, (foot, foot + ROW / 2, number, number + ROW / 2 + 10))
 
     def _below_each_other(self):
@@ -164,7 +162,7 @@ class Arcs(View):
         """Return the drawing: arcs and words, and below them what comes of it."""
         under = layout.under + 4 + (0 if self.below is None else LOW)
         width, top = layout.place(layout.long, under)
-        top += 0 if self.below is None else GAP
+        top += 0 if self.below is None else ROW / 2
         answers, lines = self._answers(layout), self._lines(layout)
         letters = LETTER * max(map(wide, lines), default=0)
         width = max(width, answers.size[0], letters)

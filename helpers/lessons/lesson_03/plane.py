@@ -12,8 +12,8 @@ SIDE = 180  # pixels of the square
 LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the title
 LETTER, HIGH = 7.2, 16  # width of a letter of a name, height of its line, in pixels
 FAR = 26  # pixels; a name farther from its point gets a line to it
-CLEAR = 1.3  # so does a name that is not so many times nearer to its point than to any other
-MANY = 9  # places for a name of which the lines are compared, too
+CLEAR = 1.2  # so does a name that is not so many times nearer to its point than to another
+SAME = 8  # pixels; points as close as this cannot be told apart, so either may be the nearer one
 POINT, RING = 12, 12  # pixels that no name covers: of a point, and around one that is dragged
 MARGIN = 16  # pixels to the right of the square, for half of a ring
 
@@ -73,19 +73,20 @@ class Plane:
         # boxes that should not be covered: corner, size and cost; the points come first
         taken = [[*(spot - size / 2), size, size, 2] for spot, size in self.spots]
         taken += [[*(spot - 3), 6, 6, 0.5] for spot in self.lines]
-        low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE, TOP + SIDE])
         spots = np.array([spot for spot, *_ in self.names])[:, None]
         for k, (spot, text, role, more) in enumerate(self.names):
             own = np.array([(LETTER + ("strong" in role)) * wide(text), HIGH])
             corners = spot + _beside(*own)
-            outside = ((corners < low) | (corners + own > high)).any(1)
+            outside = (corners < (LEFT, TOP)) | (corners + own > (LEFT + SIDE, TOP + SIDE))
             far = np.hypot(*(corners + own / 2 - spot).T)
             # where a line from each point to each place would end; the places that need one
             ends = np.clip(spots, corners + (0, 4), corners + own - (0, 4))
             gaps = np.linalg.norm(ends - spots, axis=2)
-            tied = (gaps[k] > FAR) | ((gaps < CLEAR * gaps[k]).sum(0) > 1)
-            cost = 1e5 * outside + 0.02 * far + 4 * tied + _covered(corners, own, taken)
-            best = cost.argsort()[:MANY]
+            nearer = (gaps < CLEAR * gaps[k]) & (np.linalg.norm(spots - spot, axis=2) > SAME)
+            tied = (gaps[k] > FAR) | nearer.any(0)
+            cost = np.where(tied, 0.2, 0.02) * far + 1e5 * outside.any(1)
+            cost += _covered(corners, own, taken)
+            best = cost.argsort()[:9]  # more lines would take too long
             lines = np.linspace(spot, ends[k, best], 9)[1:]
             crossed = _covered(lines.reshape(-1, 2) - 1, (2, 2), taken).reshape(8, -1).sum(0)
             one = (cost[best] + tied[best] * crossed).argmin()

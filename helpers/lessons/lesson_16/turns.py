@@ -79,7 +79,7 @@ class Turns(View):
             tens.text(EDGE + position * step, LANE / 2, position, "rest")
         lanes = map(self._lane, ROLES, self.positions)
         planes = map(self._plane, range(self.half))
-        thin = written("thin arrows: before they turn", NAME + tens.size[0], LANE, "rest")
+        thin = written("thin arrows: before turning", NAME + tens.size[0], LANE, "rest")
         return [below(*lanes, beside(NAME, tens), thin), *planes]
 
     def _lane(self, role, at):
