@@ -19,7 +19,7 @@ THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at th
 TIP = 0.5  # of this remains at the word that it looks at
 LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
 HOOK = 6, 44, 8  # of words below each other: the same, and how far it ends below its start
-THIN, PALE = 0.005, 0.7  # the least weight that is drawn below the words; opacity, seen at 3:1
+THIN, PALE = 0.005, 0.7  # the least weight that is drawn below the words; a thick arc's opacity
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
@@ -281,5 +281,5 @@ class Arcs(View):
 def _arc(sketch, points, is_loop, weight, role, opacity, **more):
     """Add an arc as wide as a weight; one of opacity 0 has no width."""
     width = round(2 + THICK * float(weight), 1) if opacity else 0
-    opacity = opacity and round(max(PALE, opacity * (0.5 + 0.5 * float(weight))), 2)
+    opacity = opacity and round(1 - (1 - opacity) * float(weight), 2)  # thin arcs need the most
     sketch.curve(points, role, width, 1 if is_loop else TIP, opacity=opacity, **more)
