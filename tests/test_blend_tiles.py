@@ -6,7 +6,7 @@ import torch
 from asking import change, state
 
 from helpers import Blend, InputError, Tiles, explore, heatmap
-from helpers.lessons.lesson_03.plane import Plane, hull, is_inside
+from helpers.lessons.lesson_03.plane import LEFT, SIDE, TOP, Plane, hull, is_inside
 
 WORDS = "the man took it".split()
 LOOK = torch.tensor([0.1, 0.5, 0.4, 0.0])
@@ -76,7 +76,29 @@ def test_names_cover_no_other_name_and_stay_inside(near, count):
     at = np.array([mark["at"] for mark in plane.sketch.marks if mark.get("text", "")[:4] == "word"])
     for k, one in enumerate(at):
         assert all(abs(one - other)[0] > 42 or abs(one - other)[1] > 13 for other in at[:k])
-    assert (at > (24, 8)).all() and (at < np.array(plane.sketch.size) - (24, 8)).all()
+    inside = np.array((LEFT, TOP)), np.array((LEFT + SIDE, TOP + SIDE))
+    assert (at > inside[0] + (20, 6)).all() and (at < inside[1] - (20, 6)).all(), "in the frame"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_name_nearer_to_another_point_has_a_line_and_lines_cross_no_name(seed):
+    points = np.random.default_rng(seed).uniform(0.2, 0.7, (6, 2))
+    plane = Plane(points, (0, 1))
+    for k, point in enumerate(points):
+        plane.dot(point, "key", 10)
+        plane.name(point, f"word {k}", "key")
+    plane.place_names()
+    names = plane.sketch.marks[-2 * len(points) :]
+    lines, at = names[::2], np.array([mark["at"] for mark in names[1::2]])
+    low, high = at - (20, 4), at + (20, 4)
+    spots = plane.at(points)
+    for k, (line, spot) in enumerate(zip(lines, spots, strict=True)):
+        gaps = np.linalg.norm(np.clip(spots, low[k], high[k]) - spots, axis=1)
+        others = np.linalg.norm(spots - spot, axis=1) > 8
+        assert line["width"] or (gaps[others] >= gaps[k]).all()
+        along = np.linspace(line["at"][:2], line["at"][2:], 50)[:, None] * line["width"]
+        crossed = ((along > low) & (along < high)).all(2).any(0)
+        assert not np.delete(crossed, k).any()
 
 
 def test_the_hull_holds_all_points_and_has_none_to_spare():

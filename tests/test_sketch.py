@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from asking import change, state
+from matplotlib.colors import to_rgb
 from test_view import luminance
 
 from helpers import (
@@ -13,6 +14,7 @@ from helpers import (
     Groups,
     InputError,
     Prefixes,
+    Shadow,
     Strip,
     Tiles,
     Turns,
@@ -270,6 +272,38 @@ def test_the_underline_of_the_word_that_looks_is_as_long_as_the_word(word):
     assert (left, right) == pytest.approx((shown.x0, shown.x1), abs=0.1)
 
 
+def seen(mark):
+    """Return the contrast of a mark with a light page and with JupyterLab's dark one."""
+    for page, colour in zip((1.0, 0x21 / 255), ROLES[mark["role"].split()[0]], strict=True):
+        opacity, own = mark.get("opacity", 1), np.array(to_rgb(colour))
+        shown = luminance(own * opacity + page * (1 - opacity)), luminance([page] * 3)
+        yield (max(shown) + 0.05) / (min(shown) + 0.05)
+
+
+def test_a_thin_arc_is_seen_and_so_are_the_layer_below_and_an_arrow_before_it_turns():
+    arcs = Arcs([0.01, 0.3, 0.69], list("abc"), below=np.full((3, 3), 0.02))
+    curves = marks_of(arcs, "curve")
+    assert len(curves) == 12 and min(mark["width"] for mark in curves) >= 2
+    turns = Turns(np.eye(2), before=-np.eye(2), positions=(9, 3), speeds=[1.0])
+    arrows = [mark for mark in marks_of(turns, "line") if mark["role"] in ("query", "key")]
+    assert len(arrows) == 6, "two in the lanes"
+    assert min(contrast for mark in curves + arrows for contrast in seen(mark)) >= 3
+    assert "thin arrows: before turning" in [mark["text"] for mark in marks_of(turns, "text")]
+
+
+def test_the_ring_of_what_is_dragged_touches_no_letters():
+    view = Arcs(LOOK, WORDS, query=2, drags="look")  # the longest word
+    for k, (drawing,) in enumerate((view.sketch(), view.narrow())):
+        (word,) = (m["at"] for m in drawing.marks if m["role"] == "query strong under")
+        number = [m["at"] for m in drawing.marks if "drags" in m][2]
+        # an underline ends 10 pixels below the middle of its word; a ring begins 12 pixels above
+        # the middle of its number, and 5 to the left of it
+        assert (number[0] - 5 - word[0] - 8 * 4 if k else number[1] - 12 - word[1] - 10) >= 3
+    plane, *_ = Shadow([[1, 0], [0.8, 0.1]], ["a", "b"], key="b", drags="tip").sketch()
+    (tip,) = (m["at"] for m in plane.marks if "drags" in m)
+    assert all(abs(m["at"][1] - tip[1]) >= 12 + 8 for m in plane.marks if m["kind"] == "text")
+
+
 def test_on_a_phone_a_framed_word_has_room_below_the_underline_above_it():
     words = ["word"] * 18
     (drawing,) = Arcs([1 / 18] * 18, words, query=3, highlights=[(0, 4)], digits=1).narrow()
@@ -283,7 +317,7 @@ def test_an_arc_tapers_and_the_result_stands_large_below_the_word_that_looks():
     (sentence,) = view.sketch()
     outline = np.reshape(marks_of(view, "curve")[0]["at"], (-1, 2))
     begins, ends = (np.linalg.norm(outline[k] - outline[-k - 1]) for k in (0, 3))
-    assert np.allclose((begins, ends), (9.5, 9.5 * 0.5), atol=0.11)
+    assert np.allclose((begins, ends), (10, 10 * 0.5), atol=0.11)
     (large,) = (mark for mark in marks_of(view, "text") if "large" in mark["role"])
     assert large["text"] == "she flies" and large["at"][1] < sentence.size[1]
     assert large["at"][0] > sentence.size[0] / 2, "she is at the right"

@@ -19,7 +19,7 @@ THICK = 8  # pixels that an arc of weight 1 is wider than one of nearly 0, at th
 TIP = 0.5  # of this remains at the word that it looks at
 LOOP = 30, 36, 14  # pixels that an arc of a word to itself is bent aside and up; half its width
 HOOK = 6, 44, 8  # of words below each other: the same, and how far it ends below its start
-THIN = 0.005  # an arc of less is not drawn below the words
+THIN, PALE = 0.005, 0.7  # the least weight that is drawn below the words; a thick arc's opacity
 HIGH, LOW = 64, 52  # pixels of the arcs above the words and below them
 ABOVE = 2  # pixels that stay free above the arcs
 ROW, WORD, BAR = 22, 80, 120  # pixels of a line of text, of "model says", of bars for a share of 1
@@ -144,7 +144,7 @@ class Arcs(View):
         gap = 14 if len(self.keys) <= CLOSE else 8
         room = [8 * max(wide(word), 2 + self.digits) + gap for word in self.keys]
         foot = HIGH + ABOVE
-        number = foot + 1.5 * ROW
+        number = foot + (1.75 if self.drags else 1.5) * ROW  # what can be dragged has a ring
         return Layout(room, (foot, foot + ROW / 2, number, number + ROW / 2 + 10))
 
     def _below_each_other(self):
@@ -162,6 +162,7 @@ class Arcs(View):
         """Return the drawing: arcs and words, and below them what comes of it."""
         under = layout.under + 4 + (0 if self.below is None else LOW)
         width, top = layout.place(layout.long, under)
+        top += 0 if self.below is None else ROW / 2
         answers, lines = self._answers(layout), self._lines(layout)
         letters = LETTER * max(map(wide, lines), default=0)
         width = max(width, answers.size[0], letters)
@@ -210,7 +211,7 @@ class Arcs(View):
     def _arcs(self, sketch, layout):
         most = self._most
         for (i, j), weight in np.ndenumerate(() if self.below is None else self.below):
-            role, opacity = ("key", 1) if i == most else ("rest", 0.4)
+            role, opacity = ("key", 1) if i == most else ("rest", PALE)
             points = layout.arc(i, j, layout.under, -LOW)
             _arc(sketch, points, i == j, weight, role, opacity if weight >= THIN else 0)
         for j, weight in enumerate(self._weights):
@@ -279,6 +280,6 @@ class Arcs(View):
 
 def _arc(sketch, points, is_loop, weight, role, opacity, **more):
     """Add an arc as wide as a weight; one of opacity 0 has no width."""
-    width = round(1.5 + THICK * float(weight), 1) if opacity else 0
-    opacity = round(opacity * (0.5 + 0.5 * float(weight)), 2)
+    width = round(2 + THICK * float(weight), 1) if opacity else 0
+    opacity = opacity and round(1 - (1 - opacity) * float(weight), 2)  # thin arcs need the most
     sketch.curve(points, role, width, 1 if is_loop else TIP, opacity=opacity, **more)

@@ -16,6 +16,7 @@ EDGE, ROW, NUMBER = 16, 22, 56  # pixels next to the plane; of a line of text; o
 GROUND, BELOW = ROW + HIGH, 41  # pixels down to the query's line; and below it
 MOST = 12  # letters of a word in the drawing
 LEFT, RIGHT = 30, 64  # pixels of the bars on either side of 0
+RING = 7  # more pixels between a tip that can be dragged, with a ring, and the words around it
 APART = 8  # pixels between a word and its bar
 
 
@@ -120,7 +121,8 @@ class Shadow(View):
         zero = EDGE + back * unit
         # an arrow longer than that shrinks all arrows
         unit /= max(1, along / reach, long / reach, -along / back, self.away / tall)
-        self._draw_plane(plane, zero, unit)
+        ring = RING if self.drags else 0
+        self._draw_plane(plane, zero, unit, ring)
         if self.drags:
             tip = zero + along * unit, GROUND - self.away * unit
             unit = round(unit, 3)
@@ -128,9 +130,10 @@ class Shadow(View):
             label = f"tip of {self._key}: {self._measured}"
             plane.line([tip], "key", 13, drags=drags, label=label)
         self._draw_rectangle(rectangle, unit)
-        return [plane, rectangle, self._bars()]
+        drawn = (below(ring, part, ring) for part in (plane, rectangle))
+        return [*drawn, self._bars()]
 
-    def _draw_plane(self, sketch, zero, unit):
+    def _draw_plane(self, sketch, zero, unit, ring):
         along, long = self.shadows[self.key] * unit, self.lengths[self.query] * unit
         away = self.away * unit
         start, foot, end = (zero, GROUND), (zero + along, GROUND), (zero + long, GROUND)
@@ -143,11 +146,11 @@ class Shadow(View):
         sketch.line([(x, GROUND), (x, y), (foot[0], y)], "rest", 1)
         sketch.arrow(start, end, "query", 3.5)
         sketch.arrow(start, tip, "key")
-        _near(sketch, *tip, -15, f"{self._key}: {self._measured}", "key strong")
+        _near(sketch, *tip, -15 - ring, f"{self._key}: {self._measured}", "key strong")
         shadow = f"shadow {self.number(self.shadows[self.key])}"
-        _near(sketch, zero + along / 2, GROUND, 15, shadow, "key")
+        _near(sketch, zero + along / 2, GROUND, 15 + ring, shadow, "key")
         length = self.number(self.lengths[self.query])
-        _near(sketch, *end, 33, f"{self._asks}: length {length}", "query strong")
+        _near(sketch, *end, 33 + ring, f"{self._asks}: length {length}", "query strong")
 
     def _draw_rectangle(self, sketch, unit):
         shadow, length = self.shadows[self.key], self.lengths[self.query]

@@ -181,7 +181,7 @@ class Blend(View):
         plane = Plane([*queries, *keys], window, even=True, title="query and keys")
         for i, point in enumerate(queries):
             chosen = i == self.asking
-            thick, opacity = (3, 1) if chosen else (1.5, 0.6)
+            thick, opacity = (3, 1) if chosen else (1.5, 0.75)
             plane.keep_free((0, 0), point)
             plane.sketch.arrow(*plane.at([(0, 0), point]), "query", thick, opacity=opacity)
             if chosen:

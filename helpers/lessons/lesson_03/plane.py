@@ -12,6 +12,8 @@ SIDE = 180  # pixels of the square
 LEFT, TOP, FOOT = 30, 20, 20  # pixels around the square, for ticks and the title
 LETTER, HIGH = 7.2, 16  # width of a letter of a name, height of its line, in pixels
 FAR = 26  # pixels; a name farther from its point gets a line to it
+CLEAR = 1.2  # so does a name that is not so many times nearer to its point than to another
+SAME = 8  # pixels; points as close as this cannot be told apart, so either may be the nearer one
 POINT, RING = 12, 12  # pixels that no name covers: of a point, and around one that is dragged
 MARGIN = 16  # pixels to the right of the square, for half of a ring
 
@@ -67,23 +69,31 @@ class Plane:
         self.names.append((self.at(point)[0], text, role, more))
 
     def place_names(self):
-        """Put each name, in order, where it covers the fewest names and points."""
+        """Put each name, in order, where it and its line cover the fewest names and points."""
         # boxes that should not be covered: corner, size and cost; the points come first
         taken = [[*(spot - size / 2), size, size, 2] for spot, size in self.spots]
         taken += [[*(spot - 3), 6, 6, 0.5] for spot in self.lines]
-        low, high = np.array([LEFT, TOP]), np.array([LEFT + SIDE + 8, TOP + SIDE])
-        for spot, text, role, more in self.names:
+        spots = np.array([spot for spot, *_ in self.names])[:, None]
+        for k, (spot, text, role, more) in enumerate(self.names):
             own = np.array([(LETTER + ("strong" in role)) * wide(text), HIGH])
             corners = spot + _beside(*own)
-            outside = ((corners < low) | (corners + own > high)).any(1)
+            outside = (corners < (LEFT, TOP)) | (corners + own > (LEFT + SIDE, TOP + SIDE))
             far = np.hypot(*(corners + own / 2 - spot).T)
-            cost = 1e5 * outside + 0.02 * far + _covered(corners, own, taken)
-            corner = corners[cost.argmin()]
-            taken.append([*corner, *own, 3])
-            near = np.clip(spot, corner, corner + own)
+            # where a line from each point to each place would end; the places that need one
+            ends = np.clip(spots, corners + (0, 4), corners + own - (0, 4))
+            gaps = np.linalg.norm(ends - spots, axis=2)
+            nearer = (gaps < CLEAR * gaps[k]) & (np.linalg.norm(spots - spot, axis=2) > SAME)
+            tied = (gaps[k] > FAR) | nearer.any(0)
+            cost = np.where(tied, 0.2, 0.02) * far + 1e5 * outside.any(1)
+            cost += _covered(corners, own, taken)
+            best = cost.argsort()[:9]  # more lines would take too long
+            lines = np.linspace(spot, ends[k, best], 9)[1:]
+            crossed = _covered(lines.reshape(-1, 2) - 1, (2, 2), taken).reshape(8, -1).sum(0)
+            one = (cost[best] + tied[best] * crossed).argmin()
+            corner, line, tied = corners[best[one]], lines[:, one], float(tied[best[one]])
+            taken += [[*corner, *own, 3], *([*(at - 2), 4, 4, 3] for at in line if tied)]
             # add the line in any case, so that each mark keeps its place in the order
-            tied = float(np.linalg.norm(near - spot) > FAR)
-            self.sketch.line([spot, near], "rest", tied, opacity=0.7)
+            self.sketch.line([spot, line[-1]], "rest", tied, opacity=0.7)
             self.sketch.text(*(corner + own / 2), text, role, **more)
 
     def _frame(self, title, across, up):

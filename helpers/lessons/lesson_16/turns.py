@@ -79,7 +79,8 @@ class Turns(View):
             tens.text(EDGE + position * step, LANE / 2, position, "rest")
         lanes = map(self._lane, ROLES, self.positions)
         planes = map(self._plane, range(self.half))
-        return [below(*lanes, beside(NAME, tens)), *planes]
+        thin = written("thin arrows: before turning", NAME + tens.size[0], LANE, "rest")
+        return [below(*lanes, beside(NAME, tens), thin), *planes]
 
     def _lane(self, role, at):
         """Return the positions, one of them lit, beside the name of their vector."""
@@ -100,7 +101,7 @@ class Turns(View):
         plane.line([(0, SIDE / 2), (SIDE, SIDE / 2)], "rest", 1, opacity=0.5)
         plane.line([(SIDE / 2, 0), (SIDE / 2, SIDE)], "rest", 1, opacity=0.5)
         for i, role in enumerate(ROLES):
-            for vectors, width, opacity in ((self.before, 1.5, 0.5), (self.matrix, 3.5, 1)):
+            for vectors, width, opacity in ((self.before, 1.5, 0.75), (self.matrix, 3.5, 1)):
                 tip = middle + unit * vectors[i, numbers] * (1, -1)
                 plane.arrow(middle, tip, role, width, opacity=opacity)
         x, y = self.matrix[:, numbers]
