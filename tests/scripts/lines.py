@@ -15,10 +15,10 @@ import nbformat
 
 ROOT = Path(__file__).parents[2]
 CORE = "__init__.py", "errors.py", "guard.py", "session.py", "attention", "pictures", "checks"
-# About 150 lines above what was measured, so that a small change fits, but for the last two. The
+# About 100 lines above what was measured, so that a small change fits, but for the last two. The
 # aims are 7,000 for a lesson, 7,400 for a large one, 6,300 for the core, 9,500 for all, 8,000 for
 # the tests.
-MOST = {"a lesson": 8_640, "a large lesson": 9_620, "core": 7_170, "all lessons": 12_220}
+MOST = {"a lesson": 8_700, "a large lesson": 9_700, "core": 7_200, "all lessons": 12_420}
 MOST |= {"tests": 9_100, "scripts of the tests": 2_700, "JavaScript and CSS": 1_500, "a file": 400}
 LARGE = "09", "10"  # lessons about classes and trained models
 
