@@ -139,15 +139,14 @@ function makePart({ look, sets, drags }) {
   return { box, draw, high: () => high, renew: () => made.forEach(nameOne) };
 }
 
-// All drawings of a panel, side by side if they fit; where a phone has no room for that, others,
-// if there are any.
+// All drawings of a panel, side by side if they fit; where there is no room for that, as on a phone,
+// others, if there are any.
 function makeSketch(on) {
-  const box = make("div", { className: "sketch" }), phone = matchMedia("(max-width: 30rem)");
+  const box = make("div", { className: "sketch" });
   let made = [], panel = null, isNarrow = false;
   set(box, { role: "group" });
-  // Has a phone no room for the drawings beside each other, as small as their letters may be?
+  // Is there no room for the drawings beside each other, as small as their letters may be?
   function isTight({ parts }) {
-    if (!phone.matches) return false;
     const wide = parts.reduce((sum, { size }) => sum + size[0], 0);
     const least = getComputedStyle(box).getPropertyValue("--least");
     return wide * least > (box.closest(".views")?.clientWidth ?? 0);
