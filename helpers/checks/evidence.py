@@ -217,7 +217,9 @@ def wrong_shape(submission, k):
     if part := one_part_only(submission, k):
         lost = lost_results(submission, k)
         return part._replace(advice=lost.advice) if lost else part
-    if mine.dim() == 0 and re.search("for |while |sum|mean|dot|@", submission.body):
+    if isinstance(submission.mine[k].outcome.value, tuple):
+        advice = "return ONE result: with a comma after return, you return several, a tuple."
+    elif mine.dim() == 0 and re.search("for |while |sum|mean|dot|@", submission.body):
         advice = "check for a `return` inside a loop, or an unwanted sum or mean."
     elif mine.dim() == 0:
         advice = "find the step that leaves a single number, such as an index too many."

@@ -139,8 +139,8 @@ function makePart({ look, sets, drags }) {
   return { box, draw, high: () => high, renew: () => made.forEach(nameOne) };
 }
 
-// All drawings of a panel, side by side if they fit; where there is no room for that, as on a phone,
-// others, if there are any.
+// All drawings of a panel, side by side if they fit; in a place as narrow as a phone, others where
+// there is no room for that.
 function makeSketch(on) {
   const box = make("div", { className: "sketch" });
   let made = [], panel = null, isNarrow = false;
@@ -149,7 +149,8 @@ function makeSketch(on) {
   function isTight({ parts }) {
     const wide = parts.reduce((sum, { size }) => sum + size[0], 0);
     const least = getComputedStyle(box).getPropertyValue("--least");
-    return wide * least > (box.closest(".views")?.clientWidth ?? 0);
+    const room = box.closest(".views")?.clientWidth ?? 0; // 0 before it is shown
+    return room > 0 && room < 480 && wide * least > room;
   }
   function draw(now) {
     const wasNarrow = isNarrow;
