@@ -37,12 +37,14 @@ def repaired(submission, repairs):
         """Would a person change that? Not what a student tests, nor a function of another cell."""
         return left_alone.isdisjoint(id(old) for old, _ in change[2])
 
+    idle = _idle(tree)
+
     def look():
         left = ALL_LINES
         changes = chain.from_iterable(repair(tree, submission) for repair in repairs)
         for change in islice(filter(is_sensible, changes), MOST):
             new = changed(tree, change[2])
-            if _idle(new) - _idle(tree):
+            if _idle(new) - idle:
                 continue  # a loop that always does the same is no repair
             is_right, lines = _tried(new, submission, min(left, LINES))
             left -= lines

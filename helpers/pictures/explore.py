@@ -129,25 +129,16 @@ class Explore(Live):
 
     def explanation(self, cell):
         """Return (the number as text, how it is computed) for a cell [panel, row, column]."""
-        number, explain = self.explained(cell)
-        return number, self.told(explain)
-
-    def explained(self, cell):
-        """Return (the number of a cell as text, a function that returns how it is computed)."""
         panel, row, column = cell
         try:
             _, view = self._views[panel]
             number = view.number(view.matrix[row, column]) if view.shown[row, column] else ""
         except IndexError:  # a sum, or the picture has become smaller
-            return "", str
+            return "", ""
         if view.explain is None or not number or view.mark(row, column):
-            return number, str
-        return number, lambda: str(view.explain(row, column))
-
-    def told(self, explain):
-        """Return what such a function says, or what went wrong in it."""
-        outcome = self.call(explain)
-        return sendable(outcome.value if outcome.error is None else outcome.complaint())
+            return number, ""
+        outcome = self.call(lambda: str(view.explain(row, column)))
+        return number, sendable(outcome.value if outcome.error is None else outcome.complaint())
 
     def close(self):
         super().close()

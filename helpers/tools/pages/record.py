@@ -84,7 +84,7 @@ def _snapshot(widget, values):
 def _told(widget, k, panel):
     places = range(len(panel["cells"]) if panel["explains"] else 0)
     width = len(panel["columns"])
-    return [widget.told(widget.explained([k, *divmod(place, width)])[1]) for place in places]
+    return [widget.explanation([k, *divmod(place, width)])[1] for place in places]
 
 
 def in_columns(recording):
